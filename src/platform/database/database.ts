@@ -1,0 +1,92 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Injectable } from '@nestjs/common';
+import pg, { type Pool, type PoolClient } from 'pg';
+import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { AuditEntry } from '../audit/audit-entry.js';
+import type { DomainEvent } from '../events/domain-event.js';
+
+// Counts and positions stay far below 2^53; amounts have two decimals.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
+
+/** A statement that PostgreSQL parses and plans once for each connection: `name` must belong to one text only. */
+export interface Statement {
+  readonly name?: string;
+  readonly text: string;
+}
+
+const names = new Set<string>();
+
+/** Declares a prepared statement. Names are unique in the process. */
+export function prepared(name: string, text: string): Statement {
+  if (names.has(name)) throw new Error(`The statement ${name} is declared twice.`);
+  names.add(name);
+  return { name, text };
+}
+
+/** What the running transaction has gathered so far; see unit-of-work.ts. */
+export interface TransactionState {
+  readonly runner: QueryRunner;
+  readonly client: PoolClient;
+  readonly events: DomainEvent[];
+  readonly audit: AuditEntry[];
+  readonly afterCommit: (() => void)[];
+}
+
+export const currentTransaction = new AsyncLocalStorage<TransactionState>();
+
+/** Statements and entities, inside the transaction of the running unit of work, else on the pool. */
+@Injectable()
+export class Database {
+  constructor(readonly dataSource: DataSource) {}
+
+  get pool(): Pool {
+    return (this.dataSource.driver as PostgresDriver).master as Pool;
+  }
+
+  /** TypeORM's entity manager, for the paths where clarity counts more than the last microsecond. */
+  get manager(): EntityManager {
+    return currentTransaction.getStore()?.runner.manager ?? this.dataSource.manager;
+  }
+
+  async query<Row extends object>(statement: Statement, values: unknown[] = []): Promise<Row[]> {
+    const executor = currentTransaction.getStore()?.client ?? this.pool;
+    const { rows } = await executor.query<Row>({ ...statement, values });
+    return rows;
+  }
+
+  async queryOne<Row extends object>(statement: Statement, values: unknown[] = []): Promise<Row | null> {
+    return (await this.query<Row>(statement, values))[0] ?? null;
+  }
+
+  /** The number of rows that the statement changed. */
+  async execute(statement: Statement, values: unknown[] = []): Promise<number> {
+    const executor = currentTransaction.getStore()?.client ?? this.pool;
+    return (await executor.query({ ...statement, values })).rowCount ?? 0;
+  }
+}
+
+/** The name of the constraint that PostgreSQL's refusal names (class 23), else null. */
+export function violatedConstraint(error: unknown): string | null {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  return typeof code === 'string' && code.startsWith('23') && typeof constraint === 'string' ? constraint : null;
+}
+
+const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+const LOST_CONNECTION_MESSAGES =
+  /Connection terminated|connection timeout|timeout exceeded when trying to connect|Query read timeout|not queryable|Cannot use a pool after calling end|Driver not Connected|Client was closed/i;
+
+/** Whether the error says that the database is away or overloaded, not that the statement was wrong. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const driverError = (error as { driverError?: unknown }).driverError;
+  if (driverError !== undefined && driverError !== error) return isDatabaseUnavailable(driverError);
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === 'string') {
+    // 08 connection, 53 resources, 57 operator intervention (shutdown, crash, cancel by timeout), 25006 read-only
+    if (LOST_CONNECTION.has(code) || /^(08|53|57)/.test(code) || code === '25006' || code === '55P03') return true;
+  }
+  return LOST_CONNECTION_MESSAGES.test(error.message);
+}

@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import type { PoolClient } from 'pg';
+import { AuditLog } from '../audit/audit-log.js';
+import { requestContext } from '../http/request-context.js';
+import type { DomainEvent } from '../events/domain-event.js';
+import { Outbox } from '../events/outbox.js';
+import { currentTransaction, Database, type TransactionState } from './database.js';
+
+const DEADLOCK = '40P01';
+const SERIALIZATION_FAILURE = '40001';
+const ATTEMPTS = 3;
+
+/**
+ * One transaction for each command.
+ *
+ * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
+ * 2. A nested `run` joins: there is one BEGIN and one COMMIT, by the outermost.
+ * 3. `raise(event)` and `audit(action, subject)` are gathered and written just before COMMIT, in that transaction:
+ *    state, event and audit row exist together or not at all.
+ * 4. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
+ * 5. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database.
+ *
+ * Never do HTTP inside `work`, and never let a promise outlive it.
+ */
+@Injectable()
+export class UnitOfWork {
+  constructor(
+    private readonly database: Database,
+    private readonly outbox: Outbox,
+    private readonly auditLog: AuditLog,
+  ) {}
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (currentTransaction.getStore()) return work();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.runOnce(work);
+      } catch (error) {
+        const code = (error as { code?: unknown }).code;
+        if (attempt === ATTEMPTS || (code !== DEADLOCK && code !== SERIALIZATION_FAILURE)) throw error;
+      }
+    }
+  }
+
+  /** Writes the event to the outbox when the running transaction commits. */
+  raise(event: DomainEvent): void {
+    this.state().events.push(event);
+  }
+
+  /** Leaves an audit row, by the caller of the running request, when the running transaction commits. */
+  audit(action: string, subject: string): void {
+    const { caller, requestId } = requestContext();
+    this.state().audit.push({ action, subject, actor: caller?.username ?? 'system', requestId });
+  }
+
+  /** Calls back once the running transaction has committed; at once outside of one. */
+  afterCommit(callback: () => void): void {
+    const state = currentTransaction.getStore();
+    if (state) state.afterCommit.push(callback);
+    else callback();
+  }
+
+  private async runOnce<T>(work: () => Promise<T>): Promise<T> {
+    const runner = this.database.dataSource.createQueryRunner();
+    try {
+      const client = (await runner.connect()) as PoolClient;
+      await runner.startTransaction();
+      const state: TransactionState = { runner, client, events: [], audit: [], afterCommit: [] };
+      const result = await currentTransaction.run(state, async () => {
+        const value = await work();
+        await this.outbox.write(state.events);
+        await this.auditLog.write(state.audit);
+        return value;
+      });
+      await runner.commitTransaction();
+      this.outbox.publish(state.events);
+      for (const callback of state.afterCommit) callback();
+      return result;
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  }
+
+  private state(): TransactionState {
+    const state = currentTransaction.getStore();
+    if (!state) throw new Error('There is no running unit of work.');
+    return state;
+  }
+}

@@ -1,0 +1,171 @@
+/** The kinds of refusal that a caller can meet; one switch turns them into an HTTP status (http/problem.filter.ts). */
+export type ProblemKind =
+  | 'invalid'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'gone'
+  | 'too_large'
+  | 'unsupported'
+  | 'unprocessable'
+  | 'rate_limited'
+  | 'internal'
+  | 'unavailable';
+
+/** One fault of a request: where it stands (RFC 6901 pointer into the body, or the name of a parameter) and what it is. */
+export interface Fault {
+  pointer?: string;
+  parameter?: string;
+  code: string;
+  detail: string;
+}
+
+export interface ProblemOptions {
+  detail?: string;
+  errors?: Fault[];
+  /** Extension members of the problem document (RFC 9457 §3.2). */
+  members?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** An entry of the error catalogue at `/problems`. */
+export class Problem {
+  constructor(
+    readonly code: string,
+    readonly kind: ProblemKind,
+    readonly title: string,
+    readonly description: string,
+  ) {}
+
+  /** The error to throw. `detail` is for the caller: it never names SQL, paths, libraries or another account's data. */
+  error(options: ProblemOptions = {}): DomainError {
+    return new DomainError(this, options);
+  }
+}
+
+/** The one family of errors that the service throws on purpose. */
+export class DomainError extends Error {
+  readonly detail: string;
+  readonly errors: Fault[];
+  readonly members: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    readonly problem: Problem,
+    options: ProblemOptions,
+  ) {
+    super(`${problem.code}: ${options.detail ?? problem.title}`, { cause: options.cause });
+    this.detail = options.detail ?? problem.description;
+    this.errors = options.errors ?? [];
+    this.members = options.members ?? {};
+    this.headers = options.headers ?? {};
+  }
+
+  get code(): string {
+    return this.problem.code;
+  }
+}
+
+const catalogue = new Map<string, Problem>();
+
+/** Every problem that the service can answer with, by code. */
+export function problemCatalogue(): readonly Problem[] {
+  return [...catalogue.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
+}
+
+/** Declares a problem and enters it in the catalogue. A code means one thing everywhere. */
+export function defineProblem(code: string, kind: ProblemKind, title: string, description: string): Problem {
+  if (catalogue.has(code)) throw new Error(`The problem ${code} is declared twice.`);
+  const problem = new Problem(code, kind, title, description);
+  catalogue.set(code, problem);
+  return problem;
+}
+
+export const validationError = defineProblem(
+  'validation_error',
+  'invalid',
+  'The request breaks one or more rules',
+  'Each entry of `errors` names one fault, by JSON Pointer into the body or by the name of a parameter.',
+);
+export const malformedJson = defineProblem(
+  'malformed_json',
+  'invalid',
+  'The body is not well-formed JSON',
+  'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep.',
+);
+export const malformedRequest = defineProblem(
+  'malformed_request',
+  'invalid',
+  'The request cannot be read',
+  'The path, a header or the transfer of the body breaks the rules of HTTP.',
+);
+export const unauthorized = defineProblem(
+  'unauthorized',
+  'unauthorized',
+  'A valid access token is needed',
+  'Send an access token of the token service as `Authorization: Bearer …` (RFC 6750).',
+);
+export const insufficientScope = defineProblem(
+  'insufficient_scope',
+  'forbidden',
+  'The access token lacks a scope',
+  'The access token was not issued for the scope that this resource needs.',
+);
+export const accountForbidden = defineProblem(
+  'account_forbidden',
+  'forbidden',
+  'Not your account',
+  'The caller does not belong to the account that the request names.',
+);
+export const accountNotFound = defineProblem(
+  'account_not_found',
+  'invalid',
+  'No such account',
+  'No account has the account code that the request names.',
+);
+export const forbiddenOperation = defineProblem(
+  'forbidden_operation',
+  'forbidden',
+  'The operation is not allowed here',
+  'The state of the record, or a member that may not change, forbids the operation. Nothing was changed.',
+);
+export const notFound = defineProblem('not_found', 'not_found', 'Not found', 'There is nothing at this address.');
+export const methodNotAllowed = defineProblem(
+  'method_not_allowed',
+  'method_not_allowed',
+  'Method not allowed',
+  'The resource exists, but not for this method; the Allow header lists those that it takes.',
+);
+export const payloadTooLarge = defineProblem(
+  'payload_too_large',
+  'too_large',
+  'The body is too large',
+  'The body exceeds the limit of this resource.',
+);
+export const unsupportedMediaType = defineProblem(
+  'unsupported_media_type',
+  'unsupported',
+  'Unsupported media type',
+  'The body must be sent as application/json in UTF-8.',
+);
+export const rateLimited = defineProblem(
+  'rate_limited',
+  'rate_limited',
+  'Too many requests',
+  'The quota of this minute is used up; try again after the seconds in Retry-After.',
+);
+export const internalError = defineProblem(
+  'internal_error',
+  'internal',
+  'Internal error',
+  'Something went wrong on our side. Nothing was changed; the request may be sent again.',
+);
+export const serviceUnavailable = defineProblem(
+  'service_unavailable',
+  'unavailable',
+  'Service unavailable',
+  'A component is down or overloaded. Nothing was changed; try again after the seconds in Retry-After.',
+);

@@ -1,0 +1,60 @@
+import { v7 as uuid } from 'uuid';
+
+/** What every event carries beside its own data. */
+export interface EventMeta {
+  /** UUIDv7; consumers key their work by it. */
+  readonly eventId: string;
+  readonly accountCode: string;
+  /** The code of the record whose events are ordered among themselves. */
+  readonly stream: string;
+  /** 1, 2, 3 … within the stream. */
+  readonly sequence: number;
+  readonly occurredAt: Date;
+  /** W3C trace context of the request that caused the event. */
+  readonly traceparent: string | null;
+}
+
+/** Base of all domain events. Subclasses carry `@StoredEvent(name)`: the name is what the outbox table holds. */
+export abstract class DomainEvent<Data extends object = object> {
+  constructor(
+    readonly data: Data,
+    readonly meta: EventMeta,
+  ) {}
+}
+
+export type DomainEventClass = new (data: never, meta: EventMeta) => DomainEvent;
+
+const classes = new Map<string, DomainEventClass>();
+const storedNames = new Map<unknown, string>();
+
+/** Gives an event class the name under which it is stored. A stored name is never renamed: rows outlive releases. */
+export function StoredEvent(name: string) {
+  return (target: DomainEventClass): void => {
+    classes.set(name, target);
+    storedNames.set(target, name);
+  };
+}
+
+export function storedName(event: DomainEvent): string {
+  const name = storedNames.get(event.constructor);
+  if (name === undefined) throw new Error(`${event.constructor.name} has no @StoredEvent name.`);
+  return name;
+}
+
+/** A real instance of the class stored under `name`: `ofType` of the event bus lets plain objects slip past. */
+export function reviveEvent(name: string, data: object, meta: EventMeta): DomainEvent {
+  const eventClass = classes.get(name);
+  if (!eventClass) throw new Error(`No event class is stored under the name ${name}.`);
+  return new eventClass(data as never, meta);
+}
+
+export function newEventId(): string {
+  return uuid();
+}
+
+/** `occurredAt` of the next event of a stream: the present second, or the one after the last event's. */
+export function nextOccurredAt(now: Date, last: Date | null): Date {
+  const second = Math.floor(now.getTime() / 1000) * 1000;
+  return new Date(last === null ? second : Math.max(second, last.getTime() + 1000));
+}
+

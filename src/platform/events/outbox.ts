@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { EventBus } from '@nestjs/cqrs';
+import { Database, prepared } from '../database/database.js';
+import { reviveEvent, storedName, type DomainEvent } from './domain-event.js';
+
+/** How long the process that committed an event has for settling it before a sweep publishes it again. */
+const CLAIM_SECONDS = 5;
+const SWEEP_BATCH = 500;
+
+const WRITE = prepared(
+  'outbox-write',
+  `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
+   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
+          clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
+   FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[], $8::text[])
+     AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`,
+);
+
+const CLAIM_LEFT_OVER = prepared(
+  'outbox-claim-left-over',
+  `UPDATE domain_events SET claimed_until = clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
+   WHERE event_id IN (
+     SELECT event_id FROM domain_events
+     WHERE settled_at IS NULL AND claimed_until < clock_timestamp()
+     ORDER BY claimed_until LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
+   RETURNING event_id, name, account_code, stream, sequence, data, occurred_at, traceparent`,
+);
+
+interface EventRow {
+  event_id: string;
+  name: string;
+  account_code: string;
+  stream: string;
+  sequence: number;
+  data: object;
+  occurred_at: Date;
+  traceparent: string | null;
+}
+
+/**
+ * The transactional outbox.
+ *
+ * 1. The unit of work calls `write` inside the business transaction: the row commits with the state.
+ * 2. After COMMIT it calls `publish`: the in-process event bus is the fast path and may lose anything.
+ * 3. The consumer settles the event (`settled_at`) in the transaction that does its work.
+ * 4. `sweep` publishes again what nobody settled within the claim: after a crash, a lost publish, a failed consumer.
+ *
+ * So an event reaches its consumer at least once. Never treat the bus as the truth: the table is.
+ */
+@Injectable()
+export class Outbox {
+  constructor(
+    private readonly database: Database,
+    private readonly eventBus: EventBus,
+  ) {}
+
+  async write(events: readonly DomainEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    await this.database.query(WRITE, [
+      events.map((event) => event.meta.eventId),
+      events.map(storedName),
+      events.map((event) => event.meta.accountCode),
+      events.map((event) => event.meta.stream),
+      events.map((event) => event.meta.sequence),
+      events.map((event) => JSON.stringify(event.data)),
+      events.map((event) => event.meta.occurredAt),
+      events.map((event) => event.meta.traceparent),
+    ]);
+  }
+
+  publish(events: readonly DomainEvent[]): void {
+    for (const event of events) this.eventBus.publish(event);
+  }
+
+  /** Publishes what was left unsettled, oldest first; returns how many. */
+  async sweep(): Promise<number> {
+    const rows = await this.database.query<EventRow>(CLAIM_LEFT_OVER);
+    rows.sort((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime() || a.sequence - b.sequence);
+    this.publish(
+      rows.map((row) =>
+        reviveEvent(row.name, row.data, {
+          eventId: row.event_id,
+          accountCode: row.account_code,
+          stream: row.stream,
+          sequence: row.sequence,
+          occurredAt: row.occurred_at,
+          traceparent: row.traceparent,
+        }),
+      ),
+    );
+    return rows.length;
+  }
+}

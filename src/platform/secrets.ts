@@ -1,0 +1,70 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../config.js';
+
+const FORMAT = 1;
+const KEY_ID_BYTES = 4;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encryption at rest: AES-256-GCM under the newest key of `SECRETS_KEY`; every listed key decrypts.
+ *
+ * Layout: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) · ciphertext.
+ * `purpose` is authenticated but not stored: a value moved to another column or row does not decrypt there.
+ */
+@Injectable()
+export class Secrets {
+  private readonly keys: { id: Buffer; key: Buffer }[];
+
+  constructor(config: Config) {
+    this.keys = config.secretsKeys.map((key) => ({ id: sha256(key).subarray(0, KEY_ID_BYTES), key }));
+  }
+
+  encrypt(plain: string | Buffer, purpose: string): Buffer {
+    const { id, key } = this.keys[0]!;
+    const iv = randomBytes(IV_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', key, iv);
+    cipher.setAAD(Buffer.from(purpose));
+    const body = Buffer.concat([typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain), cipher.final()]);
+    return Buffer.concat([Buffer.of(FORMAT), id, iv, cipher.getAuthTag(), body]);
+  }
+
+  /** @throws Error when no listed key made the value, or the value or its purpose was changed. */
+  decrypt(sealed: Buffer, purpose: string): Buffer {
+    if (sealed[0] !== FORMAT) throw new Error('Unknown format of an encrypted value.');
+    let at = 1;
+    const take = (bytes: number) => sealed.subarray(at, (at += bytes));
+    const id = take(KEY_ID_BYTES);
+    const entry = this.keys.find((candidate) => candidate.id.equals(id));
+    if (!entry) throw new Error('No key of SECRETS_KEY made this encrypted value.');
+    const decipher = createDecipheriv('aes-256-gcm', entry.key, take(IV_BYTES));
+    decipher.setAuthTag(take(TAG_BYTES));
+    decipher.setAAD(Buffer.from(purpose));
+    return Buffer.concat([decipher.update(sealed.subarray(at)), decipher.final()]);
+  }
+
+  /** Whether the value was made by an older key and should be written again under the newest. */
+  isStale(sealed: Buffer): boolean {
+    return !sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.keys[0]!.id);
+  }
+}
+
+export function sha256(data: string | Buffer): Buffer {
+  return createHash('sha256').update(data).digest();
+}
+
+/** Without the letters and digits that are misread for one another (I L O U 0 1). */
+export const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
+
+/** A code of `length` characters of {@link CODE_ALPHABET} from a cryptographic source. */
+export function randomCode(length: number): string {
+  let code = '';
+  for (let i = 0; i < length; i++) code += CODE_ALPHABET[randomInt(CODE_ALPHABET.length)];
+  return code;
+}
+
+/** `bytes` random bytes in base64url: 32 bytes make 43 characters. */
+export function randomToken(bytes = 32): string {
+  return randomBytes(bytes).toString('base64url');
+}
