@@ -170,7 +170,8 @@ class EnvironmentReader {
     const parts = this.text(name, 'api,delivery')
       .split(',')
       .map((part) => part.trim());
-    if (parts.some((part) => part !== 'api' && part !== 'delivery')) this.fault(name, 'must list api, delivery or both');
+    if (parts.some((part) => part !== 'api' && part !== 'delivery'))
+      this.fault(name, 'must list api, delivery or both');
     return new Set(parts as Role[]);
   }
 

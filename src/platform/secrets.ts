@@ -26,7 +26,10 @@ export class Secrets {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key, iv);
     cipher.setAAD(Buffer.from(purpose));
-    const body = Buffer.concat([typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain), cipher.final()]);
+    const body = Buffer.concat([
+      typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain),
+      cipher.final(),
+    ]);
     return Buffer.concat([Buffer.of(FORMAT), id, iv, cipher.getAuthTag(), body]);
   }
 

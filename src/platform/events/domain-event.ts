@@ -57,4 +57,3 @@ export function nextOccurredAt(now: Date, last: Date | null): Date {
   const second = Math.floor(now.getTime() / 1000) * 1000;
   return new Date(last === null ? second : Math.max(second, last.getTime() + 1000));
 }
-

@@ -1,0 +1,79 @@
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { validationError } from '../errors.js';
+import { Field } from './fields.js';
+import { text, type Rule } from './rules.js';
+
+const DEFAULT_LIMIT = 50;
+const MOST = 200;
+
+/** `limit` of a list: a whole number from 1; more than 200 is taken as 200. */
+const limitRule: Rule = {
+  schema: {
+    type: 'integer',
+    minimum: 1,
+    default: DEFAULT_LIMIT,
+    description: `At most ${MOST}; a larger number is taken as ${MOST}.`,
+  },
+  faults: (value) =>
+    typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value)
+      ? []
+      : [{ pointer: '', code: 'limit_invalid', detail: 'Must be a whole number from 1, given once.' }],
+};
+
+/** Query parameters of every list. */
+export class PageQuery {
+  @Field(limitRule)
+  limit?: string;
+
+  @Field(
+    text({ min: 1, max: 200, description: 'Where the page starts: taken from the Link header of the page before.' }),
+  )
+  cursor?: string;
+}
+
+/** A page to fetch: `take` is one more than the page's size, so that its last row tells whether there is a next page. */
+export interface Page {
+  readonly size: number;
+  readonly take: number;
+  /** Keyset position after which the page starts; null for the first page. */
+  readonly after: number | null;
+}
+
+export function pageOf(query: PageQuery): Page {
+  const size = Math.min(Number(query.limit ?? DEFAULT_LIMIT), MOST);
+  return { size, take: size + 1, after: query.cursor === undefined ? null : readCursor(query.cursor) };
+}
+
+function readCursor(cursor: string): number {
+  const position = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (!/^\d{1,15}$/.test(position) || writeCursor(Number(position)) !== cursor)
+    throw validationError.error({
+      errors: [{ parameter: 'cursor', code: 'cursor_invalid', detail: 'Not a cursor of this service.' }],
+    });
+  return Number(position);
+}
+
+function writeCursor(position: number): string {
+  return Buffer.from(String(position), 'latin1').toString('base64url');
+}
+
+/**
+ * The rows of the page, and the `Link` header (RFC 8288) of the next one on the answer.
+ * Rows come in the order of their `position`, which never changes: pages stay stable while records are written.
+ */
+export function sendPage<Row extends { position: number }>(
+  rows: Row[],
+  page: Page,
+  request: Request,
+  response: Response,
+  config: Config,
+): Row[] {
+  if (rows.length <= page.size) return rows;
+  const kept = rows.slice(0, page.size);
+  const url = new URL(request.originalUrl, 'http://localhost');
+  url.searchParams.set('cursor', writeCursor(kept.at(-1)!.position));
+  const path = url.pathname.slice(config.basePath.length);
+  response.setHeader('Link', `<${config.baseUrl}${path}${url.search}>; rel="next"`);
+  return kept;
+}

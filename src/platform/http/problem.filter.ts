@@ -1,0 +1,123 @@
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { isDatabaseUnavailable } from '../database/database.js';
+import {
+  accountForbidden,
+  DomainError,
+  internalError,
+  malformedJson,
+  malformedRequest,
+  methodNotAllowed,
+  notFound,
+  payloadTooLarge,
+  serviceUnavailable,
+  unsupportedMediaType,
+  type ProblemKind,
+} from '../errors.js';
+import { Logger } from '../logger.js';
+import { requestContext } from './request-context.js';
+import { allowedMethods } from './routes.js';
+
+export const UNAVAILABLE_RETRY_AFTER_S = 5;
+
+export function statusOf(kind: ProblemKind): number {
+  switch (kind) {
+    case 'invalid':
+      return 400;
+    case 'unauthorized':
+      return 401;
+    case 'forbidden':
+      return 403;
+    case 'not_found':
+      return 404;
+    case 'method_not_allowed':
+      return 405;
+    case 'conflict':
+      return 409;
+    case 'gone':
+      return 410;
+    case 'too_large':
+      return 413;
+    case 'unsupported':
+      return 415;
+    case 'unprocessable':
+      return 422;
+    case 'rate_limited':
+      return 429;
+    case 'internal':
+      return 500;
+    case 'unavailable':
+      return 503;
+  }
+}
+
+/** Turns whatever was thrown into an RFC 9457 problem document. What it does not know is an internal error, and logged. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly config: Config,
+    private readonly logger: Logger,
+  ) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    const error = toDomainError(thrown, request);
+    if (error.problem.kind === 'internal' || error.problem.kind === 'unavailable')
+      this.logger.error({ err: error.cause ?? thrown, code: error.code }, 'request failed');
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    const status = statusOf(error.problem.kind);
+    response
+      .status(status)
+      .set(error.headers)
+      .type('application/problem+json')
+      .send(
+        JSON.stringify({
+          type: `${this.config.baseUrl}/problems/${error.code}`,
+          title: error.problem.title,
+          status,
+          detail: error.detail,
+          instance: instanceOf(request, error),
+          code: error.code,
+          request_id: requestContext().requestId,
+          ...error.members,
+          ...(error.errors.length > 0 ? { errors: error.errors } : {}),
+        }),
+      );
+  }
+}
+
+/** The path without the query, which may hold what should not be repeated. */
+function instanceOf(request: Request, error: DomainError): string {
+  const path = request.originalUrl.split('?', 1)[0]!;
+  const pattern = (request.route as { path?: string } | undefined)?.path;
+  // The answer for a foreign account and for one that does not exist is the same, byte for byte.
+  return error.problem === accountForbidden && pattern ? pattern.replaceAll(/:(\w+)/g, '{$1}') : path;
+}
+
+function toDomainError(thrown: unknown, request: Request): DomainError {
+  if (thrown instanceof DomainError) return thrown;
+  if (isDatabaseUnavailable(thrown))
+    return serviceUnavailable.error({
+      cause: thrown,
+      headers: { 'Retry-After': String(UNAVAILABLE_RETRY_AFTER_S) },
+    });
+  // body-parser and Express throw http-errors: `status` and, for body-parser, `type`
+  const { status, type } = thrown as { status?: unknown; type?: unknown };
+  if (type === 'entity.parse.failed') return malformedJson.error();
+  if (thrown instanceof HttpException && thrown.getStatus() === 404) return unknownRoute(request);
+  if (thrown instanceof URIError || status === 400) return malformedRequest.error();
+  if (status === 413) return payloadTooLarge.error();
+  if (status === 415) return unsupportedMediaType.error();
+  return internalError.error({ cause: thrown });
+}
+
+function unknownRoute(request: Request): DomainError {
+  const allowed = allowedMethods(request);
+  return allowed.length === 0 ? notFound.error() : methodNotAllowed.error({ headers: { Allow: allowed.join(', ') } });
+}

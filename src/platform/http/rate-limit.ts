@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { Config } from '../../config.js';
+import { rateLimited } from '../errors.js';
+import type { Caller } from './access.js';
+
+const WINDOW_MS = 60_000;
+
+/**
+ * Requests a minute for each application and user, counted by this process alone: with n processes behind one address
+ * the effective limit lies between the setting and n times the setting.
+ */
+@Injectable()
+export class RateLimit {
+  private window = 0;
+  private counts = new Map<string, number>();
+
+  constructor(private readonly config: Config) {}
+
+  /** Counts the request and says on the answer what is left (draft-ietf-httpapi-ratelimit-headers). */
+  count(caller: Caller, response: Response): void {
+    const quota = this.config.rateLimitPerMinute;
+    if (quota === 0) return;
+    const now = Date.now();
+    const window = Math.floor(now / WINDOW_MS);
+    if (window !== this.window) {
+      this.window = window;
+      this.counts = new Map();
+    }
+    const key = `${caller.consumerKey} ${caller.username}`;
+    const used = (this.counts.get(key) ?? 0) + 1;
+    this.counts.set(key, used);
+    const seconds = Math.ceil(((window + 1) * WINDOW_MS - now) / 1000);
+    response.setHeader('RateLimit-Policy', `"default";q=${quota};w=${WINDOW_MS / 1000}`);
+    response.setHeader('RateLimit', `"default";r=${Math.max(quota - used, 0)};t=${seconds}`);
+    if (used > quota) throw rateLimited.error({ headers: { 'Retry-After': String(seconds) } });
+  }
+}

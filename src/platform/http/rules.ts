@@ -1,0 +1,234 @@
+import { isBase64, isEmail, isISO31661Alpha2 } from 'class-validator';
+import { formatDateTime, parseDateTime } from '../clock.js';
+import type { Fault } from '../errors.js';
+
+/** A JSON Schema of OpenAPI 3.1. */
+export type Schema = Record<string, unknown>;
+
+/** One rule of a member: what it checks and how the OpenAPI document states it. */
+export interface Rule {
+  readonly schema: Schema;
+  /** The faults of a value that is neither undefined nor null; pointers are relative to the value (`""`, `/3`). */
+  faults(value: unknown): Fault[];
+}
+
+export function fault(code: string, detail: string, pointer = ''): Fault {
+  return { pointer, code, detail };
+}
+
+// C0, DEL and C1; in free text the line breaks and tabs are allowed.
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+// eslint-disable-next-line no-control-regex
+const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
+
+interface TextOptions {
+  min?: number;
+  max: number;
+  /** Code of the fault when the form is wrong. */
+  code?: string;
+  pattern?: RegExp;
+  /** What the pattern asks for, in words. */
+  form?: string;
+  format?: string;
+  /** Refuse a text of blanks only. */
+  notBlank?: boolean;
+  /** Line breaks and tabs allowed. */
+  lines?: boolean;
+  example?: string;
+  accepts?: (value: string) => boolean;
+  description?: string;
+}
+
+/** Lengths count Unicode code points, as PostgreSQL and JSON Schema do. */
+export function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** The fault of characters that no text may hold, else null. */
+export function characterFault(value: string, lines = false): Fault | null {
+  if ((lines ? CONTROL_BUT_LINES : CONTROL).test(value))
+    return fault('control_character', 'Control characters are not allowed.');
+  if (!value.isWellFormed()) return fault('lone_surrogate', 'The text holds half of a surrogate pair.');
+  return null;
+}
+
+export function text(options: TextOptions): Rule {
+  const { min = 0, max, pattern, accepts, code = 'format_invalid' } = options;
+  const form = options.form ?? 'The value does not have the right form.';
+  return {
+    schema: {
+      type: 'string',
+      ...(min > 0 || options.notBlank ? { minLength: Math.max(min, 1) } : {}),
+      maxLength: max,
+      ...(pattern ? { pattern: pattern.source } : options.notBlank ? { pattern: '\\S' } : {}),
+      ...(options.format ? { format: options.format } : {}),
+      ...(options.example !== undefined ? { example: options.example } : {}),
+      ...(options.description ? { description: options.description } : {}),
+    },
+    faults(value) {
+      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+      const character = characterFault(value, options.lines);
+      if (character) return [character];
+      const length = codePoints(value);
+      if (length > max) return [fault('too_long', `Must have at most ${max} characters.`)];
+      if (options.notBlank && value.trim() === '') return [fault('blank', 'Must not be blank.')];
+      if (length < min) return [fault(length === 0 ? 'blank' : 'too_short', `Must have at least ${min} characters.`)];
+      if (pattern && !pattern.test(value)) return [fault(code, form)];
+      if (accepts && !accepts(value)) return [fault(code, form)];
+      return [];
+    },
+  };
+}
+
+export function integer(min: number, max: number): Rule {
+  return {
+    schema: { type: 'integer', minimum: min, maximum: max },
+    faults(value) {
+      if (typeof value !== 'number' || !Number.isInteger(value)) return [fault('type_invalid', 'Must be an integer.')];
+      if (value < min || value > max) return [fault('out_of_range', `Must lie between ${min} and ${max}.`)];
+      return [];
+    },
+  };
+}
+
+export function decimal(min: number, max: number, places: number): Rule {
+  return {
+    schema: { type: 'number', minimum: min, maximum: max },
+    faults(value) {
+      if (typeof value !== 'number' || !Number.isFinite(value)) return [fault('type_invalid', 'Must be a number.')];
+      if (value < min || value > max) return [fault('out_of_range', `Must lie between ${min} and ${max}.`)];
+      if (Number(value.toFixed(places)) !== value)
+        return [fault('format_invalid', `Must have at most ${places} decimal places.`)];
+      return [];
+    },
+  };
+}
+
+export function boolean(): Rule {
+  return {
+    schema: { type: 'boolean' },
+    faults: (value) => (typeof value === 'boolean' ? [] : [fault('type_invalid', 'Must be true or false.')]),
+  };
+}
+
+/** One of a list of texts; `anyCase` accepts and keeps them in any case. */
+export function oneOf(values: readonly string[], code: string, { anyCase = false } = {}): Rule {
+  const known = new Set(anyCase ? values.map((value) => value.toLowerCase()) : values);
+  return {
+    schema: anyCase
+      ? { type: 'string', description: `One of ${values.join(', ')}, in any case.`, example: values[0] }
+      : { type: 'string', enum: [...values] },
+    faults(value) {
+      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+      return known.has(anyCase ? value.toLowerCase() : value)
+        ? []
+        : [fault(code, `Must be one of ${values.join(', ')}.`)];
+    },
+  };
+}
+
+export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
+  return {
+    schema: { type: 'array', items: item.schema, maxItems, ...(minItems > 0 ? { minItems } : {}) },
+    faults(value) {
+      if (!Array.isArray(value)) return [fault('type_invalid', 'Must be an array.')];
+      if (value.length > maxItems) return [fault('too_many', `Must have at most ${maxItems} entries.`)];
+      if (value.length < minItems) return [fault('too_few', `Must have at least ${minItems} entries.`)];
+      return value.flatMap((entry: unknown, index) =>
+        (entry == null ? [fault('type_invalid', 'Must not be null.')] : item.faults(entry)).map((found) => ({
+          ...found,
+          pointer: `/${index}${found.pointer}`,
+        })),
+      );
+    },
+  };
+}
+
+/** `YYYY-MM-DDThh:mm:ssZ`, and a moment that exists. */
+export function dateTime(): Rule {
+  return {
+    schema: {
+      type: 'string',
+      format: 'date-time',
+      pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$',
+      example: formatDateTime(new Date('2027-01-31T08:00:00Z')),
+    },
+    faults(value) {
+      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+      const date = parseDateTime(value);
+      // Year 0 has no place in PostgreSQL's timestamps.
+      if (date === null || date.getUTCFullYear() < 1)
+        return [fault('date_time_invalid', 'Must be a real moment in UTC, written YYYY-MM-DDThh:mm:ssZ.')];
+      return [];
+    },
+  };
+}
+
+export function email(): Rule {
+  return text({
+    max: 254,
+    code: 'email_invalid',
+    form: 'Must be an e-mail address.',
+    format: 'email',
+    accepts: isEmail,
+    example: 'ada@example.org',
+  });
+}
+
+export function country(): Rule {
+  return text({
+    max: 2,
+    min: 2,
+    code: 'country_invalid',
+    form: 'Must be a two-letter code of ISO 3166-1 alpha-2.',
+    accepts: (value) => /^[A-Za-z]{2}$/.test(value) && isISO31661Alpha2(value),
+    example: 'US',
+  });
+}
+
+/** Standard base64 with padding; the empty text is allowed. */
+export function base64(maxBytes: number): Rule {
+  return {
+    schema: { type: 'string', contentEncoding: 'base64' },
+    faults(value) {
+      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+      if (value !== '' && !isBase64(value)) return [fault('base64_invalid', 'Must be base64.')];
+      if (Buffer.byteLength(value, 'base64') > maxBytes)
+        return [fault('too_long', `Must decode to at most ${maxBytes} bytes.`)];
+      return [];
+    },
+  };
+}
+
+const timeZones = new Map<string, boolean>();
+
+/** An IANA time zone name in Area/Location form, known to the platform. */
+export function timeZone(): Rule {
+  return text({
+    min: 1,
+    max: 64,
+    code: 'time_zone_invalid',
+    form: 'Must be an IANA time zone name such as America/New_York.',
+    accepts: isTimeZone,
+    example: 'America/New_York',
+  });
+}
+
+function isTimeZone(name: string): boolean {
+  // Intl also takes offsets ("+01:00") and abbreviations; the names of the tz database have an area and a location.
+  if (name !== 'UTC' && !/^[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+$/.test(name)) return false;
+  let known = timeZones.get(name);
+  if (known === undefined) {
+    try {
+      new Intl.DateTimeFormat('en', { timeZone: name });
+      known = true;
+      timeZones.set(name, known);
+    } catch {
+      known = false;
+    }
+  }
+  return known;
+}
