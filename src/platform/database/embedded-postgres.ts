@@ -1,0 +1,250 @@
+/**
+ * A PostgreSQL server on loopback, from the binaries that npm installs, with its files in the service's data folder.
+ *
+ *  1. Open the cluster: `<dataDir>/postgres`, or make it. A server started by root runs as another user; when that user
+ *     may not enter the data folder, the cluster lives in /var/lib and `<dataDir>/postgres` is a link to it.
+ *  2. Look into `postmaster.pid`. A living postmaster that lets us in with our secret is adopted, else one is launched.
+ *     There is no lock of our own: of several processes PostgreSQL lets one launch, the others find that one and adopt.
+ *  3. Hold a *keeper* session, with a shared advisory lock: "somebody uses this server".
+ *  4. The server is detached and without exit hooks. It survives this process, however that ends; the next start adopts it.
+ *  5. When the keeper's connection or the postmaster dies, repeat from 2, on the same port, so that `url` stays valid.
+ *     When that fails, or is needed again and again, say so by `onLost`.
+ *  6. To stop, trade the shared lock for the exclusive one. Whoever gets it is the last user and shuts the server down;
+ *     else the server is left to the other processes that hold the shared one.
+ *
+ * Never remove `postmaster.pid` while a postmaster of the cluster may live, and never share a data folder between
+ * machines or containers: processes that cannot see one another's pids would run two servers on the same files.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, DatabaseError } from 'pg';
+import { openCluster, type Cluster } from './postgres-cluster.js';
+import {
+  boundLog,
+  choosePort,
+  endPostmaster,
+  findPostmaster,
+  isAlive,
+  isPostmasterOf,
+  launchPostmaster,
+  NotYetError,
+  type Postmaster,
+} from './postmaster.js';
+
+export interface EmbeddedPostgres {
+  /** `postgres://postgres:<secret>@127.0.0.1:<port>/<database>` */
+  readonly url: string;
+  readonly dataDir: string;
+  /** A postmaster that runs already, such as that of a killed predecessor, was taken over. */
+  readonly adopted: boolean;
+  /** Ends the supervision, then the server (fast shutdown) unless another process uses it too. Waits until it has gone. */
+  stop(): Promise<void>;
+}
+
+export interface EmbeddedPostgresOptions {
+  /** The service's data folder; the cluster lives in `<dataDir>/postgres`. */
+  dataDir: string;
+  /** Created when missing. */
+  database: string;
+  /** More PostgreSQL settings. An adopted server keeps those that it was started with. */
+  settings?: Record<string, string>;
+  log?: (message: string) => void;
+  /** Called once when the server died and could not be restarted. */
+  onLost?: (error: Error) => void;
+}
+
+/** Any constant will do, as long as every version of the service uses the same. */
+const USERS_LOCK = 7_042_318;
+const CHECK_EVERY_MS = 500;
+const LAUNCH_PATIENCE_MS = 10_000;
+/** A server that recovers after a crash, or that another process is stopping, takes its time. */
+const STATE_CHANGE_PATIENCE_MS = 60_000;
+const RESTARTS_A_MINUTE = 10;
+const RESTART_TRIES = 3;
+
+/** Starts or adopts the server of the data folder. Rejects with the reason when there can be none. */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const cluster = await openCluster(options.dataDir, options.log ?? (() => {}));
+  const server = new SupervisedPostgres(cluster, options);
+  await server.start();
+  return server;
+}
+
+class SupervisedPostgres implements EmbeddedPostgres {
+  adopted = false;
+  private postmaster?: Postmaster;
+  private keeper?: Client;
+  private timer?: NodeJS.Timeout;
+  private recovering?: Promise<void>;
+  private stopping?: Promise<void>;
+  private deaths: number[] = [];
+
+  constructor(
+    private readonly cluster: Cluster,
+    private readonly options: EmbeddedPostgresOptions,
+  ) {}
+
+  get url(): string {
+    return this.urlOf(this.options.database);
+  }
+
+  get dataDir(): string {
+    return this.cluster.dataDir;
+  }
+
+  async start(): Promise<void> {
+    await this.bringUp();
+    this.adopted = this.postmaster?.child === undefined;
+    this.timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
+  }
+
+  stop(): Promise<void> {
+    return (this.stopping ??= this.shutDown());
+  }
+
+  /** Leaves with a living postmaster and a keeper in it. */
+  private async bringUp(): Promise<void> {
+    const port = this.postmaster?.port;
+    for (const begun = Date.now(); ; await sleep(25)) {
+      const running = findPostmaster(this.cluster);
+      try {
+        await this.use(running ?? (await this.launch(port)), port);
+        return;
+      } catch (error) {
+        const patience = running ? STATE_CHANGE_PATIENCE_MS : LAUNCH_PATIENCE_MS;
+        if (!(error instanceof NotYetError) || this.stopping || Date.now() - begun > patience) throw error;
+      }
+    }
+  }
+
+  private async launch(port: number | undefined): Promise<Postmaster> {
+    const { settings = {}, log } = this.options;
+    const isAbandoned = () => this.stopping !== undefined;
+    const launched = await launchPostmaster(
+      this.cluster,
+      port ?? (await choosePort(this.cluster)),
+      settings,
+      isAbandoned,
+    );
+    launched.child?.once('exit', () => this.check());
+    log?.(`PostgreSQL runs on 127.0.0.1:${launched.port} (pid ${launched.pid})`);
+    return launched;
+  }
+
+  private async use(postmaster: Postmaster, promisedPort = postmaster.port): Promise<void> {
+    if (postmaster.port !== promisedPort) throw new Error(`PostgreSQL has moved to port ${postmaster.port}`);
+    const keeper = await hireKeeper(this.urlOf('postgres', postmaster.port), this.options.database);
+    keeper.once('end', () => {
+      if (this.keeper === keeper) this.keeper = undefined;
+      this.check();
+    });
+    this.keeper = keeper;
+    this.postmaster = postmaster;
+  }
+
+  private check(): void {
+    if (this.stopping || this.recovering || !this.timer) return;
+    boundLog(this.cluster.logFile);
+    if (this.keeper && this.hasPostmaster()) return;
+    this.recovering = this.recover().finally(() => (this.recovering = undefined));
+  }
+
+  private async recover(): Promise<void> {
+    let failure: unknown = new Error(`PostgreSQL died more than ${RESTARTS_A_MINUTE} times within a minute`);
+    let triesLeft = this.hasPostmaster() || this.mayRestartAgain() ? RESTART_TRIES : 0;
+    for (; triesLeft > 0; triesLeft--) {
+      this.options.log?.('the connection to PostgreSQL was lost');
+      try {
+        return await this.bringUp();
+      } catch (error) {
+        if (this.stopping) return;
+        failure = error;
+        // It has been waited for long enough already.
+        if (error instanceof NotYetError) break;
+      }
+      await sleep(CHECK_EVERY_MS);
+    }
+    // A living server that only turns our keeper away serves others; the next check tries again.
+    if (this.hasPostmaster()) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+    this.options.onLost?.(failure as Error);
+  }
+
+  private hasPostmaster(): boolean {
+    return this.postmaster !== undefined && isAlive(this.postmaster.pid);
+  }
+
+  private mayRestartAgain(): boolean {
+    const now = Date.now();
+    this.deaths = [...this.deaths.filter((time) => now - time < 60_000), now];
+    return this.deaths.length <= RESTARTS_A_MINUTE;
+  }
+
+  private async shutDown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.recovering;
+    if (this.keeper && !(await isLastUser(this.keeper))) {
+      this.options.log?.('PostgreSQL is left running: another process uses it');
+      return this.keeper.end();
+    }
+    const pid = findPostmaster(this.cluster)?.pid ?? this.postmaster?.pid;
+    if (pid && isPostmasterOf(this.cluster.folder, pid)) await endPostmaster(pid);
+  }
+
+  private urlOf(database: string, port = this.postmaster?.port): string {
+    return `postgres://postgres:${this.cluster.secret}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+  }
+}
+
+/** Only our own server lets our secret in, and proves in turn (SCRAM) that it knows it: no stranger is adopted. */
+async function hireKeeper(url: string, database: string): Promise<Client> {
+  const keeper = new Client({
+    connectionString: url,
+    application_name: 'embedded-postgres keeper',
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 15_000,
+  });
+  // A lost connection is handled where `end` is.
+  keeper.on('error', () => {});
+  try {
+    await keeper.connect();
+    // Waits while the last user is shutting the server down, and then fails with it.
+    await keeper.query('SELECT pg_advisory_lock_shared($1)', [USERS_LOCK]);
+    await createDatabase(keeper, database);
+  } catch (error) {
+    keeper.end().catch(() => {});
+    throw isPassing(error) ? new NotYetError((error as Error).message, { cause: error }) : error;
+  }
+  // It must not keep a process alive that has nothing else to do; @types/pg does not know the method.
+  (keeper as Client & { unref(): void }).unref();
+  return keeper;
+}
+
+async function createDatabase(keeper: Client, database: string): Promise<void> {
+  const { rowCount } = await keeper.query('SELECT FROM pg_database WHERE datname = $1', [database]);
+  if (rowCount) return;
+  try {
+    await keeper.query(`CREATE DATABASE ${keeper.escapeIdentifier(database)}`);
+  } catch (error) {
+    // 42P04, 23505: another process that starts at the same moment has created it.
+    if (!(error instanceof DatabaseError && ['42P04', '23505'].includes(error.code ?? ''))) throw error;
+  }
+}
+
+/** A server that no longer answers has no other users either. */
+async function isLastUser(keeper: Client): Promise<boolean> {
+  try {
+    await keeper.query('SELECT pg_advisory_unlock_shared($1)', [USERS_LOCK]);
+    const { rows } = await keeper.query<{ granted: boolean }>('SELECT pg_try_advisory_lock($1) AS granted', [
+      USERS_LOCK,
+    ]);
+    return rows[0].granted;
+  } catch {
+    return true;
+  }
+}
+
+/** Trouble with the connection, or one of the classes 08 connection, 53 resources, 55 object in use, 57 operator intervention. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof DatabaseError) || ['08', '53', '55', '57'].includes(error.code?.slice(0, 2) ?? '');
+}

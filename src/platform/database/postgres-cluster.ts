@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { chown, lchown, link, mkdir, open, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { draftName, removeAbandonedDrafts } from './drafts.js';
+import { findBinaries } from './postgres-binaries.js';
+import { findServiceFolder, mayEnter, runAs, serverUser, type ServerUser } from './postgres-user.js';
+
+/** An initialised data folder and what is needed to run a server on it. */
+export interface Cluster {
+  /** The service's data folder, real path. */
+  readonly dataDir: string;
+  /** PostgreSQL's own data folder, real path: `<dataDir>/postgres` or what that symbolic link leads to. */
+  readonly folder: string;
+  readonly user: ServerUser | undefined;
+  readonly major: number;
+  /** Password of the superuser `postgres`. */
+  readonly secret: string;
+  readonly logFile: string;
+}
+
+/** Where a cluster survives a reboot and a cleaner of temporary files. */
+const PERMANENT_BASES = ['/var/lib', '/usr/local/var', '/opt', '/srv'];
+
+/** Opens the cluster of the data folder; makes both when missing. */
+export async function openCluster(requestedDataDir: string, log: (message: string) => void): Promise<Cluster> {
+  await mkdir(requestedDataDir, { recursive: true });
+  const dataDir = realpathSync(requestedDataDir);
+  const place = join(dataDir, 'postgres');
+  const isNew = !existsSync(join(place, 'PG_VERSION'));
+  if (isNew && isSymbolicLink(place)) {
+    throw new Error(
+      `The database that ${place} leads to is gone. Bring it back, or remove the link to begin with an empty one.`,
+    );
+  }
+  const secret = isNew ? await keepSecret(dataDir) : readSecret(dataDir);
+  if (isNew) {
+    log('making a new database cluster');
+    await makeCluster(dataDir, place, secret);
+  }
+  const folder = realpathSync(place);
+  const user = serverUser(statSync(folder));
+  if (user && statSync(folder).uid !== user.uid) await chownTree(folder, user);
+  if (!mayEnter(dirname(folder), user)) {
+    throw new Error(
+      `The user of the PostgreSQL server (uid ${user?.uid}) may not enter ${dirname(folder)}: move the data folder.`,
+    );
+  }
+  const major = Number(readFileSync(join(folder, 'PG_VERSION'), 'utf8'));
+  return { dataDir, folder, user, major, secret, logFile: join(dataDir, 'postgres.log') };
+}
+
+/** Made as a draft and renamed: what was killed in the middle is never taken for a cluster. */
+async function makeCluster(dataDir: string, place: string, secret: string): Promise<void> {
+  const user = serverUser();
+  const home = clusterHome(dataDir, user);
+  await removeAbandonedDrafts(home.folder, home.name);
+  const draft = join(home.folder, draftName(home.name));
+  try {
+    await initialise(draft, user, dataDir, secret);
+    await (home.folder === dataDir ? rename(join(draft, 'cluster'), place) : publishElsewhere(draft, place));
+    // The names must outlive a power cut as surely as the rows.
+    await Promise.all([syncFolder(home.folder), syncFolder(dataDir)]);
+  } catch (error) {
+    // A process that started at the same moment may have been faster; then its cluster is ours as well.
+    if (!existsSync(join(place, 'PG_VERSION'))) throw error;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+/** The link comes last: once it is there, a missing target can only mean a lost database. */
+async function publishElsewhere(draft: string, place: string): Promise<void> {
+  const target = draft.replace('.draft', '');
+  await rename(join(draft, 'cluster'), target);
+  try {
+    await symlink(target, place);
+  } catch (error) {
+    await rm(target, { recursive: true });
+    throw error;
+  }
+}
+
+/**
+ * The data folder itself, or a folder of the service when the server's user may not enter it. The names there carry a
+ * hash of the data folder's path to be told apart by people, and a random part because data folders are moved and removed.
+ */
+function clusterHome(dataDir: string, user: ServerUser | undefined): { folder: string; name: string } {
+  if (mayEnter(dataDir, user)) return { folder: dataDir, name: 'postgres' };
+  const folder = findServiceFolder(PERMANENT_BASES, user);
+  if (!folder) {
+    throw new Error(
+      `PostgreSQL runs as uid ${user?.uid}, which may not enter ${dataDir}, and no other place for the database ` +
+        `(${PERMANENT_BASES.join(', ')}) is writable: choose another data folder.`,
+    );
+  }
+  return { folder, name: createHash('sha256').update(dataDir).digest('hex').slice(0, 16) };
+}
+
+async function initialise(draft: string, user: ServerUser | undefined, dataDir: string, secret: string): Promise<void> {
+  const [passwordFile, folder] = [join(draft, 'password'), join(draft, 'cluster')];
+  const { initdb } = await findBinaries(user, dataDir);
+  await mkdir(draft, { mode: 0o700 });
+  await writeFile(passwordFile, secret, { mode: 0o600 });
+  if (user) for (const path of [passwordFile, draft]) await chown(path, user.uid, user.gid);
+  const identity = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
+  const options = ['--locale=C', '-E', 'UTF8', '--no-instructions', `--pgdata=${folder}`];
+  await promisify(execFile)(initdb, [...identity, ...options], { ...runAs(user), cwd: draft });
+}
+
+/** Linked into place complete and synced: every process reads the same secret, and none reads half of it. */
+async function keepSecret(dataDir: string): Promise<string> {
+  const draft = join(dataDir, draftName('postgres.secret'));
+  await removeAbandonedDrafts(dataDir, 'postgres.secret');
+  const file = await open(draft, 'wx', 0o600);
+  await file.writeFile(randomBytes(32).toString('hex'));
+  await file.sync();
+  await file.close();
+  try {
+    await link(draft, join(dataDir, 'postgres.secret'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft);
+  }
+  return readSecret(dataDir);
+}
+
+function readSecret(dataDir: string): string {
+  const file = join(dataDir, 'postgres.secret');
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new Error(`The password of the embedded database cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function isSymbolicLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+
+/** The folder itself last: while it is still the old owner's, an interrupted change is taken up again. */
+async function chownTree(folder: string, user: ServerUser): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    await (entry.isDirectory() ? chownTree(path, user) : lchown(path, user.uid, user.gid));
+  }
+  await chown(folder, user.uid, user.gid);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  // Windows cannot open a folder to sync it.
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+}

@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync, realpathSync, statSync, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The operating-system user that the server runs as; none stands for the user of this process. */
+export interface ServerUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const SERVICE_FOLDER = 'candidate-eligibility-service';
+
+/**
+ * PostgreSQL refuses to run as root: then it is the owner of the cluster that exists already, else `postgres`, else `nobody`.
+ */
+export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  if (clusterOwner && clusterOwner.uid !== 0) return clusterOwner;
+  const user = systemUser('postgres') ?? systemUser('nobody');
+  if (!user) throw new Error('PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody".');
+  return user;
+}
+
+/** What `spawn` needs to become the user. The environment is a whitelist: the server is told none of our secrets. */
+export function runAs(user: ServerUser | undefined): { uid?: number; gid?: number; env: NodeJS.ProcessEnv } {
+  const { PATH, SystemRoot, TEMP, TMP } = process.env;
+  return {
+    ...(user && { uid: user.uid, gid: user.gid }),
+    env: { PATH, SystemRoot, TEMP, TMP, LC_ALL: 'C', TZ: 'UTC' },
+  };
+}
+
+/** Whether the user may enter the folder, every folder above it included. */
+export function mayEnter(folder: string, user: ServerUser | undefined): boolean {
+  if (!user) return true;
+  let current = realpathSync(folder);
+  while (may(user, statSync(current), constants.X_OK)) {
+    if (dirname(current) === current) return true;
+    current = dirname(current);
+  }
+  return false;
+}
+
+/** Whether the user may read and execute the file. */
+export function mayExecute(file: string, user: ServerUser | undefined): boolean {
+  return !user || (mayEnter(dirname(file), user) && may(user, statSync(file), constants.R_OK | constants.X_OK));
+}
+
+/** The service's own folder in the first base that allows one which the user may enter and nobody else may write to. */
+export function findServiceFolder(bases: string[], user: ServerUser | undefined): string | undefined {
+  return bases.map((base) => join(base, SERVICE_FOLDER)).find((folder) => canUse(folder, user));
+}
+
+function canUse(folder: string, user: ServerUser | undefined): boolean {
+  try {
+    try {
+      mkdirSync(folder);
+      // The folder is ours alone to open: a strict umask must not lock the server's user out.
+      chmodSync(folder, 0o755);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
+    }
+    accessSync(folder, constants.W_OK);
+    // In a folder such as /tmp somebody else may have laid this name out as a trap.
+    const found = lstatSync(folder);
+    const isOurs = found.isDirectory() && found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o022) === 0;
+    return isOurs && mayEnter(folder, user);
+  } catch {
+    return false;
+  }
+}
+
+function may(user: ServerUser, { uid, gid, mode }: Stats, wanted: number): boolean {
+  const shift = uid === user.uid ? 6 : gid === user.gid ? 3 : 0;
+  return ((mode >> shift) & wanted) === wanted;
+}
+
+function systemUser(name: string): ServerUser | undefined {
+  const id = (flag: string) =>
+    Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }).toString());
+  try {
+    return { uid: id('-u'), gid: id('-g') };
+  } catch {
+    return undefined;
+  }
+}

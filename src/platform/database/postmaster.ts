@@ -1,0 +1,231 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import {
+  closeSync,
+  copyFileSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findBinaries } from './postgres-binaries.js';
+import type { Cluster } from './postgres-cluster.js';
+import { runAs } from './postgres-user.js';
+
+/** PostgreSQL's main process; its death ends the server. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+  /** Present when this process is its parent. */
+  readonly child?: ChildProcess;
+}
+
+/** The server cannot be had at this moment, but a later try may succeed. */
+export class NotYetError extends Error {}
+
+const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
+const READY_WITHIN_MS = 60_000;
+const PASSING_FAILURE =
+  /pre-existing shared memory block|could not bind|could not create any TCP|lock file .* (already exists|is empty)/;
+
+/** `LOG` ranks above `ERROR` there: a client's errors, which quote its data, stay out of the log. */
+const DEFAULT_SETTINGS = {
+  max_connections: '200',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_checkpoints: 'off',
+};
+
+/** The living postmaster of the cluster, whoever started it. Sets a `postmaster.pid` aside that would block a start. */
+export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
+  const file = join(folder, 'postmaster.pid');
+  const lines = readPidFile(folder);
+  if (!lines) return undefined;
+  const pid = Number(lines[0]);
+  if (pid > 0 && isPostmasterOf(folder, pid)) return { pid, port: Number(lines[3]) };
+  // PostgreSQL itself copes with a dead pid; it takes a zombie or another program for the server that it looks for.
+  const blocksStart = lines[0] === '' ? isOlderThan(file, 2_000) : pid > 0 && processExists(pid);
+  if (blocksStart && readPidFile(folder)?.[0] === lines[0]) renameSync(file, `${file}.stale`);
+  return undefined;
+}
+
+/** Whether the process runs; one that has ended and waits to be reaped does not. */
+export function isAlive(pid: number): boolean {
+  if (process.platform !== 'linux') return processExists(pid);
+  const { state } = linuxProcess(pid);
+  return state !== undefined && state !== 'Z' && state !== 'X';
+}
+
+/**
+ * Starts a server and waits until it accepts connections. It is detached and outlives this process, which is what makes
+ * an orderly end possible: nobody pulls the database from under requests that are still being answered.
+ */
+export async function launchPostmaster(
+  cluster: Cluster,
+  port: number,
+  settings: Record<string, string>,
+  isAbandoned: () => boolean,
+): Promise<Postmaster> {
+  const { postgres } = await findBinaries(cluster.user, cluster.dataDir, cluster.major);
+  boundLog(cluster.logFile);
+  const fixed = { port: String(port), listen_addresses: '127.0.0.1', unix_socket_directories: '' };
+  const options = Object.entries({ ...DEFAULT_SETTINGS, ...settings, ...fixed });
+  const log = openSync(cluster.logFile, 'a+', 0o600);
+  try {
+    const logStart = fstatSync(log).size;
+    const child = spawn(
+      postgres,
+      ['-D', cluster.folder, ...options.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      {
+        ...runAs(cluster.user),
+        cwd: cluster.folder,
+        detached: true,
+        stdio: ['ignore', log, log],
+      },
+    );
+    child.unref();
+    const pid = child.pid;
+    if (pid === undefined) throw (await once(child, 'error'))[0];
+    for (const deadline = Date.now() + READY_WITHIN_MS; child.exitCode === null && !child.signalCode; await sleep(5)) {
+      const lines = readPidFile(cluster.folder);
+      if (Number(lines?.[0]) === pid && lines?.[7]?.startsWith('ready')) return { pid, port, child };
+      if (isAbandoned() || Date.now() > deadline) {
+        await endPostmaster(pid);
+        throw new Error('PostgreSQL was not ready in time');
+      }
+    }
+    throw launchFailure(log, logStart);
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Fast shutdown; harder when that takes too long. Resolves when the process has gone. */
+export async function endPostmaster(pid: number): Promise<void> {
+  const steps = [
+    { name: 'SIGINT', waitMs: 5_000 },
+    // Immediate shutdown: the postmaster itself kills what has not ended after five seconds; the next start recovers.
+    { name: 'SIGQUIT', waitMs: 6_000 },
+    { name: 'SIGKILL', waitMs: 2_000 },
+  ] as const;
+  for (const { name, waitMs } of steps) {
+    sendSignal(pid, name);
+    for (const deadline = Date.now() + waitMs; Date.now() < deadline; await sleep(5)) {
+      if (!isAlive(pid)) return;
+    }
+  }
+  throw new Error(`PostgreSQL (pid ${pid}) cannot be ended`);
+}
+
+/** The port of the last run when it is free, else any free one. */
+export async function choosePort({ folder }: Cluster): Promise<number> {
+  const lastPort = Number(/"port=(\d+)"/.exec(readIfThere(join(folder, 'postmaster.opts')) ?? '')?.[1]);
+  if (lastPort && (await isFree(lastPort))) return lastPort;
+  for (;;) {
+    // Below the ports that systems give to outgoing connections: one of those could take ours while the server restarts.
+    const port = 15_000 + Math.floor(Math.random() * 17_000);
+    if (await isFree(port)) return port;
+  }
+}
+
+/** Cuts a log that has grown too large; the server appends, so it goes on writing at the new end. */
+export function boundLog(logFile: string): void {
+  if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return;
+  copyFileSync(logFile, `${logFile}.1`);
+  truncateSync(logFile);
+}
+
+/** Whether the process is a living postmaster of the cluster in the folder. */
+export function isPostmasterOf(folder: string, pid: number): boolean {
+  if (!isAlive(pid)) return false;
+  if (process.platform === 'win32') return true;
+  if (process.platform !== 'linux') return commandLine(pid).includes(folder);
+  if (linuxProcess(pid).name !== 'postgres') return false;
+  try {
+    // Compared by identity: the folder may have been moved, or be known by another path.
+    const [workingFolder, wanted] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
+    return workingFolder.dev === wanted.dev && workingFolder.ino === wanted.ino;
+  } catch {
+    // Another user's process, and a container that does not let root look into it.
+    return (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(folder);
+  }
+}
+
+function linuxProcess(pid: number): { name?: string; state?: string } {
+  const [, name, state] = /^\d+ \((.*)\) (.)/s.exec(readIfThere(`/proc/${pid}/stat`) ?? '') ?? [];
+  return { name, state };
+}
+
+function commandLine(pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).toString();
+  } catch {
+    return '';
+  }
+}
+
+function processExists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Line 1 is the pid, line 4 the port, line 8 the state (`starting`, `ready`, `stopping`). */
+function readPidFile(folder: string): string[] | undefined {
+  return readIfThere(join(folder, 'postmaster.pid'))?.split('\n');
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    // ESRCH: a process that ends while its /proc file is being read.
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+function isOlderThan(file: string, ms: number): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found !== undefined && Date.now() - found.mtimeMs > ms;
+}
+
+function launchFailure(log: number, logStart: number): Error {
+  const text = Buffer.alloc(16_384);
+  const length = readSync(log, text, 0, text.length, logStart);
+  const said = text.toString('utf8', 0, length);
+  const reason = said.split('\n').find((line) => /FATAL|PANIC/.test(line)) ?? said.trim().split('\n').at(-1);
+  const message = `PostgreSQL did not start: ${reason}`;
+  return PASSING_FAILURE.test(said) ? new NotYetError(message) : new Error(message);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1' }, () => probe.close(() => resolve(true)));
+  });
+}
