@@ -1,0 +1,19 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('accommodations')
+export class Accommodation {
+  @PrimaryColumn('text')
+  account_code: string;
+
+  @PrimaryColumn('text')
+  accommodation_code: string;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('text')
+  name: string;
+
+  @Column('boolean')
+  requires_approval: boolean;
+}

@@ -1,0 +1,16 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('attribute_keys')
+export class AttributeKey {
+  @PrimaryColumn('text')
+  account_code: string;
+
+  @PrimaryColumn('text')
+  attribute_key: string;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('text')
+  name: string;
+}

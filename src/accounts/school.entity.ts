@@ -1,0 +1,16 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('schools')
+export class School {
+  @PrimaryColumn('text')
+  account_code: string;
+
+  @PrimaryColumn('text')
+  school_code: string;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('text')
+  name: string;
+}

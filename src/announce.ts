@@ -1,0 +1,9 @@
+import type { Service } from './service.js';
+
+/** What a person reads when the service is up: where everything is, and in the sandbox a call that works. */
+export function announce({ config, metricsUrl, sandbox }: Service): string {
+  const line = `Ready: ${config.baseUrl} (documents ${config.baseUrl}/docs, health ${config.baseUrl}/health/ready, metrics ${metricsUrl})\n`;
+  if (sandbox === null) return line;
+  // The credentials stay in files that only their owner may read: this line ends up in logs.
+  return `${line}Sandbox: account and credentials are in ${sandbox.file}\nA token:  curl -s -K ${sandbox.curlFile} ${config.baseUrl}/token\n`;
+}

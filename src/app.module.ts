@@ -1,0 +1,34 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { dataSourceOptions } from '../ormconfig.js';
+import { Config } from './config.js';
+import { PlatformModule } from './platform/platform.module.js';
+
+/** Composes everything; the only importer of module classes. */
+@Module({})
+export class AppModule {
+  static with(config: Config, databaseUrl: string): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.with(config),
+        TypeOrmModule.forRoot({ ...dataSourceOptions(databaseUrl, config.databasePoolSize), retryAttempts: 0 }),
+        ScheduleModule.forRoot(),
+        PlatformModule,
+      ],
+    };
+  }
+}
+
+@Module({})
+class ConfigModule {
+  static with(config: Config): DynamicModule {
+    return {
+      module: ConfigModule,
+      global: true,
+      providers: [{ provide: Config, useValue: config }],
+      exports: [Config],
+    };
+  }
+}

@@ -1,0 +1,66 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import type { Express } from 'express';
+import { stringify } from 'yaml';
+import { Config } from './config.js';
+import { SCOPES } from './platform/http/access.js';
+import { assertAccessDeclared, documentAccess } from './platform/http/documented-access.js';
+
+const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
+  read: 'Read eligibilities, bookings and results',
+  create: 'Create eligibilities',
+  update: 'Update eligibilities and their vouchers',
+  delete: 'Cancel eligibilities',
+  launch: 'Get test launch URLs',
+  results: 'Deliver results',
+  bookings: 'Book, move and cancel appointments',
+  admin: 'Administer the service',
+};
+
+/** The OpenAPI 3.1 document, built from the code. `servers` is the path prefix alone, so that it is the same everywhere. */
+export function openApiDocument(app: NestExpressApplication, config: Config): OpenAPIObject {
+  const builder = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
+    .setDescription(
+      'Who may sit which exam and when; results from test drivers; notifications to partner systems. ' +
+        'Errors are RFC 9457 problem documents; the token service answers as RFC 6749 says.',
+    )
+    .setVersion('1.0.0')
+    .addServer(config.basePath === '' ? '/' : config.basePath)
+    .addOAuth2(
+      {
+        type: 'oauth2',
+        flows: {
+          password: {
+            tokenUrl: `${config.basePath}/token`,
+            refreshUrl: `${config.basePath}/token`,
+            scopes: SCOPE_MEANING,
+          },
+        },
+      },
+      'oauth2',
+    )
+    .build();
+  const document = SwaggerModule.createDocument(app, builder, { ignoreGlobalPrefix: true });
+  documentAccess(app, document);
+  return document;
+}
+
+/** Swagger UI at /docs, the document at /openapi.json and /openapi.yaml. */
+export function serveDocuments(app: NestExpressApplication, config: Config): void {
+  assertAccessDeclared(app);
+  const document = openApiDocument(app, config);
+  const server = app.getHttpAdapter().getInstance() as Express;
+  server.get(`${config.basePath}/openapi.json`, (_request, response) => {
+    response.json(document);
+  });
+  server.get(`${config.basePath}/openapi.yaml`, (_request, response) => {
+    response.type('application/yaml').send(stringify(document));
+  });
+  SwaggerModule.setup(`${config.basePath}/docs`, app, document, {
+    raw: false,
+    swaggerOptions: { persistAuthorization: false, displayRequestDuration: true, tryItOutEnabled: true },
+    customSiteTitle: 'Candidate eligibility service',
+  });
+}

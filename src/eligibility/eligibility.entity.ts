@@ -1,0 +1,97 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('eligibilities')
+export class Eligibility {
+  @PrimaryColumn('text')
+  svc_eligiblity_id: string;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('text')
+  account_code: string;
+
+  @Column('text')
+  candidate_id: string;
+
+  @Column('text')
+  test_code: string;
+
+  @Column('text', { nullable: true })
+  client_eligibility_id: string | null;
+
+  @Column('text')
+  status: string;
+
+  @Column('text', { nullable: true })
+  hold_reason: string | null;
+
+  @Column('boolean')
+  approval_pending: boolean;
+
+  @Column('timestamptz', { nullable: true })
+  schedule_start_date: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  eligibility_end_date: Date | null;
+
+  @Column('text', { nullable: true })
+  registration_mode: string | null;
+
+  @Column('text', { array: true })
+  portion_codes: string[];
+
+  @Column('text')
+  first_name: string;
+
+  @Column('text', { nullable: true })
+  middle_name: string | null;
+
+  @Column('text')
+  last_name: string;
+
+  @Column('text', { nullable: true })
+  suffix: string | null;
+
+  @Column('text', { nullable: true })
+  address1: string | null;
+
+  @Column('text', { nullable: true })
+  address2: string | null;
+
+  @Column('text', { nullable: true })
+  city: string | null;
+
+  @Column('text', { nullable: true })
+  province_state: string | null;
+
+  @Column('text', { nullable: true })
+  postal_code: string | null;
+
+  @Column('text', { nullable: true })
+  country: string | null;
+
+  @Column('text', { nullable: true })
+  email: string | null;
+
+  @Column('text', { nullable: true })
+  home_phone: string | null;
+
+  @Column('text', { nullable: true })
+  office_phone: string | null;
+
+  @Column('text', { nullable: true })
+  school_code: string | null;
+
+  @Column('text', { array: true })
+  special_accommodations: string[];
+
+  @Column('jsonb')
+  additional_attributes: unknown;
+
+  @Column('timestamptz')
+  created_datetime: Date;
+
+  @Column('timestamptz')
+  updated_datetime: Date;
+}

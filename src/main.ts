@@ -1,0 +1,30 @@
+import 'reflect-metadata';
+import { Config, ConfigError } from './config.js';
+import { startService } from './service.js';
+import { announce } from './announce.js';
+
+async function main(): Promise<void> {
+  const service = await startService(Config.fromEnvironment(), (error) => {
+    process.stderr.write(`The database is lost: ${error.message}\n`);
+    process.exit(1);
+  });
+  process.stdout.write(announce(service));
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      service.stop().then(
+        () => process.exit(0),
+        (error: unknown) => fail(error),
+      );
+    });
+}
+
+function fail(error: unknown): never {
+  if (error instanceof ConfigError) for (const fault of error.faults) process.stderr.write(`${fault}\n`);
+  else process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+}
+
+main().catch(fail);

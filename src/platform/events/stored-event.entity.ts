@@ -1,0 +1,34 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('domain_events')
+export class StoredEventRow {
+  @PrimaryColumn('uuid')
+  event_id: string;
+
+  @Column('text')
+  name: string;
+
+  @Column('text')
+  account_code: string;
+
+  @Column('text')
+  stream: string;
+
+  @Column('int')
+  sequence: number;
+
+  @Column('jsonb')
+  data: unknown;
+
+  @Column('timestamptz')
+  occurred_at: Date;
+
+  @Column('text', { nullable: true })
+  traceparent: string | null;
+
+  @Column('timestamptz')
+  claimed_until: Date;
+
+  @Column('timestamptz', { nullable: true })
+  settled_at: Date | null;
+}

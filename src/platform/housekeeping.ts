@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Database } from './database/database.js';
+import { IDEMPOTENCY_KEY_LIFE_HOURS } from './http/idempotency.js';
+import { Logger } from './logger.js';
+
+const BATCH = 1000;
+const SETTLED_EVENT_DAYS = 7;
+
+const CHORES = [
+  `DELETE FROM idempotency_keys WHERE ctid IN (
+     SELECT ctid FROM idempotency_keys
+     WHERE created_at < now() - interval '${IDEMPOTENCY_KEY_LIFE_HOURS} hours' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM domain_events WHERE event_id IN (
+     SELECT event_id FROM domain_events
+     WHERE settled_at < now() - interval '${SETTLED_EVENT_DAYS} days' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+];
+
+/** Takes away what has served its time, in batches short enough to be in nobody's way. */
+@Injectable()
+export class Housekeeping {
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+  ) {}
+
+  @Interval(60_000)
+  async run(): Promise<void> {
+    try {
+      for (const text of CHORES) while ((await this.database.execute({ text })) === BATCH);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'housekeeping failed; the next round tries again');
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import type { INestApplication } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
+import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { ACCESS, type AccessRule } from './access.js';
+
+interface Route {
+  /** `Controller_handler`: the operation id that @nestjs/swagger gives it. */
+  operationId: string;
+  access: AccessRule | undefined;
+}
+
+/** Every route handler of the application with the access that it declares. */
+export function declaredRoutes(app: INestApplication): Route[] {
+  const reflector = app.get(Reflector);
+  const scanner = new MetadataScanner();
+  return app
+    .get(DiscoveryService)
+    .getControllers()
+    .flatMap(({ metatype, instance }) => {
+      if (!metatype || !instance) return [];
+      const prototype = Object.getPrototypeOf(instance) as Record<string, () => unknown>;
+      return scanner
+        .getAllMethodNames(prototype)
+        .filter((name) => Reflect.hasMetadata(METHOD_METADATA, prototype[name]!))
+        .map((name) => ({
+          operationId: `${metatype.name}_${name}`,
+          access: reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, [prototype[name]!, metatype as never]),
+        }));
+    });
+}
+
+/** @throws Error naming every route that does not declare who may call it. */
+export function assertAccessDeclared(app: INestApplication): void {
+  const silent = declaredRoutes(app).filter((route) => route.access === undefined);
+  if (silent.length > 0)
+    throw new Error(`Routes without @Access: ${silent.map((route) => route.operationId).join(', ')}.`);
+}
+
+/** Writes the scope of each route into the document, so that declaration and document cannot differ. */
+export function documentAccess(app: INestApplication, document: OpenAPIObject): void {
+  const access = new Map(declaredRoutes(app).map((route) => [route.operationId, route.access]));
+  for (const path of Object.values(document.paths))
+    for (const operation of Object.values(path) as { operationId?: string; security?: object[] }[]) {
+      const rule = access.get(operation.operationId ?? '');
+      if (rule !== undefined && rule !== 'public' && rule !== 'client') operation.security = [{ oauth2: [rule] }];
+    }
+}

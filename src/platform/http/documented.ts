@@ -1,0 +1,106 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { Field } from './fields.js';
+import { integer, listOf, text, type Rule } from './rules.js';
+
+const anyText: Rule = text({ max: 10_000 });
+
+/** One fault of a request. */
+class ErrorModelFault {
+  @Field(anyText, { description: 'RFC 6901 JSON Pointer into the body; the empty text is the whole body.' })
+  pointer?: string;
+
+  @Field(anyText, { description: 'Name of the query, path or header parameter.' })
+  parameter?: string;
+
+  @Field(anyText, { required: true, example: 'country_invalid' })
+  code: string;
+
+  @Field(anyText, { required: true })
+  detail: string;
+}
+
+/** RFC 9457 problem document. */
+export class ErrorModel {
+  @Field(anyText, { required: true, description: 'Address of the entry in the error catalogue.' })
+  type: string;
+
+  @Field(anyText, { required: true })
+  title: string;
+
+  @Field(integer(400, 599), { required: true })
+  status: number;
+
+  @Field(anyText, { required: true })
+  detail: string;
+
+  @Field(anyText, { required: true })
+  instance: string;
+
+  @Field(anyText, { required: true, example: 'validation_error' })
+  code: string;
+
+  @Field(anyText, { required: true })
+  request_id: string;
+
+  @Field({
+    ...listOf(anyText, 1000),
+    schema: { type: 'array', items: { $ref: '#/components/schemas/ErrorModelFault' } },
+  })
+  errors?: ErrorModelFault[];
+}
+
+const MEANING: Record<number, string> = {
+  400: 'The request breaks a rule; `errors` names every fault.',
+  401: 'No valid access token.',
+  403: 'Scope, account or state forbids it.',
+  404: 'Not found.',
+  405: 'The resource does not take this method.',
+  409: 'The state of the record, or a request in progress, is in the way.',
+  410: 'Used up or expired.',
+  413: 'The body is too large.',
+  415: 'Not application/json.',
+  422: 'The idempotency key belongs to another request.',
+  429: 'Too many requests.',
+  500: 'Internal error.',
+  503: 'The service, or a part of it, is down.',
+};
+
+/** Documents the problem answers of a route; those that every protected route shares are added. */
+export function Problems(...statuses: number[]) {
+  return applyDecorators(
+    ApiExtraModels(ErrorModel, ErrorModelFault),
+    ...[...new Set([...statuses, 401, 403, 429, 500, 503])].map((status) =>
+      ApiResponse({
+        status,
+        description: MEANING[status] ?? 'Refused.',
+        content: { 'application/problem+json': { schema: { $ref: getSchemaPath(ErrorModel) } } },
+      }),
+    ),
+  );
+}
+
+/** Documents the problem answers of a route that takes a JSON body. */
+export const BodyProblems = (...statuses: number[]) => Problems(400, 413, 415, ...statuses);
+
+/** Documents the `Idempotency-Key` header of a route and the answers that come with it. */
+export const IdempotencyHeader = () =>
+  applyDecorators(
+    ApiHeader({
+      name: 'Idempotency-Key',
+      required: false,
+      description: '1 to 255 printable ASCII characters; a repeat within 24 hours replays the first answer.',
+    }),
+    Problems(409, 422),
+  );
+
+/** Documents an answer with a body. */
+export const Answer = (status: number, model: Type, description = 'Done.') =>
+  ApiResponse({ status, type: model, description });
+
+/** Documents an answer with an array of a model. */
+export const AnswerList = (model: Type, description = 'Newest first; `Link: rel="next"` leads to the next page.') =>
+  ApiResponse({ status: 200, type: model, isArray: true, description });
+
+/** Documents an answer without a body. */
+export const AnswerEmpty = (status: number, description = 'Done; no body.') => ApiResponse({ status, description });

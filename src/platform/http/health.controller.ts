@@ -1,0 +1,32 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { Readiness } from '../readiness.js';
+import { Access } from './access.js';
+
+const HEALTH = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
+
+@ApiTags('Health')
+@Controller('health')
+export class HealthController {
+  constructor(private readonly readiness: Readiness) {}
+
+  @Get('live')
+  @Access('public')
+  @ApiOperation({ summary: 'Whether the process runs' })
+  @ApiResponse({ status: 200, description: 'It does.', schema: HEALTH })
+  live(): { status: string } {
+    return { status: 'ok' };
+  }
+
+  @Get('ready')
+  @Access('public')
+  @ApiOperation({ summary: 'Whether the process can take requests: database, migrations, delivery loop' })
+  @ApiResponse({ status: 200, description: 'It can.', schema: HEALTH })
+  @ApiResponse({ status: 503, description: 'A part is down, or the process is stopping.', schema: HEALTH })
+  async ready(@Res({ passthrough: true }) response: Response): Promise<object> {
+    const { ready, parts } = await this.readiness.report();
+    response.status(ready ? 200 : 503);
+    return { status: ready ? 'ok' : 'unavailable', parts };
+  }
+}

@@ -1,0 +1,40 @@
+import { Global, Module } from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, DiscoveryModule } from '@nestjs/core';
+import { CqrsModule } from '@nestjs/cqrs';
+import { AuditController } from './audit/audit.controller.js';
+import { AuditLog } from './audit/audit-log.js';
+import { Clock } from './clock.js';
+import { Database } from './database/database.js';
+import { UnitOfWork } from './database/unit-of-work.js';
+import { Outbox } from './events/outbox.js';
+import { Housekeeping } from './housekeeping.js';
+import { HealthController } from './http/health.controller.js';
+import { BodyReader } from './http/body.js';
+import { IdempotencyInterceptor } from './http/idempotency.js';
+import { ProblemFilter } from './http/problem.filter.js';
+import { ProblemsController } from './http/problems.controller.js';
+import { RateLimit } from './http/rate-limit.js';
+import { RequestValidationPipe } from './http/validation.pipe.js';
+import { Metrics } from './metrics.js';
+import { Readiness } from './readiness.js';
+import { Secrets } from './secrets.js';
+import { Logger } from './logger.js';
+
+const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, AuditLog, RateLimit, Readiness, Metrics];
+
+/** The ground floor: every module stands on it, it knows none of them. */
+@Global()
+@Module({
+  imports: [CqrsModule, DiscoveryModule],
+  controllers: [HealthController, ProblemsController, AuditController],
+  providers: [
+    ...ground,
+    Housekeeping,
+    { provide: APP_FILTER, useClass: ProblemFilter },
+    { provide: APP_INTERCEPTOR, useClass: BodyReader },
+    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
+    { provide: APP_PIPE, useClass: RequestValidationPipe },
+  ],
+  exports: [...ground, CqrsModule, DiscoveryModule],
+})
+export class PlatformModule {}

@@ -1,0 +1,93 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { createApp, listen } from './app.js';
+import { Config } from './config.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from './platform/database/embedded-postgres.js';
+import { migrate } from './platform/database/migrate.js';
+import { Metrics } from './platform/metrics.js';
+import { Readiness } from './platform/readiness.js';
+import { ensureSandbox, type Sandbox } from './sandbox.js';
+
+const EMBEDDED_DATABASE = 'candidate_eligibility';
+
+/** A running service: what it listens on and how to stop it. */
+export interface Service {
+  readonly app: NestExpressApplication;
+  readonly config: Config;
+  readonly metricsUrl: string;
+  /** Where the sandbox's credentials are, when this process has a sandbox. */
+  readonly sandbox: Sandbox | null;
+  stop(): Promise<void>;
+}
+
+/**
+ * 1. A database: `DATABASE_URL`, else the embedded PostgreSQL. 2. Its schema. 3. The application. 4. The sandbox.
+ * 5. The listeners. 6. `server.json`, which says that all of this is up.
+ *
+ * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
+ */
+export async function startService(config: Config, onDatabaseLost: (error: Error) => void): Promise<Service> {
+  mkdirSync(config.dataDir, { recursive: true });
+  const serverFile = join(config.dataDir, 'server.json');
+  rmSync(serverFile, { force: true });
+  const embedded = await openEmbedded(config, onDatabaseLost);
+  const databaseUrl = config.databaseUrl ?? embedded!.url;
+  let app: NestExpressApplication | null = null;
+  try {
+    await migrate(databaseUrl);
+    app = await createApp(config, databaseUrl);
+    await listen(app, config);
+    const sandbox = config.sandbox ? await ensureSandbox(app, config) : null;
+    const metrics = app.get(Metrics);
+    const metricsUrl = await metrics.listen();
+    writeFileSync(
+      serverFile,
+      JSON.stringify({
+        pid: process.pid,
+        base_url: config.baseUrl,
+        metrics_url: metricsUrl,
+        started_at: new Date().toISOString(),
+      }) + '\n',
+    );
+    return {
+      app,
+      config,
+      metricsUrl,
+      sandbox,
+      stop: () => stop(app!, config, metrics, embedded, serverFile),
+    };
+  } catch (error) {
+    await app?.close().catch(() => undefined);
+    await embedded?.stop();
+    throw error;
+  }
+}
+
+async function openEmbedded(config: Config, onLost: (error: Error) => void): Promise<EmbeddedPostgres | null> {
+  if (config.databaseUrl !== null) return null;
+  return startEmbeddedPostgres({ dataDir: config.dataDir, database: EMBEDDED_DATABASE, onLost });
+}
+
+/**
+ * Requests drain first: the event bus unsubscribes as soon as Nest begins to close, and what an in-flight command
+ * raised after that would wait in the outbox for the next start.
+ */
+async function stop(
+  app: NestExpressApplication,
+  config: Config,
+  metrics: Metrics,
+  embedded: EmbeddedPostgres | null,
+  serverFile: string,
+): Promise<void> {
+  app.get(Readiness).stop();
+  const server = app.getHttpServer();
+  const drained = new Promise<void>((resolve) => server.close(() => resolve()));
+  const grace = setTimeout(() => server.closeAllConnections(), config.shutdownGraceMs);
+  await drained;
+  clearTimeout(grace);
+  await app.close();
+  metrics.close();
+  await embedded?.stop();
+  rmSync(serverFile, { force: true });
+}

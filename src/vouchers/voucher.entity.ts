@@ -1,0 +1,40 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('vouchers')
+export class Voucher {
+  @PrimaryColumn('text')
+  account_code: string;
+
+  @PrimaryColumn('text')
+  voucher_code: string;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('text')
+  discount_type: string;
+
+  @Column('numeric', { precision: 12, scale: 2 })
+  discount_value: number;
+
+  @Column('text', { nullable: true })
+  currency: string | null;
+
+  @Column('text', { array: true, nullable: true })
+  test_codes: string[] | null;
+
+  @Column('timestamptz', { nullable: true })
+  valid_from: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  valid_until: Date | null;
+
+  @Column('int', { default: 1 })
+  max_uses: number;
+
+  @Column('int', { default: 0 })
+  uses: number;
+
+  @Column('boolean', { default: false })
+  disabled: boolean;
+}
