@@ -15,8 +15,8 @@ export type Grant = (typeof GRANTS)[number];
 )
 @Check('applications_grants_known', `grants <@ ARRAY['password', 'refresh_token']`)
 export class Application {
-  @PrimaryColumn('text', { name: 'consumer_key', primaryKeyConstraintName: 'applications_pk' })
-  consumerKey: string;
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'applications_pk' })
+  consumer_key: string;
 
   @Column({ type: 'bigint', generated: 'identity', generatedIdentity: 'ALWAYS' })
   position: number;
@@ -25,8 +25,8 @@ export class Application {
   name: string;
 
   /** SHA-256 of the consumer secret: 256 random bits need no slow hash. */
-  @Column('bytea', { name: 'secret_hash' })
-  secretHash: Buffer;
+  @Column('bytea')
+  secret_hash: Buffer;
 
   @Column('text', { array: true })
   scopes: Scope[];
@@ -37,6 +37,6 @@ export class Application {
   @Column('boolean', { default: false })
   disabled: boolean;
 
-  @Column('timestamptz', { name: 'created_datetime', default: () => 'now()' })
-  createdDatetime: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  created_datetime: Date;
 }

@@ -6,14 +6,14 @@ import { User } from './user.entity.js';
 /** All tokens that descend from one password grant; they end together. */
 @Entity('token_families')
 @Index('token_families_user_ix', ['username'], { where: '(revoked_at IS NULL)' })
-@Index('token_families_expiry_ix', ['expiresAt'])
+@Index('token_families_expiry_ix', ['expires_at'])
 export class TokenFamily {
-  @PrimaryColumn('uuid', { name: 'family_id', primaryKeyConstraintName: 'token_families_pk' })
-  familyId: string;
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'token_families_pk' })
+  family_id: string;
 
-  @Column('text', { name: 'consumer_key' })
+  @Column('text')
   @ForeignKey(() => Application, { name: 'token_families_application_fk' })
-  consumerKey: string;
+  consumer_key: string;
 
   @Column('text')
   @ForeignKey(() => User, { name: 'token_families_user_fk' })
@@ -23,54 +23,54 @@ export class TokenFamily {
   @Column('text', { array: true })
   scopes: Scope[];
 
-  @Column('timestamptz', { name: 'granted_at', default: () => 'now()' })
-  grantedAt: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  granted_at: Date;
 
   /** The end of refreshing, whatever happens in between. */
-  @Column('timestamptz', { name: 'expires_at' })
-  expiresAt: Date;
+  @Column('timestamptz')
+  expires_at: Date;
 
-  @Column('timestamptz', { name: 'revoked_at', nullable: true })
-  revokedAt: Date | null;
+  @Column('timestamptz', { nullable: true })
+  revoked_at: Date | null;
 }
 
 @Entity('access_tokens')
-@Index('access_tokens_family_ix', ['familyId'])
-@Index('access_tokens_expiry_ix', ['expiresAt'])
+@Index('access_tokens_family_ix', ['family_id'])
+@Index('access_tokens_expiry_ix', ['expires_at'])
 @Check('access_tokens_token_is_hashed', 'octet_length(token_hash) = 32')
 export class AccessToken {
-  @PrimaryColumn('bytea', { name: 'token_hash', primaryKeyConstraintName: 'access_tokens_pk' })
-  tokenHash: Buffer;
+  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'access_tokens_pk' })
+  token_hash: Buffer;
 
-  @Column('uuid', { name: 'family_id' })
+  @Column('uuid')
   @ForeignKey(() => TokenFamily, { name: 'access_tokens_family_fk', onDelete: 'CASCADE' })
-  familyId: string;
+  family_id: string;
 
   @Column('text', { array: true })
   scopes: Scope[];
 
-  @Column('timestamptz', { name: 'issued_at', default: () => 'now()' })
-  issuedAt: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  issued_at: Date;
 
-  @Column('timestamptz', { name: 'expires_at' })
-  expiresAt: Date;
+  @Column('timestamptz')
+  expires_at: Date;
 }
 
 @Entity('refresh_tokens')
-@Index('refresh_tokens_family_ix', ['familyId'])
+@Index('refresh_tokens_family_ix', ['family_id'])
 @Check('refresh_tokens_token_is_hashed', 'octet_length(token_hash) = 32')
 export class RefreshToken {
-  @PrimaryColumn('bytea', { name: 'token_hash', primaryKeyConstraintName: 'refresh_tokens_pk' })
-  tokenHash: Buffer;
+  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'refresh_tokens_pk' })
+  token_hash: Buffer;
 
-  @Column('uuid', { name: 'family_id' })
+  @Column('uuid')
   @ForeignKey(() => TokenFamily, { name: 'refresh_tokens_family_fk', onDelete: 'CASCADE' })
-  familyId: string;
+  family_id: string;
 
-  @Column('timestamptz', { name: 'issued_at', default: () => 'now()' })
-  issuedAt: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  issued_at: Date;
 
   /** Kept after use, so that a second use is known for what it is. */
-  @Column('timestamptz', { name: 'used_at', nullable: true })
-  usedAt: Date | null;
+  @Column('timestamptz', { nullable: true })
+  used_at: Date | null;
 }

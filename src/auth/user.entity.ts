@@ -16,8 +16,8 @@ export class User {
   position: number;
 
   /** argon2id in PHC form, with its parameters and salt. */
-  @Column('text', { name: 'password_hash' })
-  passwordHash: string;
+  @Column('text')
+  password_hash: string;
 
   @Column('text', { array: true })
   scopes: Scope[];
@@ -25,20 +25,20 @@ export class User {
   @Column('boolean', { default: false })
   disabled: boolean;
 
-  @Column('timestamptz', { name: 'created_datetime', default: () => 'now()' })
-  createdDatetime: Date;
+  @Column('timestamptz', { default: () => 'now()' })
+  created_datetime: Date;
 }
 
 /** An account that the user belongs to. */
 @Entity('user_accounts')
-@Index('user_accounts_account_ix', ['accountCode'])
+@Index('user_accounts_account_ix', ['account_code'])
 export class UserAccount {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'user_accounts_pk' })
   @ForeignKey(() => User, { name: 'user_accounts_user_fk' })
   username: string;
 
   // By the table's name: the module that owns accounts is not imported.
-  @PrimaryColumn('text', { name: 'account_code', primaryKeyConstraintName: 'user_accounts_pk' })
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'user_accounts_pk' })
   @ForeignKey('accounts', { name: 'user_accounts_account_fk' })
-  accountCode: string;
+  account_code: string;
 }
