@@ -2,7 +2,10 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
+import { AuthModule } from './auth/auth.module.js';
+import { BookingsModule } from './bookings/bookings.module.js';
 import { Config } from './config.js';
+import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { PlatformModule } from './platform/platform.module.js';
 
 /** Composes everything; the only importer of module classes. */
@@ -16,6 +19,9 @@ export class AppModule {
         TypeOrmModule.forRoot({ ...dataSourceOptions(databaseUrl, config.databasePoolSize), retryAttempts: 0 }),
         ScheduleModule.forRoot(),
         PlatformModule,
+        AuthModule,
+        EligibilityModule,
+        BookingsModule,
       ],
     };
   }
