@@ -2,8 +2,10 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
+import { AccountsModule } from './accounts/accounts.module.js';
 import { Config } from './config.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { VouchersModule } from './vouchers/vouchers.module.js';
 
 /** Composes everything; the only importer of module classes. */
 @Module({})
@@ -16,6 +18,8 @@ export class AppModule {
         TypeOrmModule.forRoot({ ...dataSourceOptions(databaseUrl, config.databasePoolSize), retryAttempts: 0 }),
         ScheduleModule.forRoot(),
         PlatformModule,
+        AccountsModule,
+        VouchersModule,
       ],
     };
   }
