@@ -2,12 +2,9 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
-<<<<<<< HEAD
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
-=======
 import { AccountsModule } from './accounts/accounts.module.js';
->>>>>>> wt/accounts
 import { Config } from './config.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { PlatformModule } from './platform/platform.module.js';
@@ -24,14 +21,11 @@ export class AppModule {
         TypeOrmModule.forRoot({ ...dataSourceOptions(databaseUrl, config.databasePoolSize), retryAttempts: 0 }),
         ScheduleModule.forRoot(),
         PlatformModule,
-<<<<<<< HEAD
         AuthModule,
         EligibilityModule,
         BookingsModule,
-=======
         AccountsModule,
         VouchersModule,
->>>>>>> wt/accounts
       ],
     };
   }
