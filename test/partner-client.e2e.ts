@@ -224,7 +224,7 @@ describe('the answer of a partner', () => {
     ],
   ];
 
-  it.each(rows)('%s', async (_name, answer, expected, changes) => {
+  it.each(rows)('%s', async (...[, answer, expected, changes]) => {
     const { outcome, partner } = await attempt(answer, changes);
     expect(summary(outcome)).toEqual(expected);
     expect(partner.requests).toHaveLength(1);
@@ -341,7 +341,7 @@ describe('TLS', () => {
 
   it('meets silence in the handshake as a timeout', async () => {
     const partner = await aPartner();
-    const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).unref()));
+    const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
     expect(summary(outcome)).toEqual(failed('timeout'));
     expect(outcome.durationMs).toBeLessThan(1500);
