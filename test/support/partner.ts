@@ -12,7 +12,7 @@ export interface PartnerRequest {
   headers: Record<string, string>;
   raw: Buffer;
   /** The body as JSON; null when it is none. */
-  json: any;
+  json: ReturnType<typeof JSON.parse>;
   /** Milliseconds since 1970. */
   at: number;
   /** The common name of the client certificate, when one was shown. */
