@@ -184,6 +184,11 @@ describe('the answer of a partner', () => {
       failed('protocol', 200),
     ],
     ['a body that ends with the connection', { bytes: `HTTP/1.1 200 OK${CRLF}${CRLF}all` }, delivered],
+    [
+      'a body without length that is reset',
+      { bytes: `HTTP/1.1 200 OK${CRLF}${CRLF}part`, rst: 'body' },
+      failed('protocol', 200),
+    ],
     ['HTTP/1.0', { bytes: `HTTP/1.0 200 OK${CRLF}${CRLF}all` }, delivered],
     ['no HTTP', { bytes: 'SSH-2.0-OpenSSH_9.2\r\n' }, failed('protocol')],
     [

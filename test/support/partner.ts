@@ -256,7 +256,12 @@ export class Partner {
     if (answer.endless === 'head') return endlessly(socket, `HTTP/1.1 ${status} OK\r\n`, 'x-more: and more\r\n');
     if (answer.bytes !== undefined) {
       socket.write(answer.bytes);
-      if (!answer.keep) socket.end();
+      if (answer.rst === 'body') {
+        await pause(50);
+        this.reset(socket);
+      } else if (!answer.keep) {
+        socket.end();
+      }
       return;
     }
     if (answer.endless === 'body') {
