@@ -2,11 +2,13 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
+import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { Config } from './config.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { VouchersModule } from './vouchers/vouchers.module.js';
 
 /** Composes everything; the only importer of module classes. */
 @Module({})
@@ -20,6 +22,8 @@ export class AppModule {
         ScheduleModule.forRoot(),
         PlatformModule,
         AuthModule,
+        AccountsModule,
+        VouchersModule,
         EligibilityModule,
         BookingsModule,
       ],
