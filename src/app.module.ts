@@ -5,7 +5,6 @@ import { dataSourceOptions } from '../ormconfig.js';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
-import { AccountsModule } from './accounts/accounts.module.js';
 import { Config } from './config.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { PlatformModule } from './platform/platform.module.js';
@@ -27,8 +26,6 @@ export class AppModule {
         VouchersModule,
         EligibilityModule,
         BookingsModule,
-        AccountsModule,
-        VouchersModule,
       ],
     };
   }

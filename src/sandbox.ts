@@ -1,9 +1,175 @@
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { CreateAccount, PutCatalogueEntry, PutTest, type TestDefinition } from './accounts/accounts.commands.js';
+import { Account } from './accounts/account.entity.js';
+import { CreateApplication, CreateUser, type ApplicationCredentials } from './auth/auth.commands.js';
 import type { Config } from './config.js';
+import { formatOptionalDateTime } from './platform/clock.js';
+import { Database } from './platform/database/database.js';
+import { UnitOfWork } from './platform/database/unit-of-work.js';
+import { SCOPES, type Scope } from './platform/http/access.js';
+import { randomToken } from './platform/secrets.js';
+import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
+
+/** Where the sandbox of this process is told of: both files are for their owner only. */
 export interface Sandbox {
-  file: string;
-  curlFile: string;
+  /** Account, credentials, tests and vouchers as JSON. */
+  readonly file: string;
+  /** The client's token request as a curl configuration: `curl -K`. */
+  readonly curlFile: string;
 }
-export async function ensureSandbox(_app: INestApplicationContext, _config: Config): Promise<Sandbox | null> {
-  return null;
+
+interface Login extends ApplicationCredentials {
+  username: string;
+  password: string;
+}
+
+interface SandboxFile {
+  base_url: string;
+  token_url: string;
+  account_code: string;
+  client: Login;
+  operator: Login;
+  tests: { test_code: string; portions: TestDefinition['portions'] }[];
+  schools: { school_code: string }[];
+  accommodations: { accommodation_code: string; requires_approval: boolean }[];
+  attribute_keys: { attribute_key: string }[];
+  vouchers: { voucher_code: string; valid_from: string | null; valid_until: string | null }[];
+}
+
+const CLIENT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+
+const TESTS: ({ test_code: string } & TestDefinition)[] = [
+  {
+    test_code: 'SANDBOX-ONE',
+    name: 'A test of one portion',
+    exam_code: 'EXAM-ONE',
+    launch_url: 'https://test-driver.example/launch',
+    duration_minutes: 90,
+    portions: [{ portion_code: 'MAIN', portion_name: 'Main' }],
+  },
+  {
+    test_code: 'SANDBOX-TWO',
+    name: 'A test of two portions',
+    exam_code: 'EXAM-TWO',
+    launch_url: 'https://test-driver.example/launch',
+    duration_minutes: 180,
+    portions: [
+      { portion_code: 'THEORY', portion_name: 'Theory' },
+      { portion_code: 'PRACTICE', portion_name: 'Practice' },
+    ],
+  },
+];
+const ACCOMMODATIONS = [
+  { accommodation_code: 'LARGE-PRINT', name: 'Large print', requires_approval: false },
+  { accommodation_code: 'EXTRA-TIME', name: 'Extra time', requires_approval: true },
+];
+const ANY_TIME = { currency: null, test_codes: [], valid_from: null, valid_until: null, disabled: false };
+const VOUCHERS: ({ voucher_code: string } & VoucherDefinition)[] = [
+  { ...ANY_TIME, voucher_code: 'PERCENT-10', discount_type: 'PERCENT', discount_value: 10, max_uses: 1000 },
+  {
+    ...ANY_TIME,
+    voucher_code: 'AMOUNT-25',
+    discount_type: 'AMOUNT',
+    discount_value: 25,
+    currency: 'USD',
+    max_uses: 1000,
+  },
+  {
+    ...ANY_TIME,
+    voucher_code: 'EXPIRED-50',
+    discount_type: 'PERCENT',
+    discount_value: 50,
+    valid_until: new Date('2020-12-31T23:59:59Z'),
+    max_uses: 1000,
+  },
+  { ...ANY_TIME, voucher_code: 'ONCE-100', discount_type: 'PERCENT', discount_value: 100, max_uses: 1 },
+];
+
+/**
+ * Something to work with on a developer's machine: made once, on a database that has no account yet; later starts bring
+ * the addresses in its files up to date. Null on a database that was filled otherwise.
+ */
+export async function ensureSandbox(app: INestApplicationContext, config: Config): Promise<Sandbox | null> {
+  const file = join(config.dataDir, 'sandbox.json');
+  const empty = (await app.get(Database).manager.count(Account)) === 0;
+  if (empty) await makeSandbox(app, config, file);
+  else if (!existsSync(file)) return null;
+  const content = { ...(JSON.parse(readFileSync(file, 'utf8')) as SandboxFile), ...addresses(config) };
+  writePrivate(file, JSON.stringify(content, null, 2) + '\n');
+  const curlFile = join(config.dataDir, 'sandbox.curl');
+  writePrivate(curlFile, tokenRequest(content.client));
+  return { file, curlFile };
+}
+
+/** The file is written before the commit: credentials that exist nowhere else must not be lost to a crash in between. */
+async function makeSandbox(app: INestApplicationContext, config: Config, file: string): Promise<void> {
+  const commands = app.get(CommandBus);
+  await app.get(UnitOfWork).run(async () => {
+    const { account_code } = await commands.execute(new CreateAccount('Sandbox'));
+    for (const { test_code, ...definition } of TESTS)
+      await commands.execute(new PutTest(account_code, test_code, definition));
+    await commands.execute(new PutCatalogueEntry('school', account_code, 'SCHOOL-1', { name: 'Sandbox School' }));
+    for (const { accommodation_code, ...definition } of ACCOMMODATIONS)
+      await commands.execute(new PutCatalogueEntry('accommodation', account_code, accommodation_code, definition));
+    await commands.execute(new PutCatalogueEntry('attribute-key', account_code, 'cohort', { name: 'Cohort' }));
+    for (const { voucher_code, ...definition } of VOUCHERS)
+      await commands.execute(new PutVoucher(account_code, voucher_code, definition));
+    const content: SandboxFile = {
+      ...addresses(config),
+      account_code,
+      client: await makeLogin(commands, 'sandbox-client', [account_code], CLIENT_SCOPES),
+      operator: await makeLogin(commands, 'sandbox-operator', [], SCOPES),
+      tests: TESTS.map(({ test_code, portions }) => ({ test_code, portions })),
+      schools: [{ school_code: 'SCHOOL-1' }],
+      accommodations: ACCOMMODATIONS.map(({ accommodation_code, requires_approval }) => ({
+        accommodation_code,
+        requires_approval,
+      })),
+      attribute_keys: [{ attribute_key: 'cohort' }],
+      vouchers: VOUCHERS.map((voucher) => ({
+        ...voucher,
+        valid_from: formatOptionalDateTime(voucher.valid_from),
+        valid_until: formatOptionalDateTime(voucher.valid_until),
+      })),
+    };
+    writePrivate(file, JSON.stringify(content, null, 2) + '\n');
+  });
+}
+
+async function makeLogin(
+  commands: CommandBus,
+  username: string,
+  accounts: string[],
+  scopes: readonly Scope[],
+): Promise<Login> {
+  const password = randomToken(18);
+  await commands.execute(new CreateUser(username, password, accounts, scopes));
+  const credentials = await commands.execute(new CreateApplication(username, scopes));
+  return { ...credentials, username, password };
+}
+
+function addresses({ baseUrl }: Config) {
+  return { base_url: baseUrl, token_url: baseUrl };
+}
+
+function tokenRequest({ consumer_key, consumer_secret, username, password }: Login): string {
+  return [
+    'silent',
+    `user = "${consumer_key}:${consumer_secret}"`,
+    'data = "grant_type=password"',
+    `data-urlencode = "username=${username}"`,
+    `data-urlencode = "password=${password}"`,
+    '',
+  ].join('\n');
+}
+
+/** Whole or not at all, and readable by its owner alone. */
+function writePrivate(file: string, content: string): void {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, content, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, file);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp, listen } from './app.js';
 import { Config } from './config.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from './platform/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from './platform/database/embedded-postgres.js';
 import { migrate } from './platform/database/migrate.js';
 import { Metrics } from './platform/metrics.js';
 import { Readiness } from './platform/readiness.js';
@@ -21,6 +21,11 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+interface OpenDatabase {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
 /**
  * 1. A database: `DATABASE_URL`, else the embedded PostgreSQL. 2. Its schema. 3. The application. 4. The sandbox.
  * 5. The listeners. 6. `server.json`, which says that all of this is up.
@@ -31,12 +36,11 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
   mkdirSync(config.dataDir, { recursive: true });
   const serverFile = join(config.dataDir, 'server.json');
   rmSync(serverFile, { force: true });
-  const embedded = await openEmbedded(config, onDatabaseLost);
-  const databaseUrl = config.databaseUrl ?? embedded!.url;
+  const database = await openDatabase(config, onDatabaseLost);
   let app: NestExpressApplication | null = null;
   try {
-    await migrate(databaseUrl);
-    app = await createApp(config, databaseUrl);
+    await migrate(database.url);
+    app = await createApp(config, database.url);
     await listen(app, config);
     const sandbox = config.sandbox ? await ensureSandbox(app, config) : null;
     const metrics = app.get(Metrics);
@@ -55,18 +59,20 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
       config,
       metricsUrl,
       sandbox,
-      stop: () => stop(app!, config, metrics, embedded, serverFile),
+      stop: () => stop(app!, config, metrics, database, serverFile),
     };
   } catch (error) {
     await app?.close().catch(() => undefined);
-    await embedded?.stop();
+    await database.close();
     throw error;
   }
 }
 
-async function openEmbedded(config: Config, onLost: (error: Error) => void): Promise<EmbeddedPostgres | null> {
-  if (config.databaseUrl !== null) return null;
-  return startEmbeddedPostgres({ dataDir: config.dataDir, database: EMBEDDED_DATABASE, onLost });
+/** The database that the configuration names, or the embedded one: adopted when it runs already, started when not. */
+export async function openDatabase(config: Config, onLost: (error: Error) => void): Promise<OpenDatabase> {
+  if (config.databaseUrl !== null) return { url: config.databaseUrl, close: () => Promise.resolve() };
+  const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, database: EMBEDDED_DATABASE, onLost });
+  return { url: embedded.url, close: () => embedded.stop() };
 }
 
 /**
@@ -77,7 +83,7 @@ async function stop(
   app: NestExpressApplication,
   config: Config,
   metrics: Metrics,
-  embedded: EmbeddedPostgres | null,
+  database: OpenDatabase,
   serverFile: string,
 ): Promise<void> {
   app.get(Readiness).stop();
@@ -88,6 +94,6 @@ async function stop(
   clearTimeout(grace);
   await app.close();
   metrics.close();
-  await embedded?.stop();
+  await database.close();
   rmSync(serverFile, { force: true });
 }

@@ -1,0 +1,35 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+import { runAdminCommand } from './auth/admin-cli.js';
+import { Config, ConfigError } from './config.js';
+import { openDatabase } from './service.js';
+import { migrate } from './platform/database/migrate.js';
+
+/** The command line of the operators: `npm run admin -- …`. */
+async function main(): Promise<number> {
+  const config = new Config({ ...process.env, LOG_LEVEL: 'silent', ROLES: 'api' });
+  const database = await openDatabase(config, (error) => {
+    throw error;
+  });
+  try {
+    await migrate(database.url);
+    const app = await NestFactory.createApplicationContext(AppModule.with(config, database.url), { logger: false });
+    try {
+      return await runAdminCommand(process.argv.slice(2), app);
+    } finally {
+      await app.close();
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    if (error instanceof ConfigError) for (const fault of error.faults) process.stderr.write(`${fault}\n`);
+    else process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,21 @@
+import 'reflect-metadata';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Config } from './config.js';
+import { openApiDocument } from './documents.js';
+import { startService } from './service.js';
+
+/** Writes docs/openapi.json from the code; a test says when it is out of date. */
+async function main(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'openapi-'));
+  const config = new Config({ DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'silent' });
+  const service = await startService(config, (error) => {
+    throw error;
+  });
+  writeFileSync('docs/openapi.json', JSON.stringify(openApiDocument(service.app, config), null, 2) + '\n');
+  await service.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+void main();
