@@ -76,9 +76,10 @@ class Service {
     expect(await this.heard()).toEqual({ stopped: true });
   }
 
+  /** To the whole process group, as a terminal does at Ctrl-C. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     const ended = new Promise((done) => this.process.once('exit', done));
-    this.process.kill(signal);
+    process.kill(-this.process.pid!, signal);
     await ended;
   }
 }
@@ -139,6 +140,7 @@ function run(
   const child = spawn(process.execPath, [join(project, 'lib', 'service.js'), options], {
     ...(uid !== undefined && { uid, gid }),
     cwd: '/',
+    detached: true,
     env: { PATH: path, NODE_PATH: NODE_MODULES, HOME: room },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -254,10 +256,13 @@ describe('a start', () => {
     const { url } = await first.started();
     await first.stop();
     const stranger = createServer().listen(Number(portOf(url)), '127.0.0.1');
-    const { url: other } = await run(data).started();
-    expect(portOf(other)).not.toBe(portOf(url));
-    expect(await answers(other)).toBe(true);
-    await new Promise((done) => stranger.close(done));
+    try {
+      const { url: other } = await run(data).started();
+      expect(portOf(other)).not.toBe(portOf(url));
+      expect(await answers(other)).toBe(true);
+    } finally {
+      stranger.close();
+    }
   });
 
   it('tells at once why a server cannot start', async () => {
