@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Fault } from '../src/platform/errors';
 import { startApp, type TestApp } from './support/app';
 
 interface TestBody {
@@ -120,6 +122,23 @@ describe('a test', () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
+  it('is told all faults of its portions at once', async () => {
+    const answer = await admin('PUT', `/${account}/tests/BAD`, {
+      name: 'T',
+      portions: [{ portion_code: 'A' }, { portion_code: 'A', portion_name: '' }, { portion_nam: 'x' }, 7],
+    });
+    expect(answer.body.errors.map((fault: Fault) => [fault.pointer, fault.code])).toEqual(
+      expect.arrayContaining([
+        ['/portions/1/portion_code', 'portion_code_repeated'],
+        ['/portions/1/portion_name', 'blank'],
+        ['/portions/2/portion_nam', 'unknown_field'],
+        ['/portions/2/portion_code', 'required'],
+        ['/portions/3', 'type_invalid'],
+      ]),
+    );
+    expect(answer.body.errors).toHaveLength(5);
+  });
+
   it.each(['T_1', 'T.1', 'T 1', 'Té', 'T'.repeat(51)])('cannot have the code %s', async (code) => {
     const answer = await admin('PUT', `/${account}/tests/${encodeURIComponent(code)}`, FULL);
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'test_code']);
@@ -178,6 +197,31 @@ describe('a test in use', () => {
 });
 
 describe('at once', () => {
+  it('leaving a portion out waits for the eligibility that is being written', async () => {
+    const scene = await app.given.scene({ portions: portions('A', 'B') });
+    const record = await app.given.eligibility(scene, { portion_codes: ['B'] });
+    const client = await app.database.pool.connect();
+    try {
+      await client.query('BEGIN');
+      await client.query(
+        `INSERT INTO eligibilities OVERRIDING USER VALUE
+         SELECT (jsonb_populate_record(record, $2)).* FROM eligibilities record WHERE svc_eligiblity_id = $1`,
+        [record['svc_eligiblity_id'], { svc_eligiblity_id: 'BEFREE22', candidate_id: 'C-LATE', portion_codes: ['A'] }],
+      );
+      let answered = false;
+      const removal = admin('PUT', `/${scene.account}/tests/${scene.testCode}`, {
+        name: 'T',
+        portions: portions('B'),
+      }).finally(() => (answered = true));
+      await pause(300);
+      expect(answered).toBe(false);
+      await client.query('COMMIT');
+      expect((await removal).status).toBe(403);
+    } finally {
+      client.release(true);
+    }
+  });
+
   it('twenty may put one test, and one definition stands whole', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
