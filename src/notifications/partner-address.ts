@@ -1,0 +1,185 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+
+export type PartnerUrlCode = 'url_invalid' | 'url_scheme' | 'url_userinfo' | 'url_query' | 'url_fragment';
+
+/** A URL that may not be saved: `code` is stable, `message` is readable; neither repeats the URL. */
+export class PartnerUrlError extends Error {
+  constructor(
+    readonly code: PartnerUrlCode,
+    detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+/** An address that may not be dialled. */
+export class AddressBlockedError extends Error {
+  readonly failure = 'blocked';
+
+  constructor(address: string) {
+    super(`${address} is not a public address and is not in PARTNER_ALLOWED_NETWORKS`);
+  }
+}
+
+/** All addresses of a host name, in the order in which they are to be tried. */
+export type AddressLookup = (host: string) => Promise<string[]>;
+
+/** getaddrinfo, so that the hosts file and the system's resolver settings count. */
+export const systemLookup: AddressLookup = async (host) =>
+  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+
+/** https, no user information, no query, no fragment; slashes at the end are taken off. Throws `PartnerUrlError`. */
+export function parsePartnerUrl(text: string): URL {
+  const url = parseHttpsUrl(text);
+  if (text.includes('?')) throw new PartnerUrlError('url_query', 'must not have a query');
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  return url;
+}
+
+/** As a partner URL, but with the query that RFC 6749 §3.2 allows, and the path as it stands. Throws `PartnerUrlError`. */
+export function parseTokenUrl(text: string): URL {
+  return parseHttpsUrl(text);
+}
+
+/** `{partner_url}/notifications` with exactly one slash between the two. */
+export function notificationsUrl(partnerUrl: string): URL {
+  const url = parsePartnerUrl(partnerUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/notifications`;
+  return url;
+}
+
+function parseHttpsUrl(text: string): URL {
+  // `new URL` silently drops tabs and line breaks and reads a backslash as a slash: what was checked must be what is dialled.
+  if (/[\u0000-\u0020\u007f-\u009f\\]/.test(text) || !URL.canParse(text)) {
+    throw new PartnerUrlError(
+      'url_invalid',
+      'must be an absolute URL without spaces, control characters or backslashes',
+    );
+  }
+  const url = new URL(text);
+  const authority = /^https:\/\/([^/?#]+)/i.exec(text)?.[1];
+  if (url.protocol !== 'https:' || authority === undefined) {
+    throw new PartnerUrlError('url_scheme', 'must begin with https://');
+  }
+  if (authority.includes('@')) throw new PartnerUrlError('url_userinfo', 'must not have a user name or password');
+  if (text.includes('#')) throw new PartnerUrlError('url_fragment', 'must not have a fragment');
+  return url;
+}
+
+/** The host of a URL as it is dialled: IPv6 without its brackets, a name without the dot of the root. */
+export function dialledHost(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+}
+
+// IANA special-purpose registries (RFC 6890): whatever is not globally reachable, and the metadata address outside them.
+const refusedIPv4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16/32',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+// Only 2000::/3 is global unicast: the first three hold ::, ::1, IPv4-mapped, IPv4-compatible, NAT64, unique local,
+// link-local, site-local, multicast and all that is not given out; the rest are special ranges inside it.
+const refusedIPv6 = [
+  '::/3',
+  '4000::/2',
+  '8000::/1',
+  '2001::/23', // Teredo, benchmarking, ORCHID
+  '2001:db8::/32',
+  '2002::/16', // 6to4
+  '3fff::/20',
+];
+
+/** Networks of both families, kept apart: one BlockList would find an IPv4 address in `::/0` too. */
+class Networks {
+  private readonly v4 = new BlockList();
+  private readonly v6 = new BlockList();
+
+  constructor(list: string[]) {
+    for (const network of list) {
+      const [address, prefix, ...rest] = network.trim().split('/');
+      const family = isIP(address);
+      const longest = family === 4 ? 32 : 128;
+      const bits = prefix === undefined ? longest : /^\d{1,3}$/.test(prefix) ? Number(prefix) : NaN;
+      if (family === 0 || rest.length > 0 || !(bits <= longest)) {
+        throw new Error(`"${network}" is not a network such as 10.0.0.0/8 or fd00::/8`);
+      }
+      if (family === 4) this.v4.addSubnet(address, bits, 'ipv4');
+      else this.v6.addSubnet(address, bits, 'ipv6');
+    }
+  }
+
+  has(address: string): boolean {
+    return isIPv4(address) ? this.v4.check(address, 'ipv4') : this.v6.check(address, 'ipv6');
+  }
+}
+
+const refused = new Networks([...refusedIPv4, ...refusedIPv6]);
+const nat64 = new Networks(['64:ff9b::/96', '64:ff9b:1::/48']);
+const mapped = new Networks(['::ffff:0:0/96']);
+
+/** The last 32 bits of an IPv6 address in dotted form; `new URL` knows every way to write the address. */
+function embeddedIPv4(address: string): string {
+  const groups = new URL(`http://[${address}]/`).hostname.slice(1, -1).split(':');
+  const [high, low] = groups.slice(-2).map((group) => Number.parseInt(group || '0', 16));
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+/**
+ * Says which addresses a partner may have. It judges addresses, not names: ask it about the address really dialled,
+ * since a name may answer differently the next time (DNS rebinding).
+ */
+export class PartnerAddressGuard {
+  private readonly allowed: Networks;
+
+  /** @param allowedNetworks CIDR networks, outside the public internet, in which partners may live. Throws on a bad one. */
+  constructor(allowedNetworks: string[]) {
+    this.allowed = new Networks(allowedNetworks);
+  }
+
+  isAllowed(ip: string): boolean {
+    const address = ip.replace(/%.*$/, '');
+    if (isIP(address) === 0) return false;
+    // An IPv4-mapped address is dialled as IPv4, so it is as good or bad as that.
+    if (isIPv6(address) && mapped.has(address)) return this.isAllowed(embeddedIPv4(address));
+    if (!refused.has(address)) return true;
+    if (!this.allowed.has(address)) return false;
+    // To let a NAT64 gateway in is not to let in whatever stands behind it.
+    return !nat64.has(address) || this.isAllowed(embeddedIPv4(address));
+  }
+
+  /** Throws `AddressBlockedError`. */
+  assertAllowed(ip: string): void {
+    if (!this.isAllowed(ip)) throw new AddressBlockedError(ip);
+  }
+
+  /** Refuses a host that is an IP literal, in whatever spelling `new URL` knows; a name is judged when it is resolved. */
+  assertUrlAllowed(url: URL): void {
+    const host = dialledHost(url);
+    if (isIP(host) !== 0) this.assertAllowed(host);
+  }
+
+  /**
+   * The addresses to dial for a host. One refused address refuses the name: a name that also points inside is
+   * no partner's, and the answer does not depend on which address is tried first.
+   * Throws `AddressBlockedError`, or whatever the lookup throws.
+   */
+  async resolveAllowed(host: string, addressLookup: AddressLookup = systemLookup): Promise<string[]> {
+    const addresses = isIP(host) === 0 ? await addressLookup(host) : [host];
+    for (const address of addresses) this.assertAllowed(address);
+    return addresses;
+  }
+}

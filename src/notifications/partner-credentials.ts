@@ -1,0 +1,122 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext, type SecureContext } from 'node:tls';
+
+/** How the service shows a partner who it is. */
+export type PartnerAuth =
+  | { type: 'none' }
+  | { type: 'basic'; username: string; password: string }
+  | { type: 'bearer'; token: string }
+  | { type: 'oauth2_client_credentials'; token_url: string; client_id: string; client_secret: string; scope?: string };
+
+export interface PartnerCertificates {
+  /** Takes the place of the system's roots. */
+  caPem?: string | null;
+  clientCertPem?: string | null;
+  clientKeyPem?: string | null;
+}
+
+export type PemCode = 'certificate_invalid' | 'key_invalid' | 'key_mismatch' | 'key_missing' | 'certificate_missing';
+
+/** A PEM that may not be saved; neither `code` nor `message` repeats any of it. */
+export class PemError extends Error {
+  constructor(
+    readonly member: keyof PartnerCertificates,
+    readonly code: PemCode,
+    detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+const certificatePattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
+
+/** One or more certificates, and nothing else between them. Throws `PemError`. */
+export function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X509Certificate[] {
+  const blocks = pem.match(certificatePattern) ?? [];
+  // OpenSSL skips what it cannot read; a chain with a piece missing must not pass for a whole one.
+  if (blocks.length === 0 || pem.replace(certificatePattern, '').includes('-----')) {
+    throw new PemError(member, 'certificate_invalid', 'must be one or more PEM certificates');
+  }
+  try {
+    return blocks.map((block) => new X509Certificate(block));
+  } catch {
+    throw new PemError(member, 'certificate_invalid', 'has a certificate that cannot be read');
+  }
+}
+
+/** What may be saved: certificates that parse, a key without a passphrase, and the key of the first client certificate. Throws `PemError`. */
+export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: PartnerCertificates): void {
+  if (caPem != null) assertCertificatePem('caPem', caPem);
+  if (clientCertPem == null && clientKeyPem == null) return;
+  if (clientCertPem == null) {
+    throw new PemError('clientCertPem', 'certificate_missing', 'is needed with a client key');
+  }
+  if (clientKeyPem == null) throw new PemError('clientKeyPem', 'key_missing', 'is needed with a client certificate');
+  const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
+  if (!certificate.checkPrivateKey(readKey(clientKeyPem))) {
+    throw new PemError('clientKeyPem', 'key_mismatch', 'is not the key of the client certificate');
+  }
+}
+
+function readKey(pem: string) {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new PemError('clientKeyPem', 'key_invalid', 'must be a PEM private key without a passphrase');
+  }
+}
+
+/** TLS 1.2 or newer, whatever Node was started with. Throws on certificates that `assertCertificates` would refuse. */
+export function secureContextOf(certificates: PartnerCertificates): SecureContext {
+  // An unreadable `ca` is no error to OpenSSL, and an empty one would bring the system's roots back.
+  assertCertificates(certificates);
+  return createSecureContext({
+    ca: certificates.caPem ?? undefined,
+    cert: certificates.clientCertPem ?? undefined,
+    key: certificates.clientKeyPem ?? undefined,
+    minVersion: 'TLSv1.2',
+  });
+}
+
+const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64');
+
+/** RFC 7617, user-pass in UTF-8. */
+export function basicAuthorization(username: string, password: string): string {
+  return `Basic ${base64(`${username}:${password}`)}`;
+}
+
+/** RFC 6749 §2.3.1: id and secret are form-encoded before they become a user name and a password. */
+export function clientAuthorization(clientId: string, clientSecret: string): string {
+  return basicAuthorization(formEncoded(clientId), formEncoded(clientSecret));
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+/** One or more visible ASCII characters: nothing that could end a header line or a credential (RFC 6750 §2.1). */
+export function isHeaderSafeToken(token: unknown): token is string {
+  return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);
+}
+
+/** Everything in which a partner could say our credentials back to us, longest first. */
+export function secretsOf(auth: PartnerAuth): string[] {
+  switch (auth.type) {
+    case 'none':
+      return [];
+    case 'basic':
+      return spellings(auth.password, basicAuthorization(auth.username, auth.password));
+    case 'bearer':
+      return spellings(auth.token);
+    case 'oauth2_client_credentials':
+      return spellings(auth.client_secret, clientAuthorization(auth.client_id, auth.client_secret));
+  }
+}
+
+/** A secret as it is, and as JSON, a form or a Basic header would show it. */
+export function spellings(secret: string, authorization?: string): string[] {
+  const texts = new Set([secret, JSON.stringify(secret).slice(1, -1), formEncoded(secret), encodeURIComponent(secret)]);
+  texts.add(base64(secret));
+  if (authorization !== undefined) texts.add(authorization.replace('Basic ', ''));
+  return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
+}

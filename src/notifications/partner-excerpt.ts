@@ -1,0 +1,26 @@
+import { type Answer } from './partner-transport.js';
+
+const EXCERPT_BYTES = 2048;
+
+/**
+ * The beginning of an answer as text for people: no control characters, nothing that is not UTF-8 and so PostgreSQL
+ * would refuse, and none of `secrets`, which a partner may say back to us.
+ */
+export function excerptOf({ body, encoded }: Answer, secrets: string[]): string | null {
+  if (body.length === 0 || encoded) return null;
+  const longest = Math.max(0, ...secrets.map((secret) => secret.length));
+  let text = body.toString('utf8', 0, EXCERPT_BYTES + 4 * longest);
+  // Masked before the cut and by equal length, so that no secret is cut in two and shows its first half.
+  for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
+  const readable = text.replace(/[\t\r\n]+/g, ' ').replace(/\p{Cc}|\p{Cs}/gu, '');
+  return cutToBytes(readable, EXCERPT_BYTES).trim() || null;
+}
+
+function cutToBytes(text: string, bytes: number): string {
+  const encoded = Buffer.from(text, 'utf8');
+  if (encoded.length <= bytes) return text;
+  let end = bytes;
+  // Back to the first byte of a character.
+  while ((encoded[end] & 0xc0) === 0x80) end -= 1;
+  return encoded.toString('utf8', 0, end);
+}

@@ -1,0 +1,91 @@
+import { PartnerFault } from './partner-connection.js';
+import { clientAuthorization, isHeaderSafeToken, type PartnerAuth } from './partner-credentials.js';
+import { type Answer } from './partner-transport.js';
+
+export type OAuthClient = Extract<PartnerAuth, { type: 'oauth2_client_credentials' }>;
+
+/** Sends one form to the token endpoint; rejects with a `PartnerFault`. */
+export type TokenCall = (headers: Record<string, string>, form: string, deadline: number) => Promise<Answer>;
+
+/** For tokens whose answer does not say how long they live (RFC 6749 §5.1 leaves it open). */
+const ASSUMED_LIFE_S = 300;
+const MAX_LIFE_S = 24 * 3600;
+
+/**
+ * The access token of one subscription (RFC 6749 §4.4), kept until shortly before it expires. However many
+ * notifications wait for it, one request is under way.
+ */
+export class PartnerToken {
+  private current: { token: string; usableUntil: number } | null = null;
+  private underWay: Promise<string> | null = null;
+
+  constructor(
+    private readonly client: OAuthClient,
+    private readonly call: TokenCall,
+    private readonly limitMs: number,
+  ) {}
+
+  /** Rejects with a `PartnerFault`: `timeout`, `blocked`, or `auth` for all else that keeps the token away. */
+  async get(deadline: number): Promise<string> {
+    if (this.current && performance.now() < this.current.usableUntil) return this.current.token;
+    // The request has its own full time: who joins it late must not suffer from the deadline of who began it.
+    this.underWay ??= this.fetch(performance.now() + this.limitMs).finally(() => (this.underWay = null));
+    return before(deadline, this.underWay);
+  }
+
+  /** After a 401. A token that another attempt has since fetched stays. */
+  drop(token: string): void {
+    if (this.current?.token === token) this.current = null;
+  }
+
+  private async fetch(deadline: number): Promise<string> {
+    const { client_id, client_secret, scope } = this.client;
+    const form = new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) });
+    const headers = {
+      authorization: clientAuthorization(client_id, client_secret),
+      'content-type': 'application/x-www-form-urlencoded',
+      accept: 'application/json',
+    };
+    const asked = performance.now();
+    const answer = await this.call(headers, form.toString(), deadline).catch((error: unknown) => {
+      if (!(error instanceof PartnerFault)) throw error;
+      const kept = error.failure === 'timeout' || error.failure === 'blocked';
+      throw new PartnerFault(kept ? error.failure : 'auth', `token_${error.failure}_${error.reason}`);
+    });
+    const { token, lifeS } = readToken(answer);
+    // Shortly before the end, counted from when it was asked for: a tenth of its life, half a minute at most.
+    const usableS = lifeS - Math.min(30, lifeS / 10);
+    this.current = { token, usableUntil: asked + usableS * 1000 };
+    return token;
+  }
+}
+
+function readToken(answer: Answer): { token: string; lifeS: number } {
+  if (answer.ending === 'late') throw new PartnerFault('timeout', 'token_answer_late');
+  if (answer.status !== 200) throw new PartnerFault('auth', `token_http_${answer.status}`);
+  if (answer.ending !== 'complete') throw new PartnerFault('auth', `token_answer_${answer.ending}`);
+  const fields = parseObject(answer.body.toString('utf8'));
+  if (fields === null) throw new PartnerFault('auth', 'token_answer_malformed');
+  if (typeof fields.token_type !== 'string' || fields.token_type.toLowerCase() !== 'bearer') {
+    throw new PartnerFault('auth', 'token_type_unknown');
+  }
+  if (!isHeaderSafeToken(fields.access_token)) throw new PartnerFault('auth', 'token_malformed');
+  const life = Number(fields.expires_in ?? ASSUMED_LIFE_S);
+  return { token: fields.access_token, lifeS: life >= 0 ? Math.min(life, MAX_LIFE_S) : ASSUMED_LIFE_S };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new PartnerFault('timeout', 'token_late')), deadline - performance.now());
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
