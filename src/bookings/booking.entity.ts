@@ -1,5 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+import type { BookingStatus, DeliveryMode } from './bookings.rules.js';
+
 @Entity('bookings')
 export class Booking {
   @PrimaryColumn('text')
@@ -18,13 +20,13 @@ export class Booking {
   test_code: string;
 
   @Column('text')
-  status: string;
+  status: BookingStatus;
 
   @Column('timestamptz')
   booking_on: Date;
 
   @Column('text', { nullable: true })
-  delivery_mode: string | null;
+  delivery_mode: DeliveryMode | null;
 
   @Column('text', { nullable: true })
   location_code: string | null;

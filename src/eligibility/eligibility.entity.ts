@@ -1,5 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+import type { EligibilityStatus } from './eligibility.rules.js';
+
 @Entity('eligibilities')
 export class Eligibility {
   @PrimaryColumn('text')
@@ -21,13 +23,20 @@ export class Eligibility {
   client_eligibility_id: string | null;
 
   @Column('text')
-  status: string;
+  status: EligibilityStatus;
 
   @Column('text', { nullable: true })
   hold_reason: string | null;
 
   @Column('boolean')
   approval_pending: boolean;
+
+  /** The open booking; set exactly while the status is SCHEDULED. */
+  @Column('text', { nullable: true })
+  booking_code: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  booking_on: Date | null;
 
   @Column('timestamptz', { nullable: true })
   schedule_start_date: Date | null;
@@ -87,7 +96,7 @@ export class Eligibility {
   special_accommodations: string[];
 
   @Column('jsonb')
-  additional_attributes: unknown;
+  additional_attributes: { key: string; value: string }[];
 
   @Column('timestamptz')
   created_datetime: Date;

@@ -15,6 +15,8 @@ export class Eligibilities1763640300000 implements MigrationInterface {
         status text NOT NULL,
         hold_reason text,
         approval_pending boolean NOT NULL,
+        booking_code text,
+        booking_on timestamptz,
         schedule_start_date timestamptz,
         eligibility_end_date timestamptz,
         registration_mode text,
@@ -42,6 +44,8 @@ export class Eligibilities1763640300000 implements MigrationInterface {
           (status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED', 'COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED')),
         CONSTRAINT eligibilities_pending_reason CHECK
           (status NOT IN ('PENDING', 'ELIGIBLE') OR (status = 'PENDING') = (approval_pending OR hold_reason IS NOT NULL)),
+        CONSTRAINT eligibilities_scheduled_booking CHECK
+          ((status = 'SCHEDULED') = (booking_code IS NOT NULL) AND (booking_code IS NULL) = (booking_on IS NULL)),
         CONSTRAINT eligibilities_window_order CHECK (eligibility_end_date > schedule_start_date),
         CONSTRAINT eligibilities_test_fk FOREIGN KEY (account_code, test_code) REFERENCES tests,
         CONSTRAINT eligibilities_school_fk FOREIGN KEY (account_code, school_code) REFERENCES schools

@@ -1,5 +1,5 @@
 import { type HttpModuleOptions, HttpService } from '@nestjs/axios';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { AxiosAdapter, InternalAxiosRequestConfig } from 'axios' with { 'resolution-mode': 'import' };
 
 import {
@@ -79,7 +79,7 @@ export class PartnerClient implements OnApplicationShutdown {
   constructor(
     http: HttpService,
     private readonly guard: PartnerAddressGuard,
-    private readonly addressLookup: AddressLookup = systemLookup,
+    @Optional() private readonly addressLookup: AddressLookup = systemLookup,
   ) {
     // The adapter itself and not `axiosRef.request`: with its merging of configs and headers, of which a partner request
     // uses nothing, axios makes 0.46 of the PUTs per second that undici makes bare; the adapter makes as many.
@@ -183,7 +183,7 @@ export class PartnerClient implements OnApplicationShutdown {
 
   private begin(endpoint: PartnerEndpoint): Session {
     const { auth, waitMs } = endpoint;
-    const url = notificationsUrl(endpoint.url);
+    const url = readable('blocked', 'url_unusable', () => notificationsUrl(endpoint.url));
     const secureContext = readable('tls', 'certificates_unusable', () => secureContextOf(endpoint));
     // The partner's certificates hold for its token endpoint too: a bundle in ca_pem can name the roots of both,
     // and a client certificate is shown only to a server that asks for it and has been verified.

@@ -28,6 +28,7 @@ const PERMANENT_BASES = ['/var/lib', '/usr/local/var', '/opt', '/srv'];
 export async function openCluster(requestedDataDir: string, log: (message: string) => void): Promise<Cluster> {
   await mkdir(requestedDataDir, { recursive: true });
   const dataDir = realpathSync(requestedDataDir);
+  await removeAbandonedDrafts(dataDir, 'postgres');
   const place = join(dataDir, 'postgres');
   const isNew = !existsSync(join(place, 'PG_VERSION'));
   if (isNew && isSymbolicLink(place)) {
@@ -56,7 +57,7 @@ export async function openCluster(requestedDataDir: string, log: (message: strin
 async function makeCluster(dataDir: string, place: string, secret: string): Promise<void> {
   const user = serverUser();
   const home = clusterHome(dataDir, user);
-  await removeAbandonedDrafts(home.folder, home.name);
+  if (home.folder !== dataDir) await removeAbandonedDrafts(home.folder, home.name);
   const draft = join(home.folder, draftName(home.name));
   try {
     await initialise(draft, user, dataDir, secret);
@@ -113,7 +114,6 @@ async function initialise(draft: string, user: ServerUser | undefined, dataDir: 
 /** Linked into place complete and synced: every process reads the same secret, and none reads half of it. */
 async function keepSecret(dataDir: string): Promise<string> {
   const draft = join(dataDir, draftName('postgres.secret'));
-  await removeAbandonedDrafts(dataDir, 'postgres.secret');
   const file = await open(draft, 'wx', 0o600);
   await file.writeFile(randomBytes(32).toString('hex'));
   await file.sync();

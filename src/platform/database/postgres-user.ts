@@ -1,5 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { accessSync, chmodSync, constants, lstatSync, mkdirSync, realpathSync, statSync, type Stats } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The operating-system user that the server runs as; none stands for the user of this process. */
@@ -76,11 +85,6 @@ function may(user: ServerUser, { uid, gid, mode }: Stats, wanted: number): boole
 }
 
 function systemUser(name: string): ServerUser | undefined {
-  const id = (flag: string) =>
-    Number(execFileSync('id', [flag, name], { stdio: ['ignore', 'pipe', 'ignore'] }).toString());
-  try {
-    return { uid: id('-u'), gid: id('-g') };
-  } catch {
-    return undefined;
-  }
+  const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
+  return uid && gid ? { uid: Number(uid), gid: Number(gid) } : undefined;
 }

@@ -38,6 +38,17 @@ export class RequestValidationPipe implements PipeTransform {
 
 /** @throws DomainError `validation_error` with a JSON Pointer to each fault. */
 export function readBody<T extends object>(dto: new () => T, value: unknown): T {
+  const { body, faults } = inspectBody(dto, value);
+  if (faults.length > 0) throw validationError.error({ errors: faults.slice(0, MOST_FAULTS) });
+  return body;
+}
+
+/**
+ * The body with the faults of its form, for routes that check it against the database too and tell all faults at once.
+ * Members named in `faults` may have any shape.
+ * @throws DomainError `validation_error` when there is no JSON object at all.
+ */
+export function inspectBody<T extends object>(dto: new () => T, value: unknown): { body: T; faults: Fault[] } {
   if (value === undefined)
     throw validationError.error({ errors: [{ pointer: '', code: 'required', detail: 'A JSON body is needed.' }] });
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -46,15 +57,13 @@ export function readBody<T extends object>(dto: new () => T, value: unknown): T 
     });
   const tolerant = Reflect.getMetadata(TOLERANT_READER, dto) === true;
   const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
-  const plain = Object.fromEntries(Object.entries(value).filter(([name]) => !readOnly.has(name)));
-  const instance = plainToInstance(dto, plain);
+  const body = plainToInstance(dto, Object.fromEntries(Object.entries(value).filter(([name]) => !readOnly.has(name))));
   const faults = collect(
-    validateSync(instance, tolerant ? {} : { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
+    validateSync(body, tolerant ? {} : { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
     '',
   );
   if (!tolerant) faults.push(...reservedMembers(value, ''));
-  if (faults.length > 0) throw validationError.error({ errors: faults.slice(0, MOST_FAULTS) });
-  return instance;
+  return { body, faults };
 }
 
 /** @throws DomainError `validation_error` with the name of each parameter at fault. */

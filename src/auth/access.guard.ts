@@ -1,0 +1,97 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
+import type { Request, Response } from 'express';
+import { Database, prepared } from '../platform/database/database.js';
+import { accountForbidden, accountNotFound, insufficientScope, unauthorized } from '../platform/errors.js';
+import { ACCESS, type AccessRule, type Caller } from '../platform/http/access.js';
+import { RateLimit } from '../platform/http/rate-limit.js';
+import { requestContext } from '../platform/http/request-context.js';
+import { BearerStrategy } from './bearer.strategy.js';
+
+/** RFC 9110 §11.5: names the protected space, for bearer tokens and for client credentials alike. */
+export const REALM = 'candidate-eligibility';
+
+/** What an account code can look like at all: anything else is unknown without asking PostgreSQL, which refuses NUL. */
+const ACCOUNT_CODE = /^[A-Za-z0-9]{1,64}$/;
+
+const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
+
+/** The challenge of RFC 6750 §3; without any error code when no token was sent (§3.1). */
+function challenge(...attributes: string[]): string {
+  return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');
+}
+
+/** Runs the bearer strategy and words its refusal. A bad, an expired and a revoked token get the same bytes. */
+@Injectable()
+export class BearerGuard extends AuthGuard() {
+  constructor(strategy: BearerStrategy) {
+    super({ defaultStrategy: strategy.name, session: false });
+  }
+
+  override handleRequest<User>(
+    error: Error | null,
+    caller: User | false,
+    _info: unknown,
+    context: ExecutionContext,
+  ): User {
+    if (error) throw error;
+    if (caller) return caller;
+    const { authorization = '' } = context.switchToHttp().getRequest<Request>().headers;
+    const presented = /^Bearer +[^ ]/i.test(authorization);
+    throw unauthorized.error({
+      headers: { 'WWW-Authenticate': presented ? challenge('error="invalid_token"') : challenge() },
+    });
+  }
+}
+
+/**
+ * The one gate of every route, in the order of the contract: token (401), rate (429), scope (403), account (403).
+ * It runs before the body is read, and leaves the caller in the request's context.
+ */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly bearer: BearerGuard,
+    private readonly rateLimit: RateLimit,
+    private readonly database: Database,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const rule = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    if (rule === undefined)
+      throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no @Access.`);
+    if (rule === 'public' || rule === 'client') return true;
+
+    await this.bearer.canActivate(context);
+    const request = context.switchToHttp().getRequest<Request & { user: Caller }>();
+    const caller = request.user;
+    requestContext().caller = caller;
+
+    this.rateLimit.count(caller, context.switchToHttp().getResponse<Response>());
+
+    if (!caller.scopes.has(rule))
+      throw insufficientScope.error({
+        headers: { 'WWW-Authenticate': challenge('error="insufficient_scope"', `scope="${rule}"`) },
+      });
+
+    const accountCode = request.params['account_code'];
+    if (typeof accountCode === 'string') await this.assertAccount(caller, accountCode);
+    return true;
+  }
+
+  private async assertAccount(caller: Caller, accountCode: string): Promise<void> {
+    if (caller.accountCodes.has(accountCode)) return;
+    if (!caller.isOperator) throw accountForbidden.error();
+    const exists =
+      ACCOUNT_CODE.test(accountCode) && (await this.database.queryOne(ACCOUNT_EXISTS, [accountCode])) !== null;
+    if (!exists)
+      throw accountNotFound.error({
+        errors: [{ parameter: 'account_code', code: 'account_not_found', detail: 'No account has this code.' }],
+      });
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Database } from '../platform/database/database.js';
+import { Logger } from '../platform/logger.js';
+
+const BATCH = 500;
+
+/** In this order: a family goes once no access token of it is left, and takes its refresh tokens along. */
+const CHORES = [
+  `DELETE FROM access_tokens WHERE token_hash IN (
+     SELECT token_hash FROM access_tokens WHERE expires_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM token_families WHERE family_id IN (
+     SELECT family_id FROM token_families family
+     WHERE expires_at < now() AND NOT EXISTS (SELECT 1 FROM access_tokens WHERE family_id = family.family_id)
+     LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM login_attempts WHERE username_mac IN (
+     SELECT username_mac FROM login_attempts WHERE forget_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM token_request_counts WHERE (address_mac, minute) IN (
+     SELECT address_mac, minute FROM token_request_counts
+     WHERE minute < now() - interval '2 minutes' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+];
+
+/**
+ * Takes away what has expired. Each batch is a transaction of its own that skips what somebody else holds, so that
+ * nobody waits for it; several processes may sweep at the same time.
+ */
+@Injectable()
+export class TokenSweep {
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+  ) {}
+
+  @Interval(60_000)
+  async run(): Promise<void> {
+    try {
+      for (const text of CHORES) while ((await this.database.execute({ text })) === BATCH);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'the sweep of expired tokens failed; the next round tries again');
+    }
+  }
+}

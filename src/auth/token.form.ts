@@ -1,0 +1,93 @@
+import { isUtf8 } from 'node:buffer';
+import { raw, type Request, type Response } from 'express';
+import { characterFault } from '../platform/http/rules.js';
+import { invalidRequest } from './token.errors.js';
+
+const LIMIT = 16 * 1024;
+const TYPE = /^application\/x-www-form-urlencoded *(; *charset="?utf-8"?)? *$/i;
+/** What has no place in an address, where logs and proxies keep it (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1). */
+const BODY_ONLY = [
+  'grant_type',
+  'username',
+  'password',
+  'scope',
+  'refresh_token',
+  'access_token',
+  'token',
+  'client_id',
+  'client_secret',
+];
+
+const readBytes = raw({ type: () => true, limit: LIMIT, inflate: false });
+
+/** The parameters of a request to the token service. A parameter without a value is as left out (RFC 6749 §3.2). */
+export class Form {
+  constructor(private readonly values: ReadonlyMap<string, string>) {}
+
+  get(name: string): string | undefined {
+    const value = this.values.get(name);
+    if (value === undefined || value === '') return undefined;
+    if (characterFault(value)) throw invalidRequest(`The parameter ${name} holds characters that are not allowed.`);
+    return value;
+  }
+
+  /** @throws OAuthError invalid_request when it is missing */
+  require(name: string): string {
+    const value = this.get(name);
+    if (value === undefined) throw invalidRequest(`The parameter ${name} is missing.`);
+    return value;
+  }
+}
+
+/**
+ * Reads the form of a request to the token service: RFC 6749 appendix B, strictly.
+ * @throws OAuthError invalid_request
+ */
+export async function readForm(request: Request, response: Response): Promise<Form> {
+  const query = new URL(request.originalUrl, 'http://localhost').searchParams;
+  const misplaced = BODY_ONLY.find((name) => query.has(name));
+  if (misplaced !== undefined) throw invalidRequest(`The parameter ${misplaced} must be sent in the body.`);
+  if (!TYPE.test(request.headers['content-type'] ?? ''))
+    throw invalidRequest('The body must be sent as application/x-www-form-urlencoded in UTF-8.');
+  await new Promise<void>((resolve, reject) =>
+    readBytes(request, response, (error?: unknown) => (error ? reject(unreadable(error)) : resolve())),
+  );
+  const body: unknown = request.body;
+  return parseForm(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+}
+
+function unreadable(error: unknown): Error {
+  const { type } = error as { type?: unknown };
+  return type === 'entity.too.large'
+    ? invalidRequest(`The body has more than ${LIMIT} bytes.`, 413)
+    : invalidRequest('The body cannot be read.');
+}
+
+/** @throws OAuthError invalid_request */
+export function parseForm(bytes: Buffer): Form {
+  if (!isUtf8(bytes)) throw invalidRequest('The body is not valid UTF-8.');
+  const values = new Map<string, string>();
+  for (const pair of bytes.toString('utf8').split('&')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    const name = decode(at < 0 ? pair : pair.slice(0, at));
+    // RFC 6749 §3.2: parameters must not be included more than once.
+    if (values.has(name)) throw invalidRequest('A parameter is sent more than once.');
+    values.set(name, at < 0 ? '' : decode(pair.slice(at + 1)));
+  }
+  return new Form(values);
+}
+
+/** Unlike URLSearchParams, which would repair what is not UTF-8 and keep a stray `%`. */
+function decode(text: string): string {
+  try {
+    return formDecode(text);
+  } catch {
+    throw invalidRequest('The body is not a well-formed form.');
+  }
+}
+
+/** @throws URIError for what is not percent-encoded UTF-8 */
+export function formDecode(text: string): string {
+  return decodeURIComponent(text.replaceAll('+', ' '));
+}

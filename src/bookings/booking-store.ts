@@ -1,0 +1,159 @@
+import { Injectable } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import type { Eligibility } from '../eligibility/eligibility.entity.js';
+import { DescribeExam } from '../eligibility/eligibility.queries.js';
+import { Clock, formatDateTime } from '../platform/clock.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { newEventId, nextOccurredAt, type EventMeta } from '../platform/events/domain-event.js';
+import { requestContext } from '../platform/http/request-context.js';
+import { Booking } from './booking.entity.js';
+import { bookingClosed, bookingNotFound } from './bookings.errors.js';
+import type { BookingEvent, BookingSnapshot } from './bookings.events.js';
+import type { BookingStatus, Location } from './bookings.rules.js';
+
+const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
+// The eligibility first, always: results and bookings take the two locks in the same order.
+const LOCK_ELIGIBILITY = prepared(
+  'booking-lock-eligibility',
+  `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id =
+     (SELECT svc_eligiblity_id FROM bookings WHERE booking_code = $1 AND account_code = $2) FOR UPDATE`,
+);
+const LOCK = prepared(
+  'booking-lock',
+  'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2 FOR UPDATE',
+);
+const LOCK_LAST_KEPT = prepared(
+  'booking-lock-last-kept',
+  `SELECT * FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT')
+   ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
+);
+const ADD = prepared(
+  'booking-add',
+  `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
+     delivery_mode, location_code, location_name, location_address, location_timezone, created_datetime, updated_datetime)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) RETURNING *`,
+);
+const SAVE = prepared(
+  'booking-save',
+  `UPDATE bookings SET status = $2, booking_on = $3, delivery_mode = $4, location_code = $5, location_name = $6,
+     location_address = $7, location_timezone = $8, event_sequence = $9, last_event_at = $10, updated_datetime = $11
+   WHERE booking_code = $1`,
+);
+
+type Appointment = Pick<Booking, 'booking_on' | 'delivery_mode' | keyof Location>;
+
+/** Bookings in the database. A change and its event are written together: `raise` saves the booking as it stands. */
+@Injectable()
+export class BookingStore {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly queryBus: QueryBus,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws DomainError booking_not_found */
+  async get(accountCode: string, bookingCode: string): Promise<Booking> {
+    const booking = await this.database.queryOne<Booking>(FIND, [bookingCode, accountCode]);
+    if (!booking) throw bookingNotFound.error();
+    return booking;
+  }
+
+  /** Locks the eligibility and its open booking. @throws DomainError booking_not_found, booking_closed */
+  async lockOpen(accountCode: string, bookingCode: string): Promise<Booking> {
+    await this.database.query(LOCK_ELIGIBILITY, [bookingCode, accountCode]);
+    const booking = await this.database.queryOne<Booking>(LOCK, [bookingCode, accountCode]);
+    if (!booking) throw bookingNotFound.error();
+    if (booking.status !== 'BOOKED') throw bookingClosed.error();
+    return booking;
+  }
+
+  /** The booking under which the exam was or should have been taken; null when there is none. */
+  async lockLastKept(svcEligibilityId: string): Promise<Booking | null> {
+    return this.database.queryOne<Booking>(LOCK_LAST_KEPT, [svcEligibilityId]);
+  }
+
+  async add(
+    eligibility: Eligibility,
+    bookingCode: string,
+    appointment: Appointment,
+    status: BookingStatus,
+    now: Date,
+  ): Promise<Booking> {
+    const booking = await this.database.queryOne<Booking>(ADD, [
+      bookingCode,
+      eligibility.svc_eligiblity_id,
+      eligibility.account_code,
+      eligibility.candidate_id,
+      eligibility.test_code,
+      status,
+      appointment.booking_on,
+      appointment.delivery_mode,
+      appointment.location_code,
+      appointment.location_name,
+      appointment.location_address,
+      appointment.location_timezone,
+      now,
+    ]);
+    return booking!;
+  }
+
+  /** Saves the booking and raises its next event: sequence and time of a booking's events strictly increase. */
+  async raise(
+    event: new (data: BookingSnapshot, meta: EventMeta) => BookingEvent,
+    booking: Booking,
+    eligibility: Eligibility,
+  ): Promise<void> {
+    const now = this.clock.now();
+    booking.event_sequence += 1;
+    booking.last_event_at = nextOccurredAt(now, booking.last_event_at);
+    booking.updated_datetime = now;
+    await this.database.execute(SAVE, [
+      booking.booking_code,
+      booking.status,
+      booking.booking_on,
+      booking.delivery_mode,
+      booking.location_code,
+      booking.location_name,
+      booking.location_address,
+      booking.location_timezone,
+      booking.event_sequence,
+      booking.last_event_at,
+      now,
+    ]);
+    const exam = await this.queryBus.execute(
+      new DescribeExam(booking.account_code, booking.test_code, eligibility.portion_codes),
+    );
+    this.unitOfWork.raise(
+      new event(
+        { ...snapshotOf(booking, eligibility), ...exam },
+        {
+          eventId: newEventId(),
+          accountCode: booking.account_code,
+          stream: booking.booking_code,
+          sequence: booking.event_sequence,
+          occurredAt: booking.last_event_at,
+          traceparent: requestContext().traceparent,
+        },
+      ),
+    );
+  }
+}
+
+function snapshotOf(booking: Booking, eligibility: Eligibility): Omit<BookingSnapshot, 'exam_code' | 'exam_portions'> {
+  return {
+    booking_code: booking.booking_code,
+    booking_on: formatDateTime(booking.booking_on),
+    candidate_fname: eligibility.first_name,
+    candidate_mname: eligibility.middle_name,
+    candidate_lname: eligibility.last_name,
+    candidate_id: booking.candidate_id,
+    client_eligibility_id: eligibility.client_eligibility_id,
+    delivery_mode: booking.delivery_mode,
+    location_code: booking.location_code,
+    location_name: booking.location_name,
+    location_address: booking.location_address,
+    location_timezone: booking.location_timezone,
+  };
+}

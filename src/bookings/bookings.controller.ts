@@ -1,0 +1,93 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
+import { formatDateTime } from '../platform/clock.js';
+import { Access } from '../platform/http/access.js';
+import { Answer, AnswerEmpty, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import { Idempotent } from '../platform/http/idempotency.js';
+import { BookingStore } from './booking-store.js';
+import type { Booking } from './booking.entity.js';
+import { BookExam, CancelBooking, RecordAbsence, RescheduleBooking } from './bookings.commands.js';
+import { AbsenceRequest, BookingModel, BookingPath, BookingRequest } from './bookings.dto.js';
+
+@ApiTags('Bookings')
+@Controller('accounts/:account_code')
+@Access('bookings')
+export class BookingsController {
+  constructor(
+    private readonly commandBus: CommandBus,
+    private readonly store: BookingStore,
+  ) {}
+
+  @Post('candidates/:candidate_id/tests/:test_code/bookings')
+  @HttpCode(201)
+  @Idempotent()
+  @ApiOperation({ summary: 'Book the exam of an eligibility' })
+  @Answer(201, BookingModel, 'Booked.')
+  @BodyProblems(404)
+  @IdempotencyHeader()
+  async book(@Param() path: CandidateTestPath, @Body() request: BookingRequest): Promise<BookingModel> {
+    return present(
+      await this.commandBus.execute(new BookExam(path.account_code, path.candidate_id, path.test_code, request)),
+    );
+  }
+
+  @Get('bookings/:booking_code')
+  @ApiOperation({ summary: 'A booking' })
+  @Answer(200, BookingModel, 'The booking.')
+  @Problems(400, 404)
+  async get(@Param() path: BookingPath): Promise<BookingModel> {
+    return present(await this.store.get(path.account_code, path.booking_code));
+  }
+
+  @Put('bookings/:booking_code')
+  @Idempotent()
+  @ApiOperation({ summary: 'Move a booking' })
+  @Answer(200, BookingModel, 'Moved.')
+  @BodyProblems(404)
+  @IdempotencyHeader()
+  async reschedule(@Param() path: BookingPath, @Body() request: BookingRequest): Promise<BookingModel> {
+    return present(await this.commandBus.execute(new RescheduleBooking(path.account_code, path.booking_code, request)));
+  }
+
+  @Delete('bookings/:booking_code')
+  @HttpCode(204)
+  @Idempotent()
+  @ApiOperation({ summary: 'Cancel a booking' })
+  @AnswerEmpty(204, 'Cancelled.')
+  @Problems(400, 404)
+  @IdempotencyHeader()
+  async cancel(@Param() path: BookingPath): Promise<void> {
+    await this.commandBus.execute(new CancelBooking(path.account_code, path.booking_code));
+  }
+
+  @Post('bookings/:booking_code/absence')
+  @HttpCode(204)
+  @Idempotent()
+  @ApiOperation({ summary: 'Record that the candidate was absent, excused or not' })
+  @AnswerEmpty(204, 'Recorded.')
+  @BodyProblems(404)
+  @IdempotencyHeader()
+  async absence(@Param() path: BookingPath, @Body() { excused }: AbsenceRequest): Promise<void> {
+    await this.commandBus.execute(new RecordAbsence(path.account_code, path.booking_code, excused));
+  }
+}
+
+function present(booking: Booking): BookingModel {
+  return {
+    booking_code: booking.booking_code,
+    svc_eligiblity_id: booking.svc_eligiblity_id,
+    candidate_id: booking.candidate_id,
+    test_code: booking.test_code,
+    status: booking.status,
+    booking_on: formatDateTime(booking.booking_on),
+    delivery_mode: booking.delivery_mode,
+    location_code: booking.location_code,
+    location_name: booking.location_name,
+    location_address: booking.location_address,
+    location_timezone: booking.location_timezone,
+    created_datetime: formatDateTime(booking.created_datetime),
+    updated_datetime: formatDateTime(booking.updated_datetime),
+  };
+}

@@ -1,0 +1,85 @@
+import { candidateIdRule, testCodeRule } from '../eligibility/eligibility.fields.js';
+import { Field } from '../platform/http/fields.js';
+import { boolean, dateTime, oneOf, text, timeZone } from '../platform/http/rules.js';
+import { BOOKING_STATUSES, DELIVERY_MODES, type BookingStatus, type DeliveryMode } from './bookings.rules.js';
+
+const locationCode = () => text({ min: 1, max: 50, example: 'TC-042' });
+const locationName = () => text({ max: 200, notBlank: true, example: 'Springfield Test Center' });
+const locationAddress = () => text({ max: 500, notBlank: true, example: '1 Main St, Springfield, IL' });
+const bookingCode = () => text({ min: 1, max: 50, example: 'B7K2M9QX4T' });
+
+/** Body of booking and of moving a booking. */
+export class BookingRequest {
+  @Field(dateTime(), { required: true, description: 'Start of the appointment.' })
+  booking_on: string;
+
+  @Field(oneOf(DELIVERY_MODES, 'delivery_mode_invalid'), { required: true })
+  delivery_mode: DeliveryMode;
+
+  @Field(locationCode(), { description: 'Only and always for SITE_PROCTORED.' })
+  location_code?: string | null;
+
+  @Field(locationName(), { description: 'Only and always for SITE_PROCTORED.' })
+  location_name?: string | null;
+
+  @Field(locationAddress(), { description: 'Only and always for SITE_PROCTORED.' })
+  location_address?: string | null;
+
+  @Field(timeZone(), { description: 'The site’s zone; for SVC_REMOTE_PROCTORED the one the candidate chose, if any.' })
+  location_timezone?: string | null;
+}
+
+export class AbsenceRequest {
+  @Field(boolean(), { required: true })
+  excused: boolean;
+}
+
+/** Booking model */
+export class BookingModel {
+  @Field(bookingCode(), { required: true })
+  booking_code: string;
+
+  @Field(text({ max: 8 }), { required: true })
+  svc_eligiblity_id: string;
+
+  @Field(candidateIdRule, { required: true })
+  candidate_id: string;
+
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+
+  @Field(oneOf(BOOKING_STATUSES, 'status_invalid'), { required: true })
+  status: BookingStatus;
+
+  @Field(dateTime(), { required: true })
+  booking_on: string;
+
+  @Field(oneOf(DELIVERY_MODES, 'delivery_mode_invalid'))
+  delivery_mode: DeliveryMode | null;
+
+  @Field(locationCode())
+  location_code: string | null;
+
+  @Field(locationName())
+  location_name: string | null;
+
+  @Field(locationAddress())
+  location_address: string | null;
+
+  @Field(timeZone())
+  location_timezone: string | null;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+
+  @Field(dateTime(), { required: true })
+  updated_datetime: string;
+}
+
+export class BookingPath {
+  @Field(text({ min: 1, max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(bookingCode(), { required: true })
+  booking_code: string;
+}

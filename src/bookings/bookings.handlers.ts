@@ -1,0 +1,162 @@
+import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { CompleteEligibility, FollowBooking, ScheduleEligibility } from '../eligibility/eligibility.commands.js';
+import type { Eligibility } from '../eligibility/eligibility.entity.js';
+import { FindLaunchTime } from '../eligibility/eligibility.queries.js';
+import { Clock, parseDateTime } from '../platform/clock.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { validationError } from '../platform/errors.js';
+import { randomCode } from '../platform/secrets.js';
+import { BookingStore } from './booking-store.js';
+import type { Booking } from './booking.entity.js';
+import { BookExam, CancelBooking, CompleteExam, RecordAbsence, RescheduleBooking } from './bookings.commands.js';
+import type { BookingRequest } from './bookings.dto.js';
+import {
+  Absent,
+  BookingCancelled,
+  BookingCreated,
+  BookingRescheduled,
+  ExamCompleted,
+  ExcusedAbsent,
+} from './bookings.events.js';
+import { locationFaults, type Location } from './bookings.rules.js';
+
+const CODE_LENGTH = 10;
+
+@CommandHandler(BookExam)
+export class BookExamHandler implements ICommandHandler<BookExam> {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+    private readonly store: BookingStore,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ accountCode, candidateId, testCode, request }: BookExam): Promise<Booking> {
+    const appointment = appointmentOf(request);
+    return this.unitOfWork.run(async () => {
+      const bookingCode = randomCode(CODE_LENGTH);
+      const eligibility = await this.commandBus.execute(
+        new ScheduleEligibility(accountCode, candidateId, testCode, bookingCode, appointment.booking_on),
+      );
+      const booking = await this.store.add(eligibility, bookingCode, appointment, 'BOOKED', this.clock.now());
+      await this.store.raise(BookingCreated, booking, eligibility);
+      this.unitOfWork.audit('booking.create', bookingCode);
+      return booking;
+    });
+  }
+}
+
+@CommandHandler(RescheduleBooking)
+export class RescheduleBookingHandler implements ICommandHandler<RescheduleBooking> {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+    private readonly store: BookingStore,
+  ) {}
+
+  execute({ accountCode, bookingCode, request }: RescheduleBooking): Promise<Booking> {
+    const appointment = appointmentOf(request);
+    return this.unitOfWork.run(async () => {
+      const booking = await this.store.lockOpen(accountCode, bookingCode);
+      const eligibility = await this.commandBus.execute(
+        new FollowBooking(booking.svc_eligiblity_id, { kind: 'moved', bookingOn: appointment.booking_on }),
+      );
+      Object.assign(booking, appointment);
+      await this.store.raise(BookingRescheduled, booking, eligibility);
+      this.unitOfWork.audit('booking.reschedule', bookingCode);
+      return booking;
+    });
+  }
+}
+
+@CommandHandler(CancelBooking)
+export class CancelBookingHandler implements ICommandHandler<CancelBooking> {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+    private readonly store: BookingStore,
+  ) {}
+
+  async execute({ accountCode, bookingCode }: CancelBooking): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const booking = await this.store.lockOpen(accountCode, bookingCode);
+      const eligibility = await this.commandBus.execute(
+        new FollowBooking(booking.svc_eligiblity_id, { kind: 'cancelled' }),
+      );
+      booking.status = 'CANCELLED';
+      await this.store.raise(BookingCancelled, booking, eligibility);
+      this.unitOfWork.audit('booking.cancel', bookingCode);
+    });
+  }
+}
+
+@CommandHandler(RecordAbsence)
+export class RecordAbsenceHandler implements ICommandHandler<RecordAbsence> {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+    private readonly store: BookingStore,
+  ) {}
+
+  async execute({ accountCode, bookingCode, excused }: RecordAbsence): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const booking = await this.store.lockOpen(accountCode, bookingCode);
+      const eligibility = await this.commandBus.execute(
+        new FollowBooking(booking.svc_eligiblity_id, { kind: excused ? 'excused absence' : 'absence' }),
+      );
+      booking.status = excused ? 'EXCUSED_ABSENT' : 'ABSENT';
+      await this.store.raise(excused ? ExcusedAbsent : Absent, booking, eligibility);
+      this.unitOfWork.audit(excused ? 'booking.excused-absence' : 'booking.absence', bookingCode);
+    });
+  }
+}
+
+@CommandHandler(CompleteExam)
+export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
+  constructor(
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
+    private readonly store: BookingStore,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({ svcEligibilityId }: CompleteExam): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const { eligibility, completed } = await this.commandBus.execute(new CompleteEligibility(svcEligibilityId));
+      if (!completed) return;
+      const booking = (await this.store.lockLastKept(svcEligibilityId)) ?? (await this.bookNow(eligibility));
+      booking.status = 'COMPLETED';
+      await this.store.raise(ExamCompleted, booking, eligibility);
+      this.unitOfWork.audit('exam.complete', svcEligibilityId);
+    });
+  }
+
+  private async bookNow(eligibility: Eligibility): Promise<Booking> {
+    const now = this.clock.now();
+    const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
+    const appointment = { booking_on: launchedAt ?? now, delivery_mode: null, ...NOWHERE };
+    return this.store.add(eligibility, randomCode(CODE_LENGTH), appointment, 'COMPLETED', now);
+  }
+}
+
+const NOWHERE: Location = {
+  location_code: null,
+  location_name: null,
+  location_address: null,
+  location_timezone: null,
+};
+
+/** @throws DomainError validation_error when the location does not fit the delivery mode */
+function appointmentOf(request: BookingRequest): Pick<Booking, 'booking_on' | 'delivery_mode' | keyof Location> {
+  const faults = locationFaults(request.delivery_mode, request);
+  if (faults.length > 0) throw validationError.error({ errors: faults });
+  return {
+    booking_on: parseDateTime(request.booking_on)!,
+    delivery_mode: request.delivery_mode,
+    location_code: request.location_code ?? null,
+    location_name: request.location_name ?? null,
+    location_address: request.location_address ?? null,
+    location_timezone: request.location_timezone ?? null,
+  };
+}

@@ -1,0 +1,39 @@
+import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
+import type { EligibilityResponseModel } from './eligibility.dto.js';
+import type { Eligibility } from './eligibility.entity.js';
+import { isEligibleToSchedule, statusAt, statusMessage } from './eligibility.rules.js';
+
+/** The record as the client sees it at an instant. Every member of the model stands in it. */
+export function presentEligibility(record: Eligibility, now: Date): EligibilityResponseModel {
+  return {
+    svc_eligiblity_id: record.svc_eligiblity_id,
+    client_eligibility_id: record.client_eligibility_id,
+    test_code: record.test_code,
+    portion_codes: record.portion_codes,
+    status: statusAt(record, now),
+    eligible_to_schedule: isEligibleToSchedule(record, now),
+    eligibility_status_message: statusMessage(record, now),
+    schedule_start_date: formatOptionalDateTime(record.schedule_start_date),
+    eligibility_end_date: formatOptionalDateTime(record.eligibility_end_date),
+    created_datetime: formatDateTime(record.created_datetime),
+    candidate: {
+      candidate_id: record.candidate_id,
+      first_name: record.first_name,
+      middle_name: record.middle_name,
+      last_name: record.last_name,
+      suffix: record.suffix,
+      address1: record.address1,
+      address2: record.address2,
+      city: record.city,
+      province_state: record.province_state,
+      postal_code: record.postal_code,
+      country: record.country,
+      email: record.email,
+      home_phone: record.home_phone,
+      office_phone: record.office_phone,
+      school_code: record.school_code,
+      special_accommodations: record.special_accommodations,
+      additional_attributes: record.additional_attributes,
+    },
+  };
+}

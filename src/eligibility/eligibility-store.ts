@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared } from '../platform/database/database.js';
+import { Eligibility } from './eligibility.entity.js';
+import { eligibilityNotFound } from './eligibility.errors.js';
+
+const LOCK_OF_TEST = prepared(
+  'eligibility-lock-of-test',
+  `SELECT * FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
+   ORDER BY position DESC FOR UPDATE`,
+);
+const LOCK_BY_ID = prepared(
+  'eligibility-lock-by-id',
+  'SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE',
+);
+
+const LIVE = new Set(['PENDING', 'ELIGIBLE', 'SCHEDULED']);
+
+/** The records of one candidate and test, newest first, and which of them a call addresses. */
+export class RecordsOfTest {
+  constructor(private readonly newestFirst: Eligibility[]) {}
+
+  /** The stored live record; whether its window is over is for the caller to ask. */
+  get live(): Eligibility | null {
+    return this.newestFirst.find((record) => LIVE.has(record.status)) ?? null;
+  }
+
+  get newest(): Eligibility | null {
+    return this.newestFirst[0] ?? null;
+  }
+
+  get newestExpired(): Eligibility | null {
+    return this.newestFirst.find((record) => record.status === 'EXPIRED') ?? null;
+  }
+}
+
+/** Fetches records for a change: every row is locked, so that changes of one record stand in a queue. */
+@Injectable()
+export class EligibilityStore {
+  constructor(private readonly database: Database) {}
+
+  async lockOfTest(accountCode: string, candidateId: string, testCode: string): Promise<RecordsOfTest> {
+    return new RecordsOfTest(
+      await this.database.query<Eligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]),
+    );
+  }
+
+  /** @throws DomainError eligibility_not_found */
+  async lockById(svcEligibilityId: string): Promise<Eligibility> {
+    const record = await this.database.queryOne<Eligibility>(LOCK_BY_ID, [svcEligibilityId]);
+    if (!record) throw eligibilityNotFound.error();
+    return record;
+  }
+
+  /** Writes the named members of the record, and when. */
+  async change(record: Eligibility, changes: Partial<Eligibility>, now: Date): Promise<Eligibility> {
+    Object.assign(record, changes, { updated_datetime: now });
+    await this.database.manager.update(Eligibility, record.svc_eligiblity_id, { ...changes, updated_datetime: now });
+    return record;
+  }
+}

@@ -1,0 +1,114 @@
+import { Command } from '@nestjs/cqrs';
+import type { Fault } from '../platform/errors.js';
+import type { EligibilityModel } from './eligibility.dto.js';
+import type { Eligibility } from './eligibility.entity.js';
+
+/** `faults` are those that the form of the body has already; the handler adds its own and refuses with all of them. */
+export class CreateEligibility extends Command<Eligibility> {
+  constructor(
+    readonly accountCode: string,
+    readonly body: EligibilityModel,
+    readonly faults: Fault[],
+  ) {
+    super();
+  }
+}
+
+export class UpdateEligibility extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly candidateId: string,
+    readonly testCode: string,
+    readonly body: EligibilityModel,
+    readonly faults: Fault[],
+  ) {
+    super();
+  }
+}
+
+export class CancelEligibility extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly candidateId: string,
+    readonly testCode: string,
+  ) {
+    super();
+  }
+}
+
+/** `pointers[i]` is where `voucherCodes[i]` stands in the request. */
+export class ReplaceVouchers extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly candidateId: string,
+    readonly testCode: string,
+    readonly voucherCodes: string[],
+    readonly pointers: string[],
+  ) {
+    super();
+  }
+}
+
+export class HoldEligibility extends Command<void> {
+  constructor(
+    readonly svcEligibilityId: string,
+    readonly reason: string,
+  ) {
+    super();
+  }
+}
+
+export class ReleaseHold extends Command<void> {
+  constructor(readonly svcEligibilityId: string) {
+    super();
+  }
+}
+
+export class ApproveAccommodations extends Command<void> {
+  constructor(readonly svcEligibilityId: string) {
+    super();
+  }
+}
+
+/**
+ * Takes the live eligibility for a booking: SCHEDULED from here on. In the caller's transaction; the record stays locked.
+ * @throws DomainError not_eligible_to_schedule, eligibility_not_found
+ */
+export class ScheduleEligibility extends Command<Eligibility> {
+  constructor(
+    readonly accountCode: string,
+    readonly candidateId: string,
+    readonly testCode: string,
+    readonly bookingCode: string,
+    readonly bookingOn: Date,
+  ) {
+    super();
+  }
+}
+
+/** What may happen to the open booking of a record. */
+export type BookingOutcome =
+  { kind: 'moved'; bookingOn: Date } | { kind: 'cancelled' } | { kind: 'excused absence' } | { kind: 'absence' };
+
+/**
+ * Follows the fate of the open booking. In the caller's transaction; the record stays locked.
+ * @throws DomainError not_eligible_to_schedule when the booking is moved out of the window
+ */
+export class FollowBooking extends Command<Eligibility> {
+  constructor(
+    readonly svcEligibilityId: string,
+    readonly outcome: BookingOutcome,
+  ) {
+    super();
+  }
+}
+
+/**
+ * A result was accepted: COMPLETED. In the caller's transaction; the record stays locked.
+ * `completed` is false when it was COMPLETED before.
+ */
+export class CompleteEligibility extends Command<{ eligibility: Eligibility; completed: boolean }> {
+  constructor(readonly svcEligibilityId: string) {
+    super();
+  }
+}

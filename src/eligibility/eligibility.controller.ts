@@ -1,0 +1,196 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { ApiBody, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../config.js';
+import { Clock, parseDateTime } from '../platform/clock.js';
+import { validationError } from '../platform/errors.js';
+import { Access } from '../platform/http/access.js';
+import {
+  Answer,
+  AnswerEmpty,
+  AnswerList,
+  BodyProblems,
+  IdempotencyHeader,
+  Problems,
+} from '../platform/http/documented.js';
+import { Field } from '../platform/http/fields.js';
+import { Idempotent } from '../platform/http/idempotency.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { dateTime } from '../platform/http/rules.js';
+import { inspectBody, readBody } from '../platform/http/validation.pipe.js';
+import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
+import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
+import { CandidatePath, CandidateTestPath, testCodeRule } from './eligibility.fields.js';
+import { presentEligibility } from './eligibility-record.js';
+import { FindEligibilities, ListEligibilities, statusesOf } from './read.handlers.js';
+import { ELIGIBILITY_STATUSES } from './eligibility.rules.js';
+
+const STATUS_FILTER = {
+  name: 'status',
+  description: `active, inactive, all, or one of ${ELIGIBILITY_STATUSES.join(', ')}; any case.`,
+  schema: { type: 'string' },
+} as const;
+
+class AccountPath {
+  @Field({ schema: { type: 'string' }, faults: () => [] }, { required: true })
+  account_code: string;
+}
+
+class StatusQuery {
+  status?: unknown;
+}
+
+class ReconciliationQuery extends PageQuery {
+  @Field({ schema: { type: 'string' }, faults: () => [] }, { description: STATUS_FILTER.description })
+  status?: string;
+
+  @Field(testCodeRule)
+  test_code?: string;
+
+  @Field(dateTime(), { description: 'Only records changed at this moment or later.' })
+  updated_since?: string;
+}
+
+/** `[…]` and `{"voucher_codes": […]}` are the same. */
+class VoucherCodesBody {
+  @Field(voucherCodesRule, { required: true })
+  voucher_codes: string[];
+}
+
+@ApiTags('Eligibilities')
+@Controller('accounts/:account_code')
+export class EligibilityController {
+  constructor(
+    private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
+    private readonly clock: Clock,
+    private readonly config: Config,
+  ) {}
+
+  @Post('candidates')
+  @HttpCode(200)
+  @Access('create')
+  @Idempotent()
+  @ApiOperation({ summary: 'Create an eligibility' })
+  @ApiBody({ type: EligibilityModel })
+  @Answer(200, EligibilityResponseModel, 'A candidate was added.')
+  @BodyProblems()
+  @IdempotencyHeader()
+  async create(@Param() { account_code }: AccountPath, @Body() value: unknown): Promise<EligibilityResponseModel> {
+    const { body, faults } = inspectBody(EligibilityModel, value);
+    const record = await this.commandBus.execute(new CreateEligibility(account_code, body, faults));
+    return presentEligibility(record, this.clock.now());
+  }
+
+  @Put('candidates/:candidate_id/tests/:test_code')
+  @HttpCode(204)
+  @Access('update')
+  @ApiOperation({ summary: 'Update an eligibility' })
+  @ApiBody({ type: EligibilityModel })
+  @AnswerEmpty(204, 'Updated.')
+  @BodyProblems(404)
+  async update(@Param() path: CandidateTestPath, @Body() value: unknown): Promise<void> {
+    const { body, faults } = inspectBody(EligibilityModel, value);
+    await this.commandBus.execute(
+      new UpdateEligibility(path.account_code, path.candidate_id, path.test_code, body, faults),
+    );
+  }
+
+  @Delete('candidates/:candidate_id/tests/:test_code')
+  @HttpCode(204)
+  @Access('delete')
+  @ApiOperation({ summary: 'Cancel an eligibility' })
+  @AnswerEmpty(204, 'Cancelled; its vouchers are free again.')
+  @Problems(400, 404)
+  async cancel(@Param() path: CandidateTestPath): Promise<void> {
+    await this.commandBus.execute(new CancelEligibility(path.account_code, path.candidate_id, path.test_code));
+  }
+
+  @Get('candidates/:candidate_id')
+  @Access('read')
+  @ApiOperation({ summary: 'The eligibilities of a candidate' })
+  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @Problems(400, 404)
+  async ofCandidate(@Param() path: CandidatePath): Promise<EligibilityResponseModel[]> {
+    return this.find(path, {});
+  }
+
+  @Get('candidates/:candidate_id/eligibilities')
+  @Access('read')
+  @ApiOperation({ summary: 'The eligibilities of a candidate with a given status' })
+  @ApiQuery({ ...STATUS_FILTER, required: true })
+  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @Problems(400, 404)
+  async ofStatus(@Param() path: CandidatePath, @Query() query: StatusQuery): Promise<EligibilityResponseModel[]> {
+    return this.find(path, { statuses: statusesOf(query.status) });
+  }
+
+  @Get('candidates/:candidate_id/tests/:test_code')
+  @Access('read')
+  @ApiOperation({ summary: 'The eligibilities of a candidate for a test' })
+  @AnswerList(EligibilityResponseModel, 'Newest first.')
+  @Problems(400, 404)
+  async ofTest(@Param() path: CandidateTestPath): Promise<EligibilityResponseModel[]> {
+    return this.find(path, { testCode: path.test_code });
+  }
+
+  @Put('candidates/:candidate_id/tests/:test_code/vouchers')
+  @HttpCode(204)
+  @Access('update')
+  @ApiOperation({ summary: 'Apply voucher codes: the set of the record is replaced' })
+  @ApiBody({
+    schema: {
+      oneOf: [voucherCodesRule.schema as object, { $ref: getSchemaPath(VoucherCodesBody) }],
+    },
+  })
+  @AnswerEmpty(204, 'The record has exactly these vouchers.')
+  @BodyProblems(404)
+  async replaceVouchers(@Param() path: CandidateTestPath, @Body() value: unknown): Promise<void> {
+    const bare = Array.isArray(value);
+    const { voucher_codes } = readVoucherCodes(value, bare);
+    const pointers = voucher_codes.map((_code, index) => (bare ? `/${index}` : `/voucher_codes/${index}`));
+    await this.commandBus.execute(
+      new ReplaceVouchers(path.account_code, path.candidate_id, path.test_code, voucher_codes, pointers),
+    );
+  }
+
+  @Get('eligibilities')
+  @Access('read')
+  @ApiOperation({ summary: 'The eligibilities of the account, page by page, for reconciliation' })
+  @AnswerList(EligibilityResponseModel)
+  @Problems(400)
+  async ofAccount(
+    @Param() { account_code }: AccountPath,
+    @Query() query: ReconciliationQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<EligibilityResponseModel[]> {
+    const page = pageOf(query);
+    const filter = {
+      statuses: statusesOf(query.status ?? 'all'),
+      testCode: query.test_code,
+      updatedSince: query.updated_since === undefined ? undefined : parseDateTime(query.updated_since)!,
+    };
+    const records = await this.queryBus.execute(new ListEligibilities(account_code, filter, page));
+    const now = this.clock.now();
+    return sendPage(records, page, request, response, this.config).map((record) => presentEligibility(record, now));
+  }
+
+  private async find(
+    { account_code, candidate_id }: CandidatePath,
+    filter: ConstructorParameters<typeof FindEligibilities>[2],
+  ): Promise<EligibilityResponseModel[]> {
+    const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, filter));
+    const now = this.clock.now();
+    return records.map((record) => presentEligibility(record, now));
+  }
+}
+
+/** @throws DomainError validation_error with pointers into the body as it came */
+function readVoucherCodes(value: unknown, bare: boolean): VoucherCodesBody {
+  if (!bare) return readBody(VoucherCodesBody, value);
+  const faults = voucherCodesRule.faults(value);
+  if (faults.length > 0) throw validationError.error({ errors: faults });
+  return { voucher_codes: value as string[] };
+}

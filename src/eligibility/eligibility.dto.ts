@@ -1,0 +1,208 @@
+import { Field, ObjectField, ObjectListField } from '../platform/http/fields.js';
+import { boolean, country, dateTime, email, listOf, oneOf, text } from '../platform/http/rules.js';
+import { ReadOnlyMembers } from '../platform/http/validation.pipe.js';
+import { candidateIdRule, testCodeRule } from './eligibility.fields.js';
+import { ELIGIBILITY_STATUSES } from './eligibility.rules.js';
+
+export const REGISTRATION_MODES = [
+  'Online',
+  'Phone',
+  'Walkin',
+  'Import',
+  'Mail',
+  'Email',
+  'Fax',
+  'IVR',
+  'ExpressMail',
+  'VoiceResponse',
+  'Application',
+] as const;
+
+const code50 = () => text({ min: 1, max: 50 });
+const name100 = () => text({ max: 100, notBlank: true });
+
+const clientEligibilityIdRule = text({
+  min: 1,
+  max: 20,
+  code: 'client_eligibility_id_invalid',
+  form: 'Must consist of letters, digits, hyphens, dots and underscores.',
+  pattern: /^[A-Za-z0-9._-]+$/,
+  example: 'EL-2027.001',
+});
+export const voucherCodesRule = listOf(code50(), 20);
+
+export class CandidateAttribute {
+  @Field(code50(), { required: true, description: 'Key agreed in advance.' })
+  key: string;
+
+  @Field(text({ max: 1000 }), { required: true })
+  value: string;
+}
+
+/** Candidate Model */
+export class CandidateModel {
+  @ObjectListField(() => CandidateAttribute, 50)
+  additional_attributes?: CandidateAttribute[] | null;
+
+  @Field(text({ max: 200 }))
+  address1?: string | null;
+
+  @Field(text({ max: 200 }))
+  address2?: string | null;
+
+  @Field(candidateIdRule, { required: true, description: 'Unique id of the candidate in the client system.' })
+  candidate_id: string;
+
+  @Field(text({ max: 100 }))
+  city?: string | null;
+
+  @Field(country(), { description: 'ISO 3166-1 alpha-2, any case; kept in upper case.' })
+  country?: string | null;
+
+  @Field(email())
+  email?: string | null;
+
+  @Field(name100(), { required: true, example: 'Ada' })
+  first_name: string;
+
+  @Field(text({ max: 40 }))
+  home_phone?: string | null;
+
+  @Field(name100(), { required: true, example: 'Lovelace' })
+  last_name: string;
+
+  @Field(name100())
+  middle_name?: string | null;
+
+  @Field(text({ max: 40 }))
+  office_phone?: string | null;
+
+  @Field(text({ max: 20 }))
+  postal_code?: string | null;
+
+  @Field(text({ max: 100 }), { description: 'For US: two-letter USPS code, territories and military included.' })
+  province_state?: string | null;
+
+  @Field(code50(), { description: 'A school of the account.' })
+  school_code?: string | null;
+
+  @Field(listOf(code50(), 20), { description: 'Accommodations of the account; repeats collapse.' })
+  special_accommodations?: string[] | null;
+
+  @Field(text({ max: 20 }))
+  suffix?: string | null;
+}
+
+/** Eligibility Model: the body of create and update. */
+@ReadOnlyMembers(
+  'status',
+  'eligible_to_schedule',
+  'eligibility_status_message',
+  'created_datetime',
+  'svc_eligiblity_id',
+)
+export class EligibilityModel {
+  @ObjectField(() => CandidateModel, { required: true })
+  candidate: CandidateModel;
+
+  @Field(clientEligibilityIdRule, { description: 'Unique id of the eligibility in the client system.' })
+  client_eligibility_id?: string | null;
+
+  @Field(dateTime(), { description: 'Last moment the candidate may schedule on.' })
+  eligibility_end_date?: string | null;
+
+  @Field(listOf(code50(), 20), { description: 'Not needed for a test of one portion; repeats collapse.' })
+  portion_codes?: string[] | null;
+
+  @Field(oneOf(REGISTRATION_MODES, 'registration_mode_invalid', { anyCase: true }))
+  registration_mode?: string | null;
+
+  @Field(dateTime(), { description: 'First moment the candidate may schedule on.' })
+  schedule_start_date?: string | null;
+
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+
+  @Field(voucherCodesRule, { description: 'Vouchers of the account; an update adds to those already applied.' })
+  voucher_codes?: string[] | null;
+}
+
+/** Eligibility Response Model */
+export class EligibilityResponseModel {
+  @ObjectField(() => CandidateModel, { required: true })
+  candidate: CandidateModel;
+
+  @Field(clientEligibilityIdRule)
+  client_eligibility_id: string | null;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+
+  @Field(dateTime())
+  eligibility_end_date: string | null;
+
+  @Field(text({ max: 1000 }), {
+    description: 'Why the candidate cannot schedule; null exactly when the candidate can.',
+  })
+  eligibility_status_message: string | null;
+
+  @Field(boolean(), { required: true })
+  eligible_to_schedule: boolean;
+
+  @Field(listOf(code50(), 20), { required: true })
+  portion_codes: string[];
+
+  @Field(text({ max: 8, min: 8, pattern: /^[A-HJKMNP-TV-Z2-9]{8}$/, example: 'K7MWQ2XA' }), { required: true })
+  svc_eligiblity_id: string;
+
+  @Field(dateTime())
+  schedule_start_date: string | null;
+
+  @Field(oneOf(ELIGIBILITY_STATUSES, 'status_invalid'), { required: true })
+  status: string;
+
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+}
+
+export class LaunchPath {
+  @Field(
+    text({
+      max: 8,
+      code: 'svc_eligiblity_id_invalid',
+      form: 'Must be 8 letters and digits.',
+      pattern: /^[A-Za-z0-9]{8}$/,
+    }),
+    { required: true },
+  )
+  svc_eligibility_code: string;
+}
+
+/** Answer of testLaunchInfo. */
+export class TestLaunchInfo {
+  @Field(text({ max: 8 }), { required: true })
+  svc_eligiblity_id: string;
+
+  @Field(candidateIdRule, { required: true })
+  candidate_id: string;
+
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+
+  @Field(text({ max: 2000, format: 'uri' }), { required: true, description: 'Works once, without a token.' })
+  launch_url: string;
+
+  @Field(dateTime(), { required: true })
+  expires_at: string;
+
+  @Field(boolean(), { required: true })
+  single_use: true;
+}
+
+export class HoldRequest {
+  @Field(text({ min: 1, max: 500, notBlank: true, lines: true }), {
+    required: true,
+    description: 'Shown to the client.',
+  })
+  reason: string;
+}

@@ -1,0 +1,62 @@
+import { defineProblem } from '../platform/errors.js';
+
+export const duplicateEligibility = defineProblem(
+  'duplicate_eligibility',
+  'invalid',
+  'A live eligibility exists already',
+  'The account has a live record for this candidate and test; its id is in svc_eligiblity_id.',
+);
+export const clientEligibilityIdInUse = defineProblem(
+  'client_eligibility_id_in_use',
+  'invalid',
+  'The client_eligibility_id is in use',
+  'Another record of the account that is not cancelled has this client_eligibility_id.',
+);
+export const candidateNotFound = defineProblem(
+  'candidate_not_found',
+  'not_found',
+  'No such candidate',
+  'The account has never had an eligibility for this candidate.',
+);
+export const eligibilityNotFound = defineProblem(
+  'eligibility_not_found',
+  'not_found',
+  'No such eligibility',
+  'The specified candidate eligibility was not found.',
+);
+export const eligibilityClosed = defineProblem(
+  'eligibility_closed',
+  'forbidden',
+  'The eligibility is closed',
+  'The exam was taken or missed: the record no longer changes.',
+);
+export const eligibilityBooked = defineProblem(
+  'eligibility_booked',
+  'forbidden',
+  'The eligibility is booked',
+  'Cancel the booking first.',
+);
+export const notEligibleToSchedule = defineProblem(
+  'not_eligible_to_schedule',
+  'forbidden',
+  'The candidate cannot be scheduled',
+  'The eligibility does not allow a booking now, or not at that time.',
+);
+export const invalidStatusFilter = defineProblem(
+  'invalid_status_filter',
+  'invalid',
+  'The status filter is not valid',
+  'Give status once: active, inactive, all or one status value, in any case.',
+);
+export const launchNotAvailable = defineProblem(
+  'launch_not_available',
+  'forbidden',
+  'The test cannot be launched',
+  'The eligibility must be ELIGIBLE or SCHEDULED within its window, and the test must have a launch URL.',
+);
+export const launchGone = defineProblem(
+  'launch_gone',
+  'gone',
+  'The launch URL is used up',
+  'A launch URL works once and for 300 seconds. Ask for a new one.',
+);

@@ -1,0 +1,50 @@
+import { Module } from '@nestjs/common';
+import { EligibilityAdminController } from './admin.controller.js';
+import { CatalogueCheck } from './catalogue-check.js';
+import { CreateEligibilityHandler } from './create.handler.js';
+import { EligibilityController } from './eligibility.controller.js';
+import { EligibilityStore } from './eligibility-store.js';
+import { LaunchController } from './launch.controller.js';
+import { Launch, LaunchKeys } from './launch.js';
+import {
+  DescribeExamHandler,
+  FindEligibilitiesHandler,
+  FindLaunchTimeHandler,
+  ListEligibilitiesHandler,
+} from './read.handlers.js';
+import {
+  ApproveAccommodationsHandler,
+  CancelEligibilityHandler,
+  CompleteEligibilityHandler,
+  FollowBookingHandler,
+  HoldEligibilityHandler,
+  ReleaseHoldHandler,
+  ReplaceVouchersHandler,
+  ScheduleEligibilityHandler,
+} from './state.handlers.js';
+import { UpdateEligibilityHandler } from './update.handler.js';
+
+@Module({
+  controllers: [EligibilityController, EligibilityAdminController, LaunchController],
+  providers: [
+    EligibilityStore,
+    CatalogueCheck,
+    Launch,
+    LaunchKeys,
+    CreateEligibilityHandler,
+    UpdateEligibilityHandler,
+    CancelEligibilityHandler,
+    ReplaceVouchersHandler,
+    HoldEligibilityHandler,
+    ReleaseHoldHandler,
+    ApproveAccommodationsHandler,
+    ScheduleEligibilityHandler,
+    FollowBookingHandler,
+    CompleteEligibilityHandler,
+    FindEligibilitiesHandler,
+    ListEligibilitiesHandler,
+    DescribeExamHandler,
+    FindLaunchTimeHandler,
+  ],
+})
+export class EligibilityModule {}

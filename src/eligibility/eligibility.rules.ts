@@ -1,0 +1,133 @@
+import { UsaStates } from 'usa-states';
+
+export const ELIGIBILITY_STATUSES = [
+  'PENDING',
+  'ELIGIBLE',
+  'SCHEDULED',
+  'COMPLETED',
+  'ABSENT',
+  'EXPIRED',
+  'CANCELLED',
+] as const;
+export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
+
+export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
+export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
+
+/** What the rules need to know of a record. */
+export interface EligibilityState {
+  status: EligibilityStatus;
+  hold_reason: string | null;
+  approval_pending: boolean;
+  schedule_start_date: Date | null;
+  eligibility_end_date: Date | null;
+}
+
+/** The status at an instant: the window of a PENDING or ELIGIBLE record may be over without anybody having noticed. */
+export function statusAt(record: EligibilityState, now: Date): EligibilityStatus {
+  const mayExpire = record.status === 'PENDING' || record.status === 'ELIGIBLE';
+  return mayExpire && isWindowOver(record, now) ? 'EXPIRED' : record.status;
+}
+
+export function isWindowOver({ eligibility_end_date }: EligibilityState, now: Date): boolean {
+  return eligibility_end_date !== null && eligibility_end_date <= now;
+}
+
+/** Whether a moment lies in the record's window; both ends belong to it. */
+export function isInWindow(
+  { schedule_start_date, eligibility_end_date }: Pick<EligibilityState, 'schedule_start_date' | 'eligibility_end_date'>,
+  moment: Date,
+): boolean {
+  return (
+    (schedule_start_date === null || schedule_start_date <= moment) &&
+    (eligibility_end_date === null || moment <= eligibility_end_date)
+  );
+}
+
+export function isEligibleToSchedule(record: EligibilityState, now: Date): boolean {
+  return statusAt(record, now) === 'ELIGIBLE' && isInWindow(record, now);
+}
+
+/** Why the candidate cannot schedule; null exactly when the candidate can. */
+export function statusMessage(record: EligibilityState, now: Date): string | null {
+  switch (statusAt(record, now)) {
+    case 'PENDING':
+      return record.hold_reason !== null
+        ? `Blocked: ${record.hold_reason}`
+        : 'Pending approval of special accommodations';
+    case 'ELIGIBLE':
+      return isInWindow(record, now) ? null : 'The scheduling window has not begun';
+    case 'SCHEDULED':
+      return 'Already scheduled';
+    case 'COMPLETED':
+      return 'The exam has been taken';
+    case 'ABSENT':
+      return 'The candidate did not appear';
+    case 'EXPIRED':
+      return 'The scheduling window is over';
+    case 'CANCELLED':
+      return 'The eligibility was cancelled';
+  }
+}
+
+/** The stored status of a record that is open and not booked. */
+export function openStatus({
+  hold_reason,
+  approval_pending,
+}: Pick<EligibilityState, 'hold_reason' | 'approval_pending'>): 'PENDING' | 'ELIGIBLE' {
+  return approval_pending || hold_reason !== null ? 'PENDING' : 'ELIGIBLE';
+}
+
+export const TRIGGERS = [
+  'update',
+  'cancel',
+  'hold',
+  'release',
+  'approve',
+  'set vouchers',
+  'book',
+  'move booking',
+  'cancel booking',
+  'excused absence',
+  'absence',
+  'result',
+  'launch',
+] as const;
+export type Trigger = (typeof TRIGGERS)[number];
+
+const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
+  update: ['PENDING', 'ELIGIBLE', 'SCHEDULED', 'EXPIRED'],
+  cancel: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  hold: ['PENDING', 'ELIGIBLE'],
+  release: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  approve: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  'set vouchers': ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  book: ['ELIGIBLE'],
+  'move booking': ['SCHEDULED'],
+  'cancel booking': ['SCHEDULED'],
+  'excused absence': ['SCHEDULED'],
+  absence: ['SCHEDULED'],
+  result: ['SCHEDULED', 'ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'],
+  launch: ['ELIGIBLE', 'SCHEDULED'],
+};
+
+/** Whether a record of this status (as of now) may meet the trigger. */
+export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean {
+  return ALLOWED[trigger].includes(status);
+}
+
+// USPS Publication 28, appendix B: the library has states, DC and territories; the military codes are added.
+const USPS_CODES = new Set([
+  ...new UsaStates({ includeTerritories: true } as ConstructorParameters<typeof UsaStates>[0]).arrayOf('abbreviations'),
+  ...['AA', 'AE', 'AP'],
+]);
+
+/** Whether the text is a two-letter USPS code of a state, territory or military post, in upper case. */
+export function isUspsCode(code: string): boolean {
+  return USPS_CODES.has(code);
+}
+
+/** The candidate's portions: what was asked for, each once; the only portion of a single-portion test when nothing was. */
+export function chosenPortions(asked: readonly string[], ofTest: readonly string[]): string[] {
+  return asked.length === 0 && ofTest.length === 1 ? [...ofTest] : [...new Set(asked)];
+}

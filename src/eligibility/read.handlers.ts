@@ -1,0 +1,159 @@
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Clock } from '../platform/clock.js';
+import { Database, prepared } from '../platform/database/database.js';
+import type { Page } from '../platform/http/paging.js';
+import { Eligibility } from './eligibility.entity.js';
+import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
+import { DescribeExam, FindLaunchTime, type ExamDescription } from './eligibility.queries.js';
+import {
+  ACTIVE_STATUSES,
+  ELIGIBILITY_STATUSES,
+  INACTIVE_STATUSES,
+  statusAt,
+  type EligibilityStatus,
+} from './eligibility.rules.js';
+
+const OF_CANDIDATE = prepared(
+  'eligibility-of-candidate',
+  'SELECT * FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 ORDER BY position DESC',
+);
+const OF_TEST = prepared(
+  'eligibility-of-test',
+  'SELECT * FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 ORDER BY position DESC',
+);
+const IS_KNOWN = prepared(
+  'eligibility-candidate-known',
+  'SELECT EXISTS (SELECT FROM eligibilities WHERE account_code = $1 AND candidate_id = $2) AS known',
+);
+// Passing its end date changes a record, although nobody writes it.
+const OF_ACCOUNT = prepared(
+  'eligibility-of-account',
+  `SELECT * FROM eligibilities
+   WHERE account_code = $1
+     AND ($2::bigint IS NULL OR position < $2)
+     AND ($3::text IS NULL OR test_code = $3)
+     AND ($4::timestamptz IS NULL OR updated_datetime >= $4
+          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN $4 AND $6)
+     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $6 THEN 'EXPIRED' ELSE status END = ANY ($5)
+   ORDER BY position DESC LIMIT $7`,
+);
+const DESCRIBE_EXAM = prepared(
+  'eligibility-describe-exam',
+  `SELECT exam_code,
+     (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name) ORDER BY chosen.ordinal), '[]')
+      FROM unnest($3::text[]) WITH ORDINALITY AS chosen (code, ordinal)
+      LEFT JOIN test_portions portion ON portion.account_code = $1 AND portion.test_code = $2 AND portion.portion_code = chosen.code
+     ) AS exam_portions
+   FROM tests WHERE account_code = $1 AND test_code = $2`,
+);
+const LAUNCH_TIME = prepared(
+  'eligibility-launch-time',
+  'SELECT max(used_at) AS used_at FROM launches WHERE svc_eligiblity_id = $1 AND used_at IS NOT NULL',
+);
+
+/** The records of a candidate, newest first; of one test when `testCode` is given, of some statuses when `status` is. */
+export class FindEligibilities extends Query<Eligibility[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly candidateId: string,
+    readonly filter: { testCode?: string; statuses?: readonly EligibilityStatus[] } = {},
+  ) {
+    super();
+  }
+}
+
+@QueryHandler(FindEligibilities)
+export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities> {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws DomainError candidate_not_found, eligibility_not_found */
+  async execute({ accountCode, candidateId, filter }: FindEligibilities): Promise<Eligibility[]> {
+    const { testCode, statuses } = filter;
+    const records =
+      testCode === undefined
+        ? await this.database.query<Eligibility>(OF_CANDIDATE, [accountCode, candidateId])
+        : await this.database.query<Eligibility>(OF_TEST, [accountCode, candidateId, testCode]);
+    if (records.length === 0) {
+      const row = await this.database.queryOne<{ known: boolean }>(IS_KNOWN, [accountCode, candidateId]);
+      throw row?.known ? eligibilityNotFound.error() : candidateNotFound.error();
+    }
+    const now = this.clock.now();
+    return statuses ? records.filter((record) => statuses.includes(statusAt(record, now))) : records;
+  }
+}
+
+/** A page of an account's records, for reconciliation. */
+export class ListEligibilities extends Query<Eligibility[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly filter: { statuses: readonly EligibilityStatus[]; testCode?: string; updatedSince?: Date },
+    readonly page: Page,
+  ) {
+    super();
+  }
+}
+
+@QueryHandler(ListEligibilities)
+export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities> {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ accountCode, filter, page }: ListEligibilities): Promise<Eligibility[]> {
+    return this.database.query<Eligibility>(OF_ACCOUNT, [
+      accountCode,
+      page.after,
+      filter.testCode ?? null,
+      filter.updatedSince ?? null,
+      filter.statuses,
+      this.clock.now(),
+      page.take,
+    ]);
+  }
+}
+
+@QueryHandler(DescribeExam)
+export class DescribeExamHandler implements IQueryHandler<DescribeExam> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ accountCode, testCode, portionCodes }: DescribeExam): Promise<ExamDescription> {
+    const rows = await this.database.query<ExamDescription>(DESCRIBE_EXAM, [accountCode, testCode, portionCodes]);
+    return rows[0]!;
+  }
+}
+
+@QueryHandler(FindLaunchTime)
+export class FindLaunchTimeHandler implements IQueryHandler<FindLaunchTime> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ svcEligibilityId }: FindLaunchTime): Promise<Date | null> {
+    const row = await this.database.queryOne<{ used_at: Date | null }>(LAUNCH_TIME, [svcEligibilityId]);
+    return row?.used_at ?? null;
+  }
+}
+
+/**
+ * The statuses that a `status` parameter asks for: `active`, `inactive`, `all` or one status value, in any case.
+ * @throws DomainError invalid_status_filter when it is missing, given twice or unknown
+ */
+export function statusesOf(parameter: unknown): readonly EligibilityStatus[] {
+  const word = typeof parameter === 'string' ? parameter.toUpperCase() : '';
+  switch (word) {
+    case 'ACTIVE':
+      return ACTIVE_STATUSES;
+    case 'INACTIVE':
+      return INACTIVE_STATUSES;
+    case 'ALL':
+      return ELIGIBILITY_STATUSES;
+  }
+  const one = ELIGIBILITY_STATUSES.find((status) => status === word);
+  if (!one)
+    throw invalidStatusFilter.error({
+      errors: [{ parameter: 'status', code: invalidStatusFilter.code, detail: invalidStatusFilter.description }],
+    });
+  return [one];
+}

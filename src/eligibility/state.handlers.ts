@@ -1,0 +1,219 @@
+import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Clock } from '../platform/clock.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { forbiddenOperation } from '../platform/errors.js';
+import { ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
+import {
+  ApproveAccommodations,
+  CancelEligibility,
+  CompleteEligibility,
+  FollowBooking,
+  HoldEligibility,
+  ReleaseHold,
+  ReplaceVouchers,
+  ScheduleEligibility,
+} from './eligibility.commands.js';
+import type { Eligibility } from './eligibility.entity.js';
+import {
+  eligibilityBooked,
+  eligibilityClosed,
+  eligibilityNotFound,
+  notEligibleToSchedule,
+} from './eligibility.errors.js';
+import { EligibilityStore } from './eligibility-store.js';
+import {
+  isEligibleToSchedule,
+  isInWindow,
+  isWindowOver,
+  mayTrigger,
+  openStatus,
+  statusAt,
+  statusMessage,
+  type Trigger,
+} from './eligibility.rules.js';
+import { addressed } from './update.handler.js';
+
+const NO_BOOKING = { booking_code: null, booking_on: null } as const;
+
+@CommandHandler(CancelEligibility)
+export class CancelEligibilityHandler implements ICommandHandler<CancelEligibility> {
+  constructor(
+    private readonly store: EligibilityStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+    private readonly commandBus: CommandBus,
+  ) {}
+
+  async execute({ accountCode, candidateId, testCode }: CancelEligibility): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
+      const record = records.live ?? records.newest;
+      if (!record || record.status === 'CANCELLED') throw eligibilityNotFound.error();
+      const now = this.clock.now();
+      const status = statusAt(record, now);
+      if (status === 'SCHEDULED') throw eligibilityBooked.error();
+      if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
+      await this.store.change(record, { status: 'CANCELLED' }, now);
+      await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
+      this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
+    });
+  }
+}
+
+@CommandHandler(ReplaceVouchers)
+export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> {
+  constructor(
+    private readonly store: EligibilityStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+    private readonly commandBus: CommandBus,
+  ) {}
+
+  async execute({ accountCode, candidateId, testCode, voucherCodes, pointers }: ReplaceVouchers): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const record = addressed(await this.store.lockOfTest(accountCode, candidateId, testCode));
+      if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw eligibilityBooked.error();
+      await this.commandBus.execute(
+        new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes, pointers),
+      );
+      await this.store.change(record, {}, this.clock.now());
+      this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id);
+    });
+  }
+}
+
+/** What an operator may do to an open record. */
+abstract class OperatorDecision {
+  constructor(
+    private readonly store: EligibilityStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  protected async decide(
+    svcEligibilityId: string,
+    trigger: Trigger,
+    decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending'>>,
+  ): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const record = await this.store.lockById(svcEligibilityId);
+      const now = this.clock.now();
+      const status = statusAt(record, now);
+      if (!mayTrigger(status, trigger))
+        throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
+      const stored = record.status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
+      await this.store.change(record, { ...decision, status: stored }, now);
+      this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId);
+    });
+  }
+}
+
+@CommandHandler(HoldEligibility)
+export class HoldEligibilityHandler extends OperatorDecision implements ICommandHandler<HoldEligibility> {
+  constructor(store: EligibilityStore, unitOfWork: UnitOfWork, clock: Clock) {
+    super(store, unitOfWork, clock);
+  }
+
+  execute({ svcEligibilityId, reason }: HoldEligibility): Promise<void> {
+    return this.decide(svcEligibilityId, 'hold', { hold_reason: reason });
+  }
+}
+
+@CommandHandler(ReleaseHold)
+export class ReleaseHoldHandler extends OperatorDecision implements ICommandHandler<ReleaseHold> {
+  constructor(store: EligibilityStore, unitOfWork: UnitOfWork, clock: Clock) {
+    super(store, unitOfWork, clock);
+  }
+
+  execute({ svcEligibilityId }: ReleaseHold): Promise<void> {
+    return this.decide(svcEligibilityId, 'release', { hold_reason: null });
+  }
+}
+
+@CommandHandler(ApproveAccommodations)
+export class ApproveAccommodationsHandler extends OperatorDecision implements ICommandHandler<ApproveAccommodations> {
+  constructor(store: EligibilityStore, unitOfWork: UnitOfWork, clock: Clock) {
+    super(store, unitOfWork, clock);
+  }
+
+  execute({ svcEligibilityId }: ApproveAccommodations): Promise<void> {
+    return this.decide(svcEligibilityId, 'approve', { approval_pending: false });
+  }
+}
+
+@CommandHandler(ScheduleEligibility)
+export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligibility> {
+  constructor(
+    private readonly store: EligibilityStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ accountCode, candidateId, testCode, bookingCode, bookingOn }: ScheduleEligibility): Promise<Eligibility> {
+    return this.unitOfWork.run(async () => {
+      const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
+      const record = records.live ?? records.newest;
+      if (!record) throw eligibilityNotFound.error();
+      const now = this.clock.now();
+      if (!isEligibleToSchedule(record, now))
+        throw notEligibleToSchedule.error({ detail: `${statusMessage(record, now)}.` });
+      assertHolds(record, bookingOn);
+      return this.store.change(record, { status: 'SCHEDULED', booking_code: bookingCode, booking_on: bookingOn }, now);
+    });
+  }
+}
+
+@CommandHandler(FollowBooking)
+export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
+  constructor(
+    private readonly store: EligibilityStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ svcEligibilityId, outcome }: FollowBooking): Promise<Eligibility> {
+    return this.unitOfWork.run(async () => {
+      const record = await this.store.lockById(svcEligibilityId);
+      const now = this.clock.now();
+      switch (outcome.kind) {
+        case 'moved':
+          assertHolds(record, outcome.bookingOn);
+          return this.store.change(record, { booking_on: outcome.bookingOn }, now);
+        case 'cancelled':
+        case 'excused absence':
+          return this.store.change(
+            record,
+            { ...NO_BOOKING, status: isWindowOver(record, now) ? 'EXPIRED' : openStatus(record) },
+            now,
+          );
+        case 'absence':
+          return this.store.change(record, { ...NO_BOOKING, status: 'ABSENT' }, now);
+      }
+    });
+  }
+}
+
+@CommandHandler(CompleteEligibility)
+export class CompleteEligibilityHandler implements ICommandHandler<CompleteEligibility> {
+  constructor(
+    private readonly store: EligibilityStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ svcEligibilityId }: CompleteEligibility): Promise<{ eligibility: Eligibility; completed: boolean }> {
+    return this.unitOfWork.run(async () => {
+      const record = await this.store.lockById(svcEligibilityId);
+      if (record.status === 'COMPLETED') return { eligibility: record, completed: false };
+      const now = this.clock.now();
+      if (!mayTrigger(statusAt(record, now), 'result')) throw eligibilityNotFound.error();
+      await this.store.change(record, { ...NO_BOOKING, status: 'COMPLETED' }, now);
+      return { eligibility: record, completed: true };
+    });
+  }
+}
+
+function assertHolds(record: Eligibility, bookingOn: Date): void {
+  if (!isInWindow(record, bookingOn))
+    throw notEligibleToSchedule.error({ detail: 'booking_on lies outside of the scheduling window.' });
+}

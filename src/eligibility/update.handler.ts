@@ -1,0 +1,186 @@
+import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Clock } from '../platform/clock.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { forbiddenOperation, validationError, type Fault } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
+import { VoucherRedemption } from '../vouchers/voucher-redemption.entity.js';
+import { SetVouchers } from '../vouchers/vouchers.commands.js';
+import { CatalogueCheck } from './catalogue-check.js';
+import { refusalOf, dateOf, registrationModeOf } from './create.handler.js';
+import { UpdateEligibility } from './eligibility.commands.js';
+import type { CandidateModel, EligibilityModel } from './eligibility.dto.js';
+import { Eligibility } from './eligibility.entity.js';
+import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
+import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
+import { isInWindow, isWindowOver, openStatus } from './eligibility.rules.js';
+
+const DEMOGRAPHICS = [
+  'first_name',
+  'middle_name',
+  'last_name',
+  'suffix',
+  'address1',
+  'address2',
+  'city',
+  'province_state',
+  'postal_code',
+  'email',
+  'home_phone',
+  'office_phone',
+  'school_code',
+] as const satisfies readonly (keyof CandidateModel)[];
+
+@CommandHandler(UpdateEligibility)
+export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibility> {
+  constructor(
+    private readonly store: EligibilityStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly database: Database,
+    private readonly catalogue: CatalogueCheck,
+    private readonly clock: Clock,
+    private readonly commandBus: CommandBus,
+  ) {}
+
+  /** All or nothing: one fault, or one forbidden member, and nothing changes. */
+  async execute({ accountCode, candidateId, testCode, body, faults }: UpdateEligibility): Promise<void> {
+    // The form of the request comes before its state (contract: order of checks).
+    if (faults.length > 0) throw await this.withCatalogueFaults(accountCode, testCode, body, faults);
+    await this.unitOfWork.run(async () => {
+      const record = addressed(await this.store.lockOfTest(accountCode, candidateId, testCode));
+      const checked = await this.catalogue.check(accountCode, testCode, body, windowFaults(record, body), {
+        ...record,
+        attribute_keys: record.additional_attributes.map(({ key }) => key),
+      });
+      if (checked.faults.length > 0) throw validationError.error({ errors: checked.faults });
+      const applied = await this.appliedVouchers(record);
+      const forbidden = forbiddenChanges(record, { candidateId, testCode }, body, checked.portionCodes, applied);
+      if (forbidden.length > 0) throw forbiddenOperation.error({ errors: forbidden });
+
+      const now = this.clock.now();
+      const changes = changesOf(record, body, checked.portionCodes);
+      const changed = { ...record, ...changes };
+      if (record.status !== 'SCHEDULED' && !(record.status === 'EXPIRED' && isWindowOver(changed, now)))
+        changes.status = openStatus(record);
+      try {
+        await this.store.change(record, changes, now);
+      } catch (error) {
+        throw refusalOf(error) ?? error;
+      }
+      await this.applyVouchers(record, body, applied);
+      this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id);
+    });
+  }
+
+  private async withCatalogueFaults(accountCode: string, testCode: string, body: EligibilityModel, faults: Fault[]) {
+    const checked = await this.catalogue.check(accountCode, testCode, body, faults);
+    return validationError.error({
+      // Whether portions are needed depends on a record that was not looked at.
+      errors: checked.faults.filter((fault) => fault.code !== 'portion_required'),
+    });
+  }
+
+  private async appliedVouchers(record: Eligibility): Promise<string[]> {
+    const redemptions = await this.database.manager.findBy(VoucherRedemption, {
+      svc_eligiblity_id: record.svc_eligiblity_id,
+    });
+    return redemptions.map((redemption) => redemption.voucher_code);
+  }
+
+  /** Codes given are added to the set; null clears it. */
+  private async applyVouchers(record: Eligibility, body: EligibilityModel, applied: string[]): Promise<void> {
+    if (body.voucher_codes === undefined) return;
+    const asked = body.voucher_codes === null ? [] : [...new Set([...applied, ...body.voucher_codes])];
+    const pointers = asked.map((code) => `/voucher_codes/${body.voucher_codes?.indexOf(code) ?? ''}`);
+    await this.commandBus.execute(
+      new SetVouchers(record.account_code, record.svc_eligiblity_id, record.test_code, asked, pointers),
+    );
+  }
+}
+
+/** The live record, else the newest expired one. @throws DomainError eligibility_closed, eligibility_not_found */
+export function addressed(records: RecordsOfTest): Eligibility {
+  if (records.live) return records.live;
+  const newest = records.newest?.status;
+  if (newest === 'COMPLETED' || newest === 'ABSENT') throw eligibilityClosed.error();
+  if (!records.newestExpired) throw eligibilityNotFound.error();
+  return records.newestExpired;
+}
+
+function windowOf(record: Eligibility, body: EligibilityModel) {
+  return {
+    schedule_start_date:
+      body.schedule_start_date === undefined ? record.schedule_start_date : dateOf(body.schedule_start_date),
+    eligibility_end_date:
+      body.eligibility_end_date === undefined ? record.eligibility_end_date : dateOf(body.eligibility_end_date),
+  };
+}
+
+function windowFaults(record: Eligibility, body: EligibilityModel): Fault[] {
+  const { schedule_start_date: start, eligibility_end_date: end } = windowOf(record, body);
+  if (start === null || end === null || end > start) return [];
+  return [
+    {
+      pointer: body.eligibility_end_date === undefined ? '/schedule_start_date' : '/eligibility_end_date',
+      code: 'end_date_before_start',
+      detail: 'The end of the window must lie after its start.',
+    },
+  ];
+}
+
+/** The members that an update may not change, each with its pointer. */
+function forbiddenChanges(
+  record: Eligibility,
+  path: { candidateId: string; testCode: string },
+  body: EligibilityModel,
+  portionCodes: string[],
+  appliedVouchers: string[],
+): Fault[] {
+  const forbidden: Fault[] = [];
+  const forbid = (pointer: string, detail: string) => forbidden.push({ pointer, code: 'forbidden_operation', detail });
+  const { candidate } = body;
+  if (candidate.candidate_id !== path.candidateId)
+    forbid('/candidate/candidate_id', 'Must be the candidate of the path.');
+  if (body.test_code !== path.testCode) forbid('/test_code', 'Must be the test of the path.');
+  if (
+    candidate.special_accommodations !== undefined &&
+    !isSameSet(candidate.special_accommodations ?? [], record.special_accommodations)
+  )
+    forbid('/candidate/special_accommodations', 'Cannot be changed: cancel the record and create it again.');
+  if (body.client_eligibility_id !== undefined && body.client_eligibility_id !== record.client_eligibility_id)
+    forbid('/client_eligibility_id', 'Cannot be changed: cancel the record and create it again.');
+  if (record.status !== 'SCHEDULED') return forbidden;
+
+  if (body.portion_codes !== undefined && !isSameSet(portionCodes, record.portion_codes))
+    forbid('/portion_codes', 'Cannot be changed while the exam is booked.');
+  const vouchersChange =
+    body.voucher_codes === null
+      ? appliedVouchers.length > 0
+      : body.voucher_codes?.some((code) => !appliedVouchers.includes(code));
+  if (vouchersChange) forbid('/voucher_codes', 'Cannot be changed while the exam is booked.');
+  const window = windowOf(record, body);
+  if (!isInWindow(window, record.booking_on!)) {
+    const starts = window.schedule_start_date !== null && window.schedule_start_date > record.booking_on!;
+    forbid(starts ? '/schedule_start_date' : '/eligibility_end_date', 'The window must hold the booking.');
+  }
+  return forbidden;
+}
+
+function isSameSet(left: readonly string[], right: readonly string[]): boolean {
+  const members = new Set(left);
+  return members.size === new Set(right).size && right.every((member) => members.has(member));
+}
+
+/** What the body changes: a member left out stays, null clears. */
+function changesOf(record: Eligibility, body: EligibilityModel, portionCodes: string[]): Partial<Eligibility> {
+  const { candidate } = body;
+  const changes: Partial<Eligibility> = { ...windowOf(record, body) };
+  for (const name of DEMOGRAPHICS)
+    if (candidate[name] !== undefined) Object.assign(changes, { [name]: candidate[name] });
+  if (candidate.country !== undefined) changes.country = candidate.country?.toUpperCase() ?? null;
+  if (candidate.additional_attributes !== undefined)
+    changes.additional_attributes = (candidate.additional_attributes ?? []).map(({ key, value }) => ({ key, value }));
+  if (body.portion_codes !== undefined && !isSameSet(portionCodes, record.portion_codes))
+    changes.portion_codes = portionCodes;
+  if (body.registration_mode !== undefined) changes.registration_mode = registrationModeOf(body.registration_mode);
+  return changes;
+}

@@ -1,0 +1,309 @@
+import { createServer, type Server } from 'node:https';
+import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type SecureVersion, type TLSSocket } from 'node:tls';
+
+import { type Identity, testCertificates } from './certificates.js';
+
+export interface PartnerRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  raw: Buffer;
+  /** The body as JSON; null when it is none. */
+  json: any;
+  /** Milliseconds since 1970. */
+  at: number;
+  /** The common name of the client certificate, when one was shown. */
+  tlsClientCert: string | null;
+  /** Requests over one connection have the same number. */
+  connection: number;
+}
+
+export interface PartnerAnswer {
+  status?: number;
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer;
+  /** Before anything of the answer is sent. */
+  delayMs?: number;
+  /** The body, byte by byte, so many milliseconds apart. */
+  drip?: number;
+  /** Reset the connection: before the answer, after part of its head, or after its head and the body given. */
+  rst?: 'before' | 'head' | 'body';
+  /** Never comes to an end: no answer at all, a head, or a body. */
+  endless?: 'silence' | 'head' | 'body';
+  /** These bytes, in place of an answer; the connection is closed after them unless `keep` is set. */
+  bytes?: string | Buffer;
+  keep?: boolean;
+}
+
+export interface PartnerOptions {
+  /** By default a good certificate for localhost, 127.0.0.1 and ::1, by the authority in `partner.caPem`. */
+  tls?: Identity;
+  /** Ask for a client certificate by this authority, and accept no connection without. */
+  clientCaPem?: string;
+  maxTlsVersion?: SecureVersion;
+  minTlsVersion?: SecureVersion;
+  /** Serve `POST /token`, and accept only the bearer tokens given out there. */
+  oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
+  /** By default 127.0.0.1. */
+  host?: string;
+}
+
+type Answering = (request: PartnerRequest, index: number) => PartnerAnswer | Promise<PartnerAnswer>;
+
+let certificates: ReturnType<typeof testCertificates> | undefined;
+
+/** One set for all partners of a test file. */
+export function sharedCertificates(): ReturnType<typeof testCertificates> {
+  return (certificates ??= testCertificates());
+}
+
+/** A partner's HTTPS server on loopback, which records what comes and answers as it is told. */
+export async function startPartner(options: PartnerOptions = {}): Promise<Partner> {
+  const { authority, good } = await sharedCertificates();
+  const partner = new Partner(options.tls ?? good, authority.certPem, options);
+  await partner.comeUp();
+  return partner;
+}
+
+export class Partner {
+  /** Notifications, in the order in which they came. */
+  readonly requests: PartnerRequest[] = [];
+  readonly tokenRequests: PartnerRequest[] = [];
+  /** Connections accepted, whether or not TLS came about. */
+  connections = 0;
+  private readonly server: Server;
+  private readonly sockets = new Map<number, Socket>();
+  private readonly numbers = new WeakMap<Socket, number>();
+  private readonly tokens = new Set<string>();
+  private answering: Answering = () => ({ status: 200 });
+  private answeringToken: Answering | null = null;
+  private port = 0;
+  private wake: (() => void)[] = [];
+
+  constructor(
+    tls: Identity,
+    /** What `ca_pem` must be for this partner to be trusted. */
+    readonly caPem: string,
+    private readonly options: PartnerOptions,
+  ) {
+    this.server = createServer(
+      {
+        cert: tls.certPem,
+        key: tls.keyPem,
+        ca: options.clientCaPem,
+        requestCert: options.clientCaPem !== undefined,
+        rejectUnauthorized: options.clientCaPem !== undefined,
+        maxVersion: options.maxTlsVersion,
+        minVersion: options.minTlsVersion,
+        // Only so that a test may speak TLS 1.1.
+        ciphers: options.maxTlsVersion === 'TLSv1.1' ? 'DEFAULT@SECLEVEL=0' : undefined,
+        keepAliveTimeout: 60_000,
+      },
+      (request, response) => {
+        this.handle(request, response).catch(() => request.socket.destroy());
+      },
+    );
+    this.server.on('tlsClientError', () => undefined);
+    this.server.on('connection', (socket: Socket) => {
+      this.connections += 1;
+      const { remotePort = 0 } = socket;
+      this.sockets.set(remotePort, socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => this.sockets.delete(remotePort));
+    });
+    this.server.on('secureConnection', (socket: TLSSocket) => {
+      this.numbers.set(socket, this.connections);
+      socket.on('error', () => undefined);
+    });
+  }
+
+  /** The partner_url. */
+  get url(): string {
+    return `https://localhost:${this.port}`;
+  }
+
+  get tokenUrl(): string {
+    return `${this.url}/token`;
+  }
+
+  answer(answering: Answering | PartnerAnswer): void {
+    this.answering = typeof answering === 'function' ? answering : () => answering;
+  }
+
+  answerToken(answering: Answering | PartnerAnswer): void {
+    this.answeringToken = typeof answering === 'function' ? answering : () => answering;
+  }
+
+  /** Tokens given out so far are no longer good. */
+  revokeTokens(): void {
+    this.tokens.clear();
+  }
+
+  /** The first n notifications, as soon as there are so many. */
+  async received(n: number, timeoutMs = 10_000): Promise<PartnerRequest[]> {
+    return this.wait(() => this.requests, n, `${n} notifications`, timeoutMs);
+  }
+
+  /** The first n notifications of a booking. */
+  async receivedFor(bookingCode: string, n: number, timeoutMs = 10_000): Promise<PartnerRequest[]> {
+    const ofBooking = () => this.requests.filter(({ json }) => json?.booking_code === bookingCode);
+    return this.wait(ofBooking, n, `${n} notifications of booking ${bookingCode}`, timeoutMs);
+  }
+
+  /** Refuses connections, and ends those that are open. */
+  async goDown(): Promise<void> {
+    if (!this.server.listening) return;
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.dropConnections();
+    await closed;
+  }
+
+  /** Listens, again on the same port. */
+  async comeUp(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(this.port, this.options.host ?? '127.0.0.1', resolve);
+    });
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  /** Ends the open connections; new ones are welcome. */
+  dropConnections(): void {
+    for (const socket of this.sockets.values()) socket.destroy();
+  }
+
+  async stop(): Promise<void> {
+    await this.goDown();
+  }
+
+  private async wait(
+    list: () => PartnerRequest[],
+    n: number,
+    what: string,
+    timeoutMs: number,
+  ): Promise<PartnerRequest[]> {
+    const giveUpAt = Date.now() + timeoutMs;
+    while (list().length < n) {
+      const left = giveUpAt - Date.now();
+      if (left <= 0) throw new Error(`the partner got ${list().length} in place of ${what}`);
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.wake.push(resolve);
+        timer = setTimeout(resolve, left);
+      });
+      clearTimeout(timer);
+    }
+    return list().slice(0, n);
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const recorded = await this.record(request);
+    if (this.options.oauth && recorded.path === '/token') {
+      this.tokenRequests.push(recorded);
+      const answering = this.answeringToken ?? (() => this.token(recorded));
+      await this.send(await answering(recorded, this.tokenRequests.length - 1), request, response);
+      return;
+    }
+    this.requests.push(recorded);
+    for (const resolve of this.wake.splice(0)) resolve();
+    const known = !this.options.oauth || this.tokens.has(recorded.headers.authorization?.replace('Bearer ', ''));
+    const answer = known ? await this.answering(recorded, this.requests.length - 1) : { status: 401 };
+    await this.send(answer, request, response);
+  }
+
+  private async record(request: IncomingMessage): Promise<PartnerRequest> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const raw = Buffer.concat(chunks);
+    const socket = request.socket as TLSSocket;
+    return {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      headers: request.headers as Record<string, string>,
+      raw,
+      json: parsed(raw),
+      at: Date.now(),
+      tlsClientCert: (socket.getPeerCertificate().subject?.CN as string | undefined) ?? null,
+      connection: this.numbers.get(socket) ?? 0,
+    };
+  }
+
+  private token(request: PartnerRequest): PartnerAnswer {
+    const { clientId, clientSecret, expiresIn } = this.options.oauth!;
+    const expected = Buffer.from(`${form(clientId)}:${form(clientSecret)}`).toString('base64');
+    if (request.headers.authorization !== `Basic ${expected}`) {
+      return { status: 401, body: JSON.stringify({ error: 'invalid_client' }) };
+    }
+    const token = `token-${this.tokenRequests.length}-${Math.random().toString(36).slice(2)}`;
+    this.tokens.add(token);
+    return { body: JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: expiresIn ?? 3600 }) };
+  }
+
+  private async send(answer: PartnerAnswer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status = 200, headers = {}, body = '' } = answer;
+    const { socket } = request;
+    if (answer.delayMs) await pause(answer.delayMs);
+    if (answer.endless === 'silence') return;
+    if (answer.rst === 'before') return this.reset(socket);
+    if (answer.rst === 'head') {
+      socket.write(`HTTP/1.1 ${status} Half\r\ncontent-type: text/pl`);
+      await pause(50);
+      return this.reset(socket);
+    }
+    if (answer.endless === 'head') return endlessly(socket, `HTTP/1.1 ${status} OK\r\n`, 'x-more: and more\r\n');
+    if (answer.bytes !== undefined) {
+      socket.write(answer.bytes);
+      if (!answer.keep) socket.end();
+      return;
+    }
+    if (answer.endless === 'body') {
+      return endlessly(socket, `HTTP/1.1 ${status} OK\r\nconnection: close\r\n\r\n`, 'and more '.repeat(100));
+    }
+    const length = answer.rst === 'body' ? body.length + 100 : Buffer.byteLength(body);
+    response.writeHead(status, status === 204 || status === 304 ? headers : { 'content-length': length, ...headers });
+    if (answer.rst === 'body') {
+      response.write(body);
+      await pause(50);
+      return this.reset(socket);
+    }
+    if (answer.drip === undefined) {
+      response.end(body);
+      return;
+    }
+    response.flushHeaders();
+    for (const byte of Buffer.from(body)) {
+      await pause(answer.drip);
+      if (socket.destroyed) return;
+      response.write(Buffer.of(byte));
+    }
+    response.end();
+  }
+
+  /** RST in place of FIN: only the socket below TLS can do that. */
+  private reset(socket: Socket): void {
+    this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
+  }
+}
+
+function endlessly(socket: Socket, head: string, more: string): void {
+  socket.write(head);
+  const timer = setInterval(() => {
+    while (!socket.destroyed && socket.writableLength < 65_536) socket.write(more);
+  }, 5);
+  socket.on('close', () => clearInterval(timer));
+}
+
+function parsed(raw: Buffer): unknown {
+  try {
+    return JSON.parse(raw.toString('utf8')) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function form(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
