@@ -2,8 +2,13 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
+import { AuthModule } from './auth/auth.module.js';
+import { BookingsModule } from './bookings/bookings.module.js';
+import { AccountsModule } from './accounts/accounts.module.js';
 import { Config } from './config.js';
+import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { VouchersModule } from './vouchers/vouchers.module.js';
 
 /** Composes everything; the only importer of module classes. */
 @Module({})
@@ -16,6 +21,11 @@ export class AppModule {
         TypeOrmModule.forRoot({ ...dataSourceOptions(databaseUrl, config.databasePoolSize), retryAttempts: 0 }),
         ScheduleModule.forRoot(),
         PlatformModule,
+        AuthModule,
+        EligibilityModule,
+        BookingsModule,
+        AccountsModule,
+        VouchersModule,
       ],
     };
   }

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DiscountType } from './vouchers.commands.js';
 
 @Entity('vouchers')
 export class Voucher {
@@ -12,7 +13,7 @@ export class Voucher {
   position: number;
 
   @Column('text')
-  discount_type: string;
+  discount_type: DiscountType;
 
   @Column('numeric', { precision: 12, scale: 2 })
   discount_value: number;
@@ -20,6 +21,7 @@ export class Voucher {
   @Column('text', { nullable: true })
   currency: string | null;
 
+  /** The tests that it is limited to; null or empty: every test of the account. */
   @Column('text', { array: true, nullable: true })
   test_codes: string[] | null;
 

@@ -167,6 +167,29 @@ export function dateTime(): Rule {
   };
 }
 
+/** A code that an operator gives to something: it must be able to stand in one segment of a path. */
+export function code(max = 50): Rule {
+  return text({
+    min: 1,
+    max,
+    code: 'code_invalid',
+    form: 'Must be printable, without / and \\ and without blanks at its ends.',
+    pattern: /^[^\s/\\](?:[^/\\]*[^\s/\\])?$/,
+  });
+}
+
+/** An absolute http or https address. */
+export function httpUrl(max = 2000): Rule {
+  return text({
+    min: 1,
+    max,
+    code: 'url_invalid',
+    form: 'Must be an absolute http or https URL.',
+    format: 'uri',
+    accepts: (value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value),
+  });
+}
+
 export function email(): Rule {
   return text({
     max: 254,

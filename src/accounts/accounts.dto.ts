@@ -1,0 +1,159 @@
+import { ValidateBy } from 'class-validator';
+import { Field, ObjectListField, type FieldContext } from '../platform/http/fields.js';
+import { boolean, code, dateTime, fault, httpUrl, integer, text, type Rule } from '../platform/http/rules.js';
+import { ReadOnlyMembers } from '../platform/http/validation.pipe.js';
+
+const MOST_PORTIONS = 50;
+const MOST_MINUTES = 100_000;
+
+const nameRule = text({ max: 200, notBlank: true });
+const accountCodeRule = text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' });
+const testCodeRule = text({
+  min: 1,
+  max: 50,
+  code: 'test_code_invalid',
+  form: 'Must consist of letters, digits and hyphens.',
+  pattern: /^[A-Za-z0-9-]+$/,
+  example: 'NURSE-RN',
+});
+
+/** A test has one or more portions, and no portion code twice. */
+const portionsRule: Rule = {
+  schema: {},
+  faults(value) {
+    if (!Array.isArray(value)) return [];
+    if (value.length === 0) return [fault('too_few', 'A test has one or more portions.')];
+    const codes = value.map((portion: { portion_code?: unknown } | null) => portion?.portion_code);
+    return codes.flatMap((portionCode, index) =>
+      portionCode != null && codes.indexOf(portionCode) < index
+        ? [fault('portion_code_repeated', 'The test has this portion already.', `/${index}/portion_code`)]
+        : [],
+    );
+  },
+};
+
+const Portions = () =>
+  ValidateBy(
+    {
+      name: 'portions',
+      validator: {
+        validate: (value: unknown) => portionsRule.faults(value).length === 0,
+        defaultMessage: () => 'portions',
+      },
+    },
+    { context: { rule: portionsRule } satisfies FieldContext },
+  );
+
+export class AccountPath {
+  @Field(accountCodeRule, { required: true })
+  account_code: string;
+}
+
+export class TestPath extends AccountPath {
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+}
+
+export class EntryPath extends AccountPath {
+  @Field(code(), { required: true })
+  code: string;
+}
+
+export class AccountBody {
+  @Field(nameRule, { required: true, example: 'State Board of Nursing' })
+  name: string;
+}
+
+export class AccountModel {
+  @Field(accountCodeRule, { required: true })
+  account_code: string;
+
+  @Field(nameRule, { required: true })
+  name: string;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+}
+
+export class PortionModel {
+  @Field(code(), { required: true, example: 'THEORY' })
+  portion_code: string;
+
+  @Field(nameRule)
+  portion_name?: string | null;
+}
+
+@ReadOnlyMembers('account_code', 'test_code')
+export class TestBody {
+  @Field(nameRule, { required: true })
+  name: string;
+
+  @Field(text({ max: 50, notBlank: true }), { description: 'The id of the exam in the external system.' })
+  exam_code?: string | null;
+
+  @Field(httpUrl(), { description: 'Where candidates are sent with a launch token.' })
+  launch_url?: string | null;
+
+  @Field(integer(1, MOST_MINUTES))
+  duration_minutes?: number | null;
+
+  @Portions()
+  @ObjectListField(() => PortionModel, MOST_PORTIONS, { required: true, description: 'One or more.' })
+  portions: PortionModel[];
+}
+
+export class TestModel extends TestBody {
+  @Field(accountCodeRule, { required: true })
+  account_code: string;
+
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+}
+
+@ReadOnlyMembers('account_code', 'school_code')
+export class SchoolBody {
+  @Field(nameRule, { required: true })
+  name: string;
+}
+
+export class SchoolModel extends SchoolBody {
+  @Field(accountCodeRule, { required: true })
+  account_code: string;
+
+  @Field(code(), { required: true })
+  school_code: string;
+}
+
+@ReadOnlyMembers('account_code', 'accommodation_code')
+export class AccommodationBody {
+  @Field(nameRule, { required: true })
+  name: string;
+
+  @Field(boolean(), {
+    required: true,
+    description: 'Whether an operator must approve it before the candidate may book.',
+  })
+  requires_approval: boolean;
+}
+
+export class AccommodationModel extends AccommodationBody {
+  @Field(accountCodeRule, { required: true })
+  account_code: string;
+
+  @Field(code(), { required: true })
+  accommodation_code: string;
+}
+
+@ReadOnlyMembers('account_code', 'attribute_key')
+export class AttributeKeyBody {
+  @Field(nameRule, { required: true })
+  name: string;
+}
+
+export class AttributeKeyModel extends AttributeKeyBody {
+  @Field(accountCodeRule, { required: true })
+  account_code: string;
+
+  @Field(code(), { required: true })
+  attribute_key: string;
+}

@@ -1,0 +1,200 @@
+import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Clock } from '../platform/clock.js';
+import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
+import { randomCode } from '../platform/secrets.js';
+import { Account } from './account.entity.js';
+import {
+  CreateAccount,
+  DeleteCatalogueEntry,
+  DeleteTest,
+  PutCatalogueEntry,
+  PutTest,
+  type NewAccount,
+} from './accounts.commands.js';
+import { FindUnknownTests } from './accounts.queries.js';
+import { CATALOGUE, FIND_PORTION_USE, FIND_TEST_USE } from './catalogue.js';
+import { Test } from './test.entity.js';
+
+const ACCOUNT_CODE_LENGTH = 12;
+
+// FOR UPDATE also waits for whoever is writing an eligibility for the test: its foreign key holds FOR KEY SHARE.
+const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
+const REMOVE_PORTIONS = prepared(
+  'test-remove-portions',
+  `DELETE FROM test_portions WHERE account_code = $1 AND test_code = $2 AND portion_code <> ALL ($3::text[])
+   RETURNING portion_code`,
+);
+const PUT_PORTIONS = prepared(
+  'test-put-portions',
+  `INSERT INTO test_portions (account_code, test_code, portion_code, portion_name, ordinal)
+   SELECT $1, $2, portion_code, portion_name, ordinal
+   FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS portion (portion_code, portion_name, ordinal)
+   ON CONFLICT ON CONSTRAINT test_portions_pk DO UPDATE
+   SET portion_name = excluded.portion_name, ordinal = excluded.ordinal`,
+);
+const KEEP_TESTS = prepared(
+  'tests-keep',
+  `SELECT test_code FROM tests WHERE account_code = $1 AND test_code = ANY ($2::text[])
+   ORDER BY test_code FOR KEY SHARE`,
+);
+
+@CommandHandler(CreateAccount)
+export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  execute({ name }: CreateAccount): Promise<NewAccount> {
+    const account = { account_code: randomCode(ACCOUNT_CODE_LENGTH), name, created_datetime: this.clock.now() };
+    return this.unitOfWork.run(async () => {
+      await this.database.manager.insert(Account, account);
+      this.unitOfWork.audit('account.create', account.account_code);
+      return account;
+    });
+  }
+}
+
+@CommandHandler(PutTest)
+export class PutTestHandler implements ICommandHandler<PutTest> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ accountCode, testCode, definition }: PutTest): Promise<void> {
+    const { portions, ...columns } = definition;
+    const key = { account_code: accountCode, test_code: testCode };
+    await refusing(() =>
+      this.unitOfWork.run(async () => {
+        await this.database.manager.upsert(Test, { ...key, ...columns }, Object.keys(key));
+        await this.database.query(LOCK_TEST, [accountCode, testCode]);
+        await this.removePortionsBut(
+          portions.map((portion) => portion.portion_code),
+          accountCode,
+          testCode,
+        );
+        await this.database.execute(PUT_PORTIONS, [
+          accountCode,
+          testCode,
+          portions.map((portion) => portion.portion_code),
+          portions.map((portion) => portion.portion_name),
+        ]);
+        this.unitOfWork.audit('test.put', `${accountCode}/${testCode}`);
+      }),
+    );
+  }
+
+  private async removePortionsBut(kept: string[], accountCode: string, testCode: string): Promise<void> {
+    const removed = await this.database.query<{ portion_code: string }>(REMOVE_PORTIONS, [accountCode, testCode, kept]);
+    if (removed.length === 0) return;
+    const used = await this.database.query<{ portion_code: string }>(FIND_PORTION_USE, [
+      accountCode,
+      testCode,
+      removed.map(({ portion_code }) => portion_code),
+    ]);
+    if (used.length > 0)
+      throw forbiddenOperation.error({
+        errors: used.map(({ portion_code }) => ({
+          pointer: '/portions',
+          code: 'portion_in_use',
+          detail: `A live eligibility has the portion ${portion_code}: it cannot be left out.`,
+        })),
+      });
+  }
+}
+
+@CommandHandler(DeleteTest)
+export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ accountCode, testCode }: DeleteTest): Promise<void> {
+    await refusing(() =>
+      this.unitOfWork.run(async () => {
+        const { affected } = await this.database.manager.delete(Test, {
+          account_code: accountCode,
+          test_code: testCode,
+        });
+        if (affected === 0) throw notFound.error();
+        // Looked at after the deletion, which has waited for the vouchers being written; see FindUnknownTests.
+        if (await this.database.queryOne(FIND_TEST_USE, [accountCode, testCode])) throw inUse();
+        this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
+      }),
+    );
+  }
+}
+
+@CommandHandler(PutCatalogueEntry)
+export class PutCatalogueEntryHandler implements ICommandHandler<PutCatalogueEntry> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ kind, accountCode, code, definition }: PutCatalogueEntry): Promise<void> {
+    const { entity, codeColumn } = CATALOGUE[kind];
+    const key = { account_code: accountCode, [codeColumn]: code };
+    await refusing(() =>
+      this.unitOfWork.run(async () => {
+        await this.database.manager.upsert(entity, { ...key, ...definition }, Object.keys(key));
+        this.unitOfWork.audit(`${kind}.put`, `${accountCode}/${code}`);
+      }),
+    );
+  }
+}
+
+@CommandHandler(DeleteCatalogueEntry)
+export class DeleteCatalogueEntryHandler implements ICommandHandler<DeleteCatalogueEntry> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ kind, accountCode, code }: DeleteCatalogueEntry): Promise<void> {
+    const { entity, codeColumn, findUse } = CATALOGUE[kind];
+    await refusing(() =>
+      this.unitOfWork.run(async () => {
+        const { affected } = await this.database.manager.delete(entity, {
+          account_code: accountCode,
+          [codeColumn]: code,
+        });
+        if (affected === 0) throw notFound.error();
+        if (findUse && (await this.database.queryOne(findUse, [accountCode, code]))) throw inUse();
+        this.unitOfWork.audit(`${kind}.delete`, `${accountCode}/${code}`);
+      }),
+    );
+  }
+}
+
+@QueryHandler(FindUnknownTests)
+export class FindUnknownTestsHandler implements IQueryHandler<FindUnknownTests> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ accountCode, testCodes }: FindUnknownTests): Promise<string[]> {
+    const rows = await this.database.query<{ test_code: string }>(KEEP_TESTS, [accountCode, testCodes]);
+    const known = new Set(rows.map((row) => row.test_code));
+    return testCodes.filter((testCode) => !known.has(testCode));
+  }
+}
+
+function inUse(cause?: unknown): DomainError {
+  return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
+}
+
+/** Does the work; what PostgreSQL refuses is told in the words of the service. */
+async function refusing(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const constraint = violatedConstraint(error);
+    if (constraint?.endsWith('_account_fk')) throw accountNotFound.error({ cause: error });
+    if (constraint === 'eligibilities_test_fk' || constraint === 'eligibilities_school_fk') throw inUse(error);
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import { AccountsController } from './accounts.controller.js';
+import {
+  CreateAccountHandler,
+  DeleteCatalogueEntryHandler,
+  DeleteTestHandler,
+  FindUnknownTestsHandler,
+  PutCatalogueEntryHandler,
+  PutTestHandler,
+} from './accounts.handlers.js';
+import { AccommodationsController, AttributeKeysController, SchoolsController } from './catalogue.controller.js';
+import { TestsController } from './tests.controller.js';
+
+/** Accounts and their catalogue: tests with their portions, schools, accommodations, attribute keys. */
+@Module({
+  controllers: [
+    AccountsController,
+    TestsController,
+    SchoolsController,
+    AccommodationsController,
+    AttributeKeysController,
+  ],
+  providers: [
+    CreateAccountHandler,
+    PutTestHandler,
+    DeleteTestHandler,
+    PutCatalogueEntryHandler,
+    DeleteCatalogueEntryHandler,
+    FindUnknownTestsHandler,
+  ],
+})
+export class AccountsModule {}

@@ -1,0 +1,165 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Injectable,
+  Param,
+  Put,
+  Query,
+  Req,
+  Res,
+  type Type,
+} from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import type { EntityTarget, ObjectLiteral } from 'typeorm';
+import { Config } from '../config.js';
+import { Database } from '../platform/database/database.js';
+import { notFound } from '../platform/errors.js';
+import { Access } from '../platform/http/access.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { DeleteCatalogueEntry, PutCatalogueEntry, type CatalogueKind } from './accounts.commands.js';
+import {
+  AccommodationBody,
+  AccommodationModel,
+  AccountPath,
+  AttributeKeyBody,
+  AttributeKeyModel,
+  EntryPath,
+  SchoolBody,
+  SchoolModel,
+} from './accounts.dto.js';
+import { CATALOGUE, type CatalogueEntries } from './catalogue.js';
+
+/**
+ * The routes that the simple kinds of the catalogue share: list, one, delete. Each controller below adds its address
+ * and its PUT, whose body differs.
+ *
+ * @param one what an entry is called, `many` several of them, in the summaries
+ */
+function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type, one: string, many: string) {
+  const { codeColumn } = CATALOGUE[kind];
+  const entity = CATALOGUE[kind].entity as EntityTarget<ObjectLiteral>;
+  type Entry = Omit<CatalogueEntries[Kind], 'position'>;
+
+  @Injectable()
+  abstract class Routes {
+    constructor(
+      readonly database: Database,
+      readonly commandBus: CommandBus,
+      readonly config: Config,
+    ) {}
+
+    @Get()
+    @ApiOperation({ summary: `The ${many} of an account` })
+    @AnswerList(model)
+    @Problems(400)
+    async list(
+      @Param() { account_code }: AccountPath,
+      @Query() query: PageQuery,
+      @Req() request: Request,
+      @Res({ passthrough: true }) response: Response,
+    ): Promise<Entry[]> {
+      const page = pageOf(query);
+      const find = this.database.manager
+        .createQueryBuilder(entity, 'row')
+        .where('row.account_code = :account_code', { account_code })
+        .orderBy('row.position', 'DESC')
+        .limit(page.take);
+      if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
+      const rows = (await find.getMany()) as CatalogueEntries[Kind][];
+      return sendPage(rows, page, request, response, this.config).map(withoutPosition);
+    }
+
+    @Get(':code')
+    @ApiOperation({ summary: `Get ${one}` })
+    @Answer(200, model)
+    @Problems(400, 404)
+    async get(@Param() { account_code, code }: EntryPath): Promise<Entry> {
+      const row = await this.database.manager.findOneBy(entity, { account_code, [codeColumn]: code });
+      if (!row) throw notFound.error();
+      return withoutPosition(row as CatalogueEntries[Kind]);
+    }
+
+    @Delete(':code')
+    @HttpCode(204)
+    @ApiOperation({
+      summary: `Delete ${one}`,
+      description: 'While eligibilities need it: 403 `forbidden_operation`.',
+    })
+    @AnswerEmpty(204)
+    @Problems(400, 404)
+    async delete(@Param() { account_code, code }: EntryPath): Promise<void> {
+      await this.commandBus.execute(new DeleteCatalogueEntry(kind, account_code, code));
+    }
+  }
+  return Routes;
+}
+
+function withoutPosition<Row extends { position: number }>({ position: _, ...entry }: Row): Omit<Row, 'position'> {
+  return entry;
+}
+
+@ApiTags('Administration')
+@Access('admin')
+@Controller('admin/accounts/:account_code/schools')
+export class SchoolsController extends CatalogueController('school', SchoolModel, 'a school', 'schools') {
+  @Put(':code')
+  @ApiOperation({ summary: 'Make a school or replace its definition' })
+  @Answer(200, SchoolModel)
+  @BodyProblems()
+  async put(@Param() { account_code, code }: EntryPath, @Body() { name }: SchoolBody): Promise<SchoolModel> {
+    await this.commandBus.execute(new PutCatalogueEntry('school', account_code, code, { name }));
+    return { account_code, school_code: code, name };
+  }
+}
+
+@ApiTags('Administration')
+@Access('admin')
+@Controller('admin/accounts/:account_code/accommodations')
+export class AccommodationsController extends CatalogueController(
+  'accommodation',
+  AccommodationModel,
+  'an accommodation',
+  'accommodations',
+) {
+  @Put(':code')
+  @ApiOperation({ summary: 'Make an accommodation or replace its definition' })
+  @Answer(200, AccommodationModel)
+  @BodyProblems()
+  async put(
+    @Param() { account_code, code }: EntryPath,
+    @Body() { name, requires_approval }: AccommodationBody,
+  ): Promise<AccommodationModel> {
+    await this.commandBus.execute(
+      new PutCatalogueEntry('accommodation', account_code, code, { name, requires_approval }),
+    );
+    return { account_code, accommodation_code: code, name, requires_approval };
+  }
+}
+
+@ApiTags('Administration')
+@Access('admin')
+@Controller('admin/accounts/:account_code/attribute-keys')
+export class AttributeKeysController extends CatalogueController(
+  'attribute-key',
+  AttributeKeyModel,
+  'an attribute key',
+  'attribute keys',
+) {
+  @Put(':code')
+  @ApiOperation({ summary: 'Make an attribute key or replace its definition' })
+  @Answer(200, AttributeKeyModel)
+  @BodyProblems()
+  async put(
+    @Param() { account_code, code }: EntryPath,
+    @Body() { name }: AttributeKeyBody,
+  ): Promise<AttributeKeyModel> {
+    await this.commandBus.execute(new PutCatalogueEntry('attribute-key', account_code, code, { name }));
+    return { account_code, attribute_key: code, name };
+  }
+}

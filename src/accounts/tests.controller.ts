@@ -1,0 +1,104 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Req, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { In } from 'typeorm';
+import { Config } from '../config.js';
+import { Database } from '../platform/database/database.js';
+import { notFound } from '../platform/errors.js';
+import { Access } from '../platform/http/access.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { DeleteTest, PutTest, type TestDefinition } from './accounts.commands.js';
+import { AccountPath, TestBody, TestModel, TestPath } from './accounts.dto.js';
+import { TestPortion } from './test-portion.entity.js';
+import { Test } from './test.entity.js';
+
+@ApiTags('Administration')
+@Access('admin')
+@Controller('admin/accounts/:account_code/tests')
+export class TestsController {
+  constructor(
+    private readonly database: Database,
+    private readonly commandBus: CommandBus,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'The tests of an account' })
+  @AnswerList(TestModel)
+  @Problems(400)
+  async list(
+    @Param() { account_code }: AccountPath,
+    @Query() query: PageQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<TestModel[]> {
+    const page = pageOf(query);
+    const find = this.database.manager
+      .createQueryBuilder(Test, 'row')
+      .where('row.account_code = :account_code', { account_code })
+      .orderBy('row.position', 'DESC')
+      .limit(page.take);
+    if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
+    return this.withPortions(account_code, sendPage(await find.getMany(), page, request, response, this.config));
+  }
+
+  @Get(':test_code')
+  @ApiOperation({ summary: 'Get a test' })
+  @Answer(200, TestModel)
+  @Problems(400, 404)
+  async get(@Param() { account_code, test_code }: TestPath): Promise<TestModel> {
+    const tests = await this.database.manager.findBy(Test, { account_code, test_code });
+    const [test] = await this.withPortions(account_code, tests);
+    if (!test) throw notFound.error();
+    return test;
+  }
+
+  @Put(':test_code')
+  @ApiOperation({
+    summary: 'Make a test or replace its definition',
+    description: 'A portion that a live eligibility has cannot be left out: 403 `forbidden_operation`.',
+  })
+  @Answer(200, TestModel)
+  @BodyProblems()
+  async put(@Param() { account_code, test_code }: TestPath, @Body() body: TestBody): Promise<TestModel> {
+    const definition: TestDefinition = {
+      name: body.name,
+      exam_code: body.exam_code ?? null,
+      launch_url: body.launch_url ?? null,
+      duration_minutes: body.duration_minutes ?? null,
+      portions: body.portions.map(({ portion_code, portion_name }) => ({
+        portion_code,
+        portion_name: portion_name ?? null,
+      })),
+    };
+    await this.commandBus.execute(new PutTest(account_code, test_code, definition));
+    return { account_code, test_code, ...definition };
+  }
+
+  @Delete(':test_code')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'Delete a test',
+    description: 'Not once an eligibility was made for it, nor while a voucher names it: 403 `forbidden_operation`.',
+  })
+  @AnswerEmpty(204)
+  @Problems(400, 404)
+  async delete(@Param() { account_code, test_code }: TestPath): Promise<void> {
+    await this.commandBus.execute(new DeleteTest(account_code, test_code));
+  }
+
+  private async withPortions(account_code: string, tests: Test[]): Promise<TestModel[]> {
+    const portions = await this.database.manager.find(TestPortion, {
+      where: { account_code, test_code: In(tests.map((test) => test.test_code)) },
+      order: { ordinal: 'ASC' },
+    });
+    return tests.map(({ position: _, ...test }) => ({
+      ...test,
+      portions: portions
+        .filter((portion) => portion.test_code === test.test_code)
+        .map(({ portion_code, portion_name }) => ({ portion_code, portion_name })),
+    }));
+  }
+}

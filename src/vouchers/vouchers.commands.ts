@@ -1,0 +1,71 @@
+import { Command } from '@nestjs/cqrs';
+import type { Voucher } from './voucher.entity.js';
+
+export const DISCOUNT_TYPES = ['PERCENT', 'AMOUNT'] as const;
+export type DiscountType = (typeof DISCOUNT_TYPES)[number];
+
+export interface VoucherDefinition {
+  discount_type: DiscountType;
+  discount_value: number;
+  /** ISO 4217. */
+  currency: string | null;
+  /** The tests that it is limited to; empty: every test of the account. */
+  test_codes: string[];
+  /** First and last moment of its validity; both belong to it. */
+  valid_from: Date | null;
+  valid_until: Date | null;
+  max_uses: number;
+  disabled: boolean;
+}
+
+/**
+ * Makes the voucher, or replaces its definition; its uses stay.
+ * @throws DomainError account_not_found; validation_error with `test_unknown` at `/test_codes/{index}`
+ */
+export class PutVoucher extends Command<Voucher> {
+  constructor(
+    readonly accountCode: string,
+    readonly voucherCode: string,
+    readonly definition: VoucherDefinition,
+  ) {
+    super();
+  }
+}
+
+/** @throws DomainError not_found; forbidden_operation while an eligibility has the voucher */
+export class DeleteVoucher extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly voucherCode: string,
+  ) {
+    super();
+  }
+}
+
+/**
+ * Makes the vouchers of an eligibility exactly these: releases those left out, redeems the new ones. Those that it has
+ * already stay, even when they could not be redeemed any more. Repeats collapse. All or nothing, in the caller's
+ * transaction, which holds the row of the eligibility: two calls for one record must not meet here.
+ *
+ * `pointers[i]` is where `voucherCodes[i]` stands in the request.
+ * @throws DomainError validation_error with a fault for every code that cannot be redeemed: voucher_unknown,
+ *   voucher_not_applicable, voucher_not_yet_valid, voucher_expired, voucher_exhausted
+ */
+export class SetVouchers extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly svcEligibilityId: string,
+    readonly testCode: string,
+    readonly voucherCodes: readonly string[],
+    readonly pointers: readonly string[],
+  ) {
+    super();
+  }
+}
+
+/** Takes all vouchers off an eligibility and gives their uses back. In the caller's transaction, as SetVouchers. */
+export class ReleaseVouchers extends Command<void> {
+  constructor(readonly svcEligibilityId: string) {
+    super();
+  }
+}

@@ -1,0 +1,99 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Req, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../config.js';
+import { formatOptionalDateTime, parseDateTime } from '../platform/clock.js';
+import { Database } from '../platform/database/database.js';
+import { notFound } from '../platform/errors.js';
+import { Access } from '../platform/http/access.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { Voucher } from './voucher.entity.js';
+import { DeleteVoucher, PutVoucher } from './vouchers.commands.js';
+import { VoucherBody, VoucherModel, VoucherPath, VouchersPath } from './vouchers.dto.js';
+
+@ApiTags('Administration')
+@Access('admin')
+@Controller('admin/accounts/:account_code/vouchers')
+export class VouchersController {
+  constructor(
+    private readonly database: Database,
+    private readonly commandBus: CommandBus,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'The vouchers of an account, with their uses' })
+  @AnswerList(VoucherModel)
+  @Problems(400)
+  async list(
+    @Param() { account_code }: VouchersPath,
+    @Query() query: PageQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<VoucherModel[]> {
+    const page = pageOf(query);
+    const find = this.database.manager
+      .createQueryBuilder(Voucher, 'row')
+      .where('row.account_code = :account_code', { account_code })
+      .orderBy('row.position', 'DESC')
+      .limit(page.take);
+    if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
+    return sendPage(await find.getMany(), page, request, response, this.config).map(present);
+  }
+
+  @Get(':code')
+  @ApiOperation({ summary: 'Get a voucher' })
+  @Answer(200, VoucherModel)
+  @Problems(400, 404)
+  async get(@Param() { account_code, code }: VoucherPath): Promise<VoucherModel> {
+    const voucher = await this.database.manager.findOneBy(Voucher, { account_code, voucher_code: code });
+    if (!voucher) throw notFound.error();
+    return present(voucher);
+  }
+
+  @Put(':code')
+  @ApiOperation({
+    summary: 'Make a voucher or replace its definition',
+    description: 'Its uses stay. Codes are case-sensitive.',
+  })
+  @Answer(200, VoucherModel)
+  @BodyProblems()
+  async put(@Param() { account_code, code }: VoucherPath, @Body() body: VoucherBody): Promise<VoucherModel> {
+    const voucher = await this.commandBus.execute(
+      new PutVoucher(account_code, code, {
+        discount_type: body.discount_type,
+        discount_value: body.discount_value,
+        currency: body.currency?.toUpperCase() ?? null,
+        test_codes: body.test_codes ?? [],
+        valid_from: body.valid_from == null ? null : parseDateTime(body.valid_from),
+        valid_until: body.valid_until == null ? null : parseDateTime(body.valid_until),
+        max_uses: body.max_uses ?? 1,
+        disabled: body.disabled ?? false,
+      }),
+    );
+    return present(voucher);
+  }
+
+  @Delete(':code')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'Delete a voucher',
+    description: 'While an eligibility has it: 403 `forbidden_operation`; disable it instead.',
+  })
+  @AnswerEmpty(204)
+  @Problems(400, 404)
+  async delete(@Param() { account_code, code }: VoucherPath): Promise<void> {
+    await this.commandBus.execute(new DeleteVoucher(account_code, code));
+  }
+}
+
+function present({ position: _, ...voucher }: Voucher): VoucherModel {
+  return {
+    ...voucher,
+    test_codes: voucher.test_codes ?? [],
+    valid_from: formatOptionalDateTime(voucher.valid_from),
+    valid_until: formatOptionalDateTime(voucher.valid_until),
+  };
+}

@@ -1,0 +1,99 @@
+import { isISO4217CurrencyCode, ValidateBy, type ValidationArguments } from 'class-validator';
+import { parseDateTime } from '../platform/clock.js';
+import { Field, type FieldContext } from '../platform/http/fields.js';
+import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '../platform/http/rules.js';
+import { ReadOnlyMembers } from '../platform/http/validation.pipe.js';
+import { DISCOUNT_TYPES, type DiscountType } from './vouchers.commands.js';
+
+// The columns' range: numeric(12, 2) and int.
+const MOST_DISCOUNT = 9_999_999_999.99;
+const MOST_USES = 2_147_483_647;
+const MOST_TESTS = 200;
+
+/** A member that must agree with the others of the body. */
+const Agrees = (detail: string, errorCode: string, agrees: (body: VoucherBody) => boolean) =>
+  ValidateBy(
+    {
+      name: errorCode,
+      validator: {
+        validate: (_value: unknown, args?: ValidationArguments) => agrees(args!.object as VoucherBody),
+        defaultMessage: () => errorCode,
+      },
+    },
+    { context: { code: errorCode, detail } satisfies FieldContext },
+  );
+
+function isOrdered({ valid_from, valid_until }: VoucherBody): boolean {
+  const from = typeof valid_from === 'string' ? parseDateTime(valid_from) : null;
+  const until = typeof valid_until === 'string' ? parseDateTime(valid_until) : null;
+  return from === null || until === null || from <= until;
+}
+
+export class VouchersPath {
+  @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' }), { required: true })
+  account_code: string;
+}
+
+export class VoucherPath extends VouchersPath {
+  @Field(code(), { required: true })
+  code: string;
+}
+
+@ReadOnlyMembers('account_code', 'voucher_code', 'uses')
+export class VoucherBody {
+  @Field(oneOf(DISCOUNT_TYPES, 'discount_type_invalid'), { required: true })
+  discount_type: DiscountType;
+
+  @Agrees(
+    'Must be at most 100 for PERCENT.',
+    'percent_too_high',
+    (body) => !(isPercent(body) && body.discount_value > 100),
+  )
+  @Field(decimal(0, MOST_DISCOUNT, 2), { required: true, description: 'At most 100 for PERCENT.', example: 25 })
+  discount_value: number;
+
+  @Field(
+    text({
+      max: 3,
+      code: 'currency_invalid',
+      form: 'Must be a three-letter code of ISO 4217.',
+      accepts: isISO4217CurrencyCode,
+      example: 'USD',
+    }),
+    { description: 'ISO 4217, any case; kept in upper case.' },
+  )
+  currency?: string | null;
+
+  @Field(listOf(code(), MOST_TESTS), {
+    description: 'The tests that it is limited to; empty: every test of the account.',
+  })
+  test_codes?: string[] | null;
+
+  @Field(dateTime(), { description: 'First moment of its validity, included.' })
+  valid_from?: string | null;
+
+  @Agrees('Must not lie before valid_from.', 'ends_before_start', isOrdered)
+  @Field(dateTime(), { description: 'Last moment of its validity, included.' })
+  valid_until?: string | null;
+
+  @Field(integer(1, MOST_USES), { description: 'How many eligibilities may have it at once; 1 when left out.' })
+  max_uses?: number | null;
+
+  @Field(boolean(), { description: 'Clients see a disabled voucher as unknown; false when left out.' })
+  disabled?: boolean | null;
+}
+
+function isPercent({ discount_type }: VoucherBody): boolean {
+  return discount_type === 'PERCENT';
+}
+
+export class VoucherModel extends VoucherBody {
+  @Field(text({ max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(code(), { required: true })
+  voucher_code: string;
+
+  @Field(integer(0, MOST_USES), { required: true, description: 'How many eligibilities have it now.' })
+  uses: number;
+}

@@ -1,0 +1,149 @@
+import { CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { FindUnknownTests } from '../accounts/accounts.queries.js';
+import { Clock } from '../platform/clock.js';
+import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { accountNotFound, forbiddenOperation, notFound, validationError } from '../platform/errors.js';
+import { Voucher } from './voucher.entity.js';
+import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers } from './vouchers.commands.js';
+import { changeOf, type VoucherTerms } from './vouchers.rules.js';
+
+// Rows are locked in the order of their codes, whoever locks them: no two calls wait for each other.
+const LOCK_WANTED_AND_HELD = prepared(
+  'vouchers-lock-wanted-and-held',
+  `SELECT voucher_code, test_codes, valid_from, valid_until, max_uses, uses, disabled,
+     EXISTS (SELECT FROM voucher_redemptions held
+             WHERE held.svc_eligiblity_id = $3 AND held.voucher_code = vouchers.voucher_code) AS held
+   FROM vouchers
+   WHERE account_code = $1 AND voucher_code = ANY
+     ($2::text[] || ARRAY(SELECT voucher_code FROM voucher_redemptions WHERE svc_eligiblity_id = $3))
+   ORDER BY voucher_code FOR NO KEY UPDATE OF vouchers`,
+);
+const LOCK_HELD = prepared(
+  'vouchers-lock-held',
+  `SELECT voucher_code FROM vouchers
+   WHERE (account_code, voucher_code) IN
+     (SELECT account_code, voucher_code FROM voucher_redemptions WHERE svc_eligiblity_id = $1)
+   ORDER BY voucher_code FOR NO KEY UPDATE OF vouchers`,
+);
+const REDEEM = prepared(
+  'vouchers-redeem',
+  `WITH spent AS (
+     UPDATE vouchers SET uses = uses + 1
+     WHERE account_code = $1 AND voucher_code = ANY ($2::text[]) AND uses < max_uses
+     RETURNING voucher_code)
+   INSERT INTO voucher_redemptions (svc_eligiblity_id, account_code, voucher_code, redeemed_datetime)
+   SELECT $3, $1, voucher_code, $4 FROM spent`,
+);
+const RELEASE = prepared(
+  'vouchers-release',
+  `WITH released AS (
+     DELETE FROM voucher_redemptions WHERE svc_eligiblity_id = $1 AND voucher_code = ANY ($2::text[])
+     RETURNING account_code, voucher_code)
+   UPDATE vouchers SET uses = uses - 1 FROM released
+   WHERE vouchers.account_code = released.account_code AND vouchers.voucher_code = released.voucher_code`,
+);
+
+@CommandHandler(PutVoucher)
+export class PutVoucherHandler implements ICommandHandler<PutVoucher> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly queryBus: QueryBus,
+  ) {}
+
+  async execute({ accountCode, voucherCode, definition }: PutVoucher): Promise<Voucher> {
+    const key = { account_code: accountCode, voucher_code: voucherCode };
+    try {
+      return await this.unitOfWork.run(async () => {
+        await this.assertTestsKnown(accountCode, definition.test_codes);
+        await this.database.manager.upsert(Voucher, { ...key, ...definition }, Object.keys(key));
+        this.unitOfWork.audit('voucher.put', `${accountCode}/${voucherCode}`);
+        return this.database.manager.findOneByOrFail(Voucher, key);
+      });
+    } catch (error) {
+      if (violatedConstraint(error) === 'vouchers_account_fk') throw accountNotFound.error({ cause: error });
+      throw error;
+    }
+  }
+
+  private async assertTestsKnown(accountCode: string, testCodes: string[]): Promise<void> {
+    if (testCodes.length === 0) return;
+    const unknown = await this.queryBus.execute(new FindUnknownTests(accountCode, testCodes));
+    if (unknown.length > 0)
+      throw validationError.error({
+        errors: unknown.map((testCode) => ({
+          pointer: `/test_codes/${testCodes.indexOf(testCode)}`,
+          code: 'test_unknown',
+          detail: 'The account has no test with this code.',
+        })),
+      });
+  }
+}
+
+@CommandHandler(DeleteVoucher)
+export class DeleteVoucherHandler implements ICommandHandler<DeleteVoucher> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ accountCode, voucherCode }: DeleteVoucher): Promise<void> {
+    try {
+      await this.unitOfWork.run(async () => {
+        const { affected } = await this.database.manager.delete(Voucher, {
+          account_code: accountCode,
+          voucher_code: voucherCode,
+        });
+        if (affected === 0) throw notFound.error();
+        this.unitOfWork.audit('voucher.delete', `${accountCode}/${voucherCode}`);
+      });
+    } catch (error) {
+      if (violatedConstraint(error) === 'voucher_redemptions_voucher_fk')
+        throw forbiddenOperation.error({ detail: 'An eligibility has the voucher: disable it instead.', cause: error });
+      throw error;
+    }
+  }
+}
+
+@CommandHandler(SetVouchers)
+export class SetVouchersHandler implements ICommandHandler<SetVouchers> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({ accountCode, svcEligibilityId, testCode, voucherCodes, pointers }: SetVouchers): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const vouchers = await this.database.query<VoucherTerms & { held: boolean }>(LOCK_WANTED_AND_HELD, [
+        accountCode,
+        voucherCodes,
+        svcEligibilityId,
+      ]);
+      const now = this.clock.now();
+      const { redeem, release, faults } = changeOf(voucherCodes, pointers, vouchers, testCode, now);
+      if (faults.length > 0) throw validationError.error({ errors: faults });
+      if (release.length > 0) await this.database.execute(RELEASE, [svcEligibilityId, release]);
+      if (redeem.length === 0) return;
+      const redeemed = await this.database.execute(REDEEM, [accountCode, redeem, svcEligibilityId, now]);
+      if (redeemed !== redeem.length) throw new Error('A locked voucher changed under its lock.');
+    });
+  }
+}
+
+@CommandHandler(ReleaseVouchers)
+export class ReleaseVouchersHandler implements ICommandHandler<ReleaseVouchers> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ svcEligibilityId }: ReleaseVouchers): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const held = await this.database.query<{ voucher_code: string }>(LOCK_HELD, [svcEligibilityId]);
+      if (held.length === 0) return;
+      await this.database.execute(RELEASE, [svcEligibilityId, held.map((voucher) => voucher.voucher_code)]);
+    });
+  }
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { VouchersController } from './vouchers.controller.js';
+import {
+  DeleteVoucherHandler,
+  PutVoucherHandler,
+  ReleaseVouchersHandler,
+  SetVouchersHandler,
+} from './vouchers.handlers.js';
+
+/** Vouchers: their definitions, their redemption by eligibilities and their release. */
+@Module({
+  controllers: [VouchersController],
+  providers: [PutVoucherHandler, DeleteVoucherHandler, SetVouchersHandler, ReleaseVouchersHandler],
+})
+export class VouchersModule {}

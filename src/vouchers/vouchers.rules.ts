@@ -1,0 +1,63 @@
+import type { Fault } from '../platform/errors.js';
+
+/** What the rules need to know of a voucher. */
+export interface VoucherTerms {
+  voucher_code: string;
+  test_codes: string[] | null;
+  valid_from: Date | null;
+  valid_until: Date | null;
+  max_uses: number;
+  uses: number;
+  disabled: boolean;
+}
+
+type Refusal = Omit<Fault, 'pointer'>;
+
+const UNKNOWN: Refusal = { code: 'voucher_unknown', detail: 'The account has no voucher with this code.' };
+const NOT_APPLICABLE: Refusal = { code: 'voucher_not_applicable', detail: 'The voucher is not for this test.' };
+const NOT_YET_VALID: Refusal = { code: 'voucher_not_yet_valid', detail: 'The validity of the voucher has not begun.' };
+const EXPIRED: Refusal = { code: 'voucher_expired', detail: 'The validity of the voucher is over.' };
+const EXHAUSTED: Refusal = { code: 'voucher_exhausted', detail: 'The voucher is used up.' };
+
+/** Why the voucher cannot be redeemed for the test now; null when it can. A disabled one answers as if there were none. */
+export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, now: Date): Refusal | null {
+  if (!voucher || voucher.disabled) return UNKNOWN;
+  if (voucher.test_codes?.length && !voucher.test_codes.includes(testCode)) return NOT_APPLICABLE;
+  if (voucher.valid_from !== null && now < voucher.valid_from) return NOT_YET_VALID;
+  if (voucher.valid_until !== null && now > voucher.valid_until) return EXPIRED;
+  if (voucher.uses >= voucher.max_uses) return EXHAUSTED;
+  return null;
+}
+
+export interface VoucherChange {
+  redeem: string[];
+  release: string[];
+  faults: Fault[];
+}
+
+/**
+ * What to do so that a record has exactly the wanted vouchers.
+ *
+ * @param vouchers those wanted that exist, and those held
+ * @param pointers where each wanted code stands in the request
+ */
+export function changeOf(
+  wanted: readonly string[],
+  pointers: readonly string[],
+  vouchers: readonly (VoucherTerms & { held: boolean })[],
+  testCode: string,
+  now: Date,
+): VoucherChange {
+  const known = new Map(vouchers.map((voucher) => [voucher.voucher_code, voucher]));
+  const redeem: string[] = [];
+  const faults: Fault[] = [];
+  for (const code of new Set(wanted)) {
+    const voucher = known.get(code);
+    if (voucher?.held) continue;
+    const refusal = refusalOf(voucher, testCode, now);
+    if (refusal) faults.push({ pointer: pointers[wanted.indexOf(code)], ...refusal });
+    else redeem.push(code);
+  }
+  const release = vouchers.filter(({ held, voucher_code }) => held && !wanted.includes(voucher_code));
+  return { redeem, release: release.map((voucher) => voucher.voucher_code), faults };
+}

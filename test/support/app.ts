@@ -1,0 +1,117 @@
+import 'reflect-metadata';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { createApp, listen } from '../../src/app';
+import { Config } from '../../src/config';
+import { openApiDocument } from '../../src/documents';
+import { Database } from '../../src/platform/database/database';
+import { cloneDatabase } from './database';
+import { Given } from './given';
+import { documentChecker, type DocumentChecker } from './openapi-check';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON, the text when it is none, undefined when there is no body. */
+  body: any;
+  text: string;
+}
+
+export interface CallOptions {
+  token?: string;
+  /** Sent as JSON unless it is a string or a Buffer. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  redirect?: 'manual' | 'follow';
+}
+
+/** The application on real HTTP and a database of its own. Every answer is checked against the OpenAPI document. */
+export class TestApp {
+  readonly given: Given;
+  private readonly checker: DocumentChecker;
+
+  constructor(
+    readonly app: NestExpressApplication,
+    readonly config: Config,
+    readonly databaseUrl: string,
+    private readonly release: () => Promise<void>,
+  ) {
+    this.given = new Given(this);
+    this.checker = documentChecker(openApiDocument(app, config));
+  }
+
+  get url(): string {
+    return this.config.baseUrl;
+  }
+
+  get database(): Database {
+    return this.app.get(Database);
+  }
+
+  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const { token, body, headers = {}, redirect = 'manual' } = options;
+    const raw = typeof body === 'string' || Buffer.isBuffer(body);
+    const response = await fetch(this.url + path, {
+      method,
+      redirect,
+      headers: {
+        ...(body !== undefined ? { 'content-type': 'application/json' } : {}),
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...headers,
+      },
+      body: body === undefined ? undefined : raw ? (body as string) : JSON.stringify(body),
+    });
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, body: parse(text), text };
+    this.checker.check(method, path, answer);
+    return answer;
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.release();
+  }
+}
+
+export interface StartOptions {
+  env?: Record<string, string>;
+  /** Another process on the same database. */
+  databaseUrl?: string;
+}
+
+export async function startApp({ env = {}, databaseUrl }: StartOptions = {}): Promise<TestApp> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-app-'));
+  const database = databaseUrl ? { url: databaseUrl, drop: () => Promise.resolve() } : await cloneDatabase();
+  const config = new Config({
+    DATABASE_URL: database.url,
+    DATA_DIR: dataDir,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    PORT: '0',
+    HOST: '127.0.0.1',
+    METRICS_PORT: '0',
+    LOG_LEVEL: 'fatal',
+    RATE_LIMIT_PER_MINUTE: '0',
+    TOKEN_RATE_LIMIT_PER_MINUTE: '0',
+    PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+    RETRY_SCHEDULE_S: '0.2,0.5,1',
+    ...env,
+  });
+  const app = await createApp(config, database.url);
+  await listen(app, config);
+  return new TestApp(app, config, database.url, async () => {
+    await database.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+}
+
+function parse(text: string): unknown {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

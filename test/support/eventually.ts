@@ -1,0 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Waits until the check holds (no throw, not false); the last failure is thrown when it never does. */
+export async function eventually<T>(check: () => Promise<T> | T, withinMs = 10_000): Promise<T> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    try {
+      const value = await check();
+      if (value !== false) return value;
+      if (Date.now() > until) throw new Error('It never came true.');
+    } catch (error) {
+      if (Date.now() > until) throw error;
+    }
+    await pause(20);
+  }
+}

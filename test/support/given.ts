@@ -1,0 +1,213 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { SCOPES, type Scope } from '../../src/platform/http/access';
+import { randomCode, randomToken, sha256 } from '../../src/platform/secrets';
+import type { Answer, TestApp } from './app';
+
+export interface TestSetup {
+  test_code: string;
+  exam_code?: string | null;
+  launch_url?: string | null;
+  portions?: { portion_code: string; portion_name: string | null }[];
+}
+
+const CLIENT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+const DAY_MS = 86_400_000;
+
+/** What a test starts from. Catalogue, users and tokens are written to the database; records are made over HTTP. */
+export class Given {
+  private count = 0;
+
+  constructor(private readonly app: TestApp) {}
+
+  unique(prefix: string): string {
+    return `${prefix}${++this.count}${randomBytes(3).toString('hex')}`;
+  }
+
+  async account(): Promise<string> {
+    const code = randomCode(12);
+    await this.sql('INSERT INTO accounts (account_code, name) VALUES ($1, $2)', [code, `Board ${code}`]);
+    return code;
+  }
+
+  async test(account: string, setup: Partial<TestSetup> = {}): Promise<string> {
+    const testCode = setup.test_code ?? this.unique('T-');
+    await this.sql(
+      'INSERT INTO tests (account_code, test_code, name, exam_code, launch_url) VALUES ($1, $2, $3, $4, $5)',
+      [
+        account,
+        testCode,
+        `Test ${testCode}`,
+        setup.exam_code === undefined ? `EX-${testCode}` : setup.exam_code,
+        setup.launch_url === undefined ? 'https://driver.example/start?lang=en' : setup.launch_url,
+      ],
+    );
+    const portions = setup.portions ?? [{ portion_code: 'MAIN', portion_name: 'Main' }];
+    for (const [ordinal, portion] of portions.entries())
+      await this.sql('INSERT INTO test_portions VALUES ($1, $2, $3, $4, $5)', [
+        account,
+        testCode,
+        portion.portion_code,
+        portion.portion_name,
+        ordinal,
+      ]);
+    return testCode;
+  }
+
+  async school(account: string, code = this.unique('S')): Promise<string> {
+    await this.sql('INSERT INTO schools (account_code, school_code, name) VALUES ($1, $2, $2)', [account, code]);
+    return code;
+  }
+
+  async accommodation(account: string, requiresApproval: boolean, code = this.unique('A')): Promise<string> {
+    await this.sql(
+      'INSERT INTO accommodations (account_code, accommodation_code, name, requires_approval) VALUES ($1, $2, $2, $3)',
+      [account, code, requiresApproval],
+    );
+    return code;
+  }
+
+  async attributeKey(account: string, key = this.unique('k')): Promise<string> {
+    await this.sql('INSERT INTO attribute_keys (account_code, attribute_key, name) VALUES ($1, $2, $2)', [
+      account,
+      key,
+    ]);
+    return key;
+  }
+
+  async voucher(
+    account: string,
+    setup: {
+      code?: string;
+      max_uses?: number;
+      valid_from?: Date;
+      valid_until?: Date;
+      test_codes?: string[];
+      disabled?: boolean;
+    } = {},
+  ): Promise<string> {
+    const code = setup.code ?? this.unique('V');
+    await this.sql(
+      `INSERT INTO vouchers (account_code, voucher_code, discount_type, discount_value, test_codes, valid_from, valid_until, max_uses, disabled)
+       VALUES ($1, $2, 'PERCENT', 10, $3, $4, $5, $6, $7)`,
+      [
+        account,
+        code,
+        setup.test_codes ?? null,
+        setup.valid_from ?? null,
+        setup.valid_until ?? null,
+        setup.max_uses ?? 1,
+        setup.disabled ?? false,
+      ],
+    );
+    return code;
+  }
+
+  /** A live access token of a new user of the accounts and a new application. */
+  async token(accounts: string[], scopes: readonly Scope[] = CLIENT_SCOPES): Promise<string> {
+    const username = this.unique('user-');
+    const consumerKey = randomCode(20);
+    const family = randomUUID();
+    const token = randomToken();
+    await this.sql(`INSERT INTO users (username, password_hash, scopes) VALUES ($1, '$argon2id$not-a-password', $2)`, [
+      username,
+      scopes,
+    ]);
+    for (const account of accounts) await this.sql('INSERT INTO user_accounts VALUES ($1, $2)', [username, account]);
+    await this.sql(
+      `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'test', $2, $3, '{password,refresh_token}')`,
+      [consumerKey, randomBytes(32), scopes],
+    );
+    await this.sql(
+      `INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at) VALUES ($1, $2, $3, $4, now() + interval '1 day')`,
+      [family, consumerKey, username, scopes],
+    );
+    await this.sql(
+      `INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at) VALUES ($1, $2, $3, now() + interval '1 hour')`,
+      [sha256(token), family, scopes],
+    );
+    return token;
+  }
+
+  /** An operator's token. */
+  operator(): Promise<string> {
+    return this.token([], SCOPES);
+  }
+
+  /** A valid body of create, with whatever is to be different. */
+  eligibilityBody(
+    testCode: string,
+    changes: { candidate?: object } & Record<string, unknown> = {},
+  ): Record<string, any> {
+    const { candidate, ...rest } = changes;
+    return {
+      test_code: testCode,
+      eligibility_end_date: dateTime(Date.now() + 90 * DAY_MS),
+      candidate: {
+        candidate_id: this.unique('C-'),
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+        email: 'ada@example.org',
+        country: 'US',
+        province_state: 'NY',
+        ...candidate,
+      },
+      ...rest,
+    };
+  }
+
+  /** An account with a test and a client's token: what most tests need. */
+  async scene(setup: Partial<TestSetup> = {}) {
+    const account = await this.account();
+    const testCode = await this.test(account, setup);
+    const token = await this.token([account]);
+    return { account, testCode, token };
+  }
+
+  async eligibility(
+    scene: { account: string; testCode: string; token: string },
+    changes: Parameters<Given['eligibilityBody']>[1] = {},
+  ): Promise<Record<string, any>> {
+    const answer = await this.app.call('POST', `/accounts/${scene.account}/candidates`, {
+      token: scene.token,
+      body: this.eligibilityBody(scene.testCode, changes),
+    });
+    return ok(answer, 200);
+  }
+
+  async booking(
+    scene: { account: string; testCode: string; token: string },
+    eligibility: Record<string, any>,
+    changes: Record<string, unknown> = {},
+  ): Promise<Record<string, any>> {
+    const answer = await this.app.call(
+      'POST',
+      `/accounts/${scene.account}/candidates/${eligibility['candidate'].candidate_id}/tests/${eligibility['test_code']}/bookings`,
+      { token: scene.token, body: { ...siteBooking(), ...changes } },
+    );
+    return ok(answer, 201);
+  }
+
+  sql(text: string, values: unknown[] = []): Promise<Record<string, any>[]> {
+    return this.app.database.query({ text }, values);
+  }
+}
+
+export function dateTime(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19) + 'Z';
+}
+
+export function siteBooking(): Record<string, unknown> {
+  return {
+    booking_on: dateTime(Date.now() + 7 * DAY_MS),
+    delivery_mode: 'SITE_PROCTORED',
+    location_code: 'TC-042',
+    location_name: 'Springfield Test Center',
+    location_address: '1 Main St, Springfield, IL',
+    location_timezone: 'America/Chicago',
+  };
+}
+
+function ok(answer: Answer, status: number): Record<string, any> {
+  if (answer.status !== status) throw new Error(`Expected ${status}, got ${answer.status}: ${answer.text}`);
+  return answer.body as Record<string, any>;
+}

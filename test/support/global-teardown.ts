@@ -1,0 +1,13 @@
+import { realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+
+export default async function globalTeardown(): Promise<void> {
+  const { server, dataDir } = (globalThis as Record<string, unknown>)['__postgres'] as {
+    server: EmbeddedPostgres;
+    dataDir: string;
+  };
+  await server.stop();
+  rmSync(realpathSync(join(dataDir, 'postgres')), { recursive: true, force: true });
+  rmSync(dataDir, { recursive: true, force: true });
+}

@@ -1,0 +1,66 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import type { Answer } from './app';
+
+interface Operation {
+  method: string;
+  template: string;
+  pattern: RegExp;
+  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+}
+
+export interface DocumentChecker {
+  /** @throws Error when the document knows the route but not this answer */
+  check(method: string, path: string, answer: Answer): void;
+}
+
+/** Compares answers with the OpenAPI document: status known, body as the schema says. */
+export function documentChecker(document: OpenAPIObject): DocumentChecker {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats(ajv);
+  ajv.addSchema({ $id: 'openapi', components: document.components as object });
+  const validators = new Map<object, ValidateFunction>();
+  const operations = operationsOf(document);
+
+  return {
+    check(method, path, answer) {
+      const plain = path.split('?', 1)[0]!;
+      const operation = operations.find((known) => known.method === method && known.pattern.test(plain));
+      // Unknown routes and wrong methods are nobody's answer; a broken path matches nothing.
+      if (!operation) return;
+      const where = `${method} ${operation.template} ${answer.status}`;
+      const response = operation.responses[String(answer.status)];
+      if (!response) throw new Error(`${where} is not in the OpenAPI document.`);
+      const type = answer.headers.get('content-type')?.split(';')[0];
+      const schema = type ? response.content?.[type]?.schema : undefined;
+      if (answer.text === '') return;
+      if (!schema) throw new Error(`${where} has no schema for ${type} in the OpenAPI document.`);
+      let validate = validators.get(schema);
+      if (!validate) validators.set(schema, (validate = ajv.compile(absoluteReferences(schema))));
+      if (!validate(answer.body))
+        throw new Error(
+          `${where} breaks the OpenAPI document: ${ajv.errorsText(validate.errors)} in ${answer.text.slice(0, 500)}`,
+        );
+    },
+  };
+}
+
+function operationsOf(document: OpenAPIObject): Operation[] {
+  const operations = Object.entries(document.paths).flatMap(([template, item]) =>
+    Object.entries(item)
+      .filter(([, operation]) => typeof operation === 'object' && operation !== null && 'responses' in operation)
+      .map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        template,
+        pattern: new RegExp(`^${template.replaceAll(/[.]/g, '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+')}$`),
+        responses: (operation as Operation).responses,
+      })),
+  );
+  // Fixed words win over parameters.
+  return operations.sort((a, b) => (a.template.match(/\{/g)?.length ?? 0) - (b.template.match(/\{/g)?.length ?? 0));
+}
+
+function absoluteReferences(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')) as object;
+}
