@@ -107,7 +107,7 @@ export class Notifications1763640700000 implements MigrationInterface {
         CONSTRAINT deliveries_lease_whole CHECK ((lease_token IS NULL) = (leased_until IS NULL))
       ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 2000);
       CREATE INDEX deliveries_order_ix ON deliveries (subscription_id, booking_code, event_sequence);
-      CREATE INDEX deliveries_manual_ix ON deliveries (subscription_id, notification_position) WHERE trigger = 'MANUAL';
+      CREATE INDEX deliveries_not_auto_ix ON deliveries (subscription_id, notification_position) WHERE trigger <> 'AUTO';
       CREATE SEQUENCE delivery_lease_tokens;
 
       CREATE TABLE notification_attempts (

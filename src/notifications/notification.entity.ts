@@ -8,7 +8,7 @@ export type Retry = 'AUTO' | 'MANUAL';
 /** One event for one subscription, as operators see it. `position` grows with the time it was made. */
 @Entity('notifications')
 export class Notification {
-  @PrimaryColumn('bigint', { generated: 'identity', generatedIdentity: 'ALWAYS' })
+  @PrimaryColumn({ type: 'bigint', insert: false, update: false })
   position: number;
 
   /** The `webhook-id`. */

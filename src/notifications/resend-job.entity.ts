@@ -8,7 +8,7 @@ export class ResendJob {
   @PrimaryColumn('uuid')
   id: string;
 
-  @Column('bigint', { generated: 'identity', generatedIdentity: 'ALWAYS' })
+  @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 
   @Column('text')

@@ -17,7 +17,7 @@ export class Subscription {
   @PrimaryColumn('uuid')
   id: string;
 
-  @Column('bigint', { generated: 'identity', generatedIdentity: 'ALWAYS' })
+  @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 
   @Column('text')
