@@ -34,7 +34,7 @@ export class DeliveryLoop {
   private readonly lanes: Lanes<Held>;
   private readonly writer: OutcomeWriter;
   /** Outside of any request: what is done here belongs to none. */
-  private readonly claim = AsyncResource.bind(() => this.claimOnce());
+  private readonly claim = AsyncResource.bind((): void => void this.claimOnce());
   private claiming = false;
   private running = false;
 
@@ -141,7 +141,7 @@ export class DeliveryLoop {
       if (list) list.push(item);
       else held.set(row.subscription_id, [item]);
     }
-    for (const items of held.values()) await this.profileOf(items[0]!);
+    for (const items of held.values()) await this.profileOf(items[0]);
     for (const [lane, room] of rooms) {
       const items = held.get(lane.id) ?? [];
       lane.fill(items, room);

@@ -38,6 +38,13 @@ export class DeliveryWake {
     else await this.database.query(NOTIFY, [subscriptionIds.map((id) => DUE + id)]);
   }
 
+  /** As {@link due}, once the running transaction has committed. */
+  async dueAfterCommit(subscriptionIds: string[]): Promise<void> {
+    // PostgreSQL itself holds a NOTIFY back until COMMIT.
+    if (this.loop.isRunning) this.unitOfWork.afterCommit(() => this.loop.wake(subscriptionIds));
+    else await this.due(subscriptionIds);
+  }
+
   /** The running transaction changes a subscription: no loop may go on under its old settings. */
   async changed(subscriptionId: string): Promise<void> {
     await this.database.query(NOTIFY, [[CHANGED + subscriptionId]]);

@@ -6,6 +6,27 @@ import { DeliveryLoop } from './delivery-loop.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { DeliverySchedule } from './delivery-schedule.js';
 import { DeliveryWake } from './delivery-wake.js';
+import { ErrorQueueController } from './error-queue.controller.js';
+import {
+  ResendMatchingHandler,
+  ResendNotificationHandler,
+  ResolveNotificationHandler,
+  SteerResendHandler,
+} from './error-queue.handlers.js';
+import { NotificationReader } from './notification-reader.js';
+import { NotificationsController } from './notifications.controller.js';
+import { ResendsController } from './resends.controller.js';
+import { SubscriptionStore } from './subscription-store.js';
+import { VerifySubscriptionHandler } from './subscription-verification.js';
+import { SubscriptionsController } from './subscriptions.controller.js';
+import {
+  ChangeSubscriptionHandler,
+  CreateSubscriptionHandler,
+  DeleteSubscriptionHandler,
+  ResumeSubscriptionHandler,
+  RotateSigningSecretHandler,
+  SuspendSubscriptionHandler,
+} from './subscriptions.handlers.js';
 import { NotificationRetention } from './notification-retention.js';
 import { NotificationsSaga } from './notifications.saga.js';
 import { PartnerAddressGuard } from './partner-address.js';
@@ -18,6 +39,7 @@ import { TranslateBookingEventsHandler } from './translation.js';
 
 @Module({
   imports: [HttpModule.register(partnerHttpOptions)],
+  controllers: [SubscriptionsController, ErrorQueueController, ResendsController, NotificationsController],
   providers: [
     {
       provide: PartnerAddressGuard,
@@ -37,6 +59,19 @@ import { TranslateBookingEventsHandler } from './translation.js';
     QueueUpkeep,
     ResendJobs,
     NotificationRetention,
+    NotificationReader,
+    SubscriptionStore,
+    CreateSubscriptionHandler,
+    ChangeSubscriptionHandler,
+    DeleteSubscriptionHandler,
+    SuspendSubscriptionHandler,
+    ResumeSubscriptionHandler,
+    RotateSigningSecretHandler,
+    VerifySubscriptionHandler,
+    ResendNotificationHandler,
+    ResolveNotificationHandler,
+    ResendMatchingHandler,
+    SteerResendHandler,
   ],
 })
 export class NotificationsModule {}
