@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
+import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { AccountsModule } from './accounts/accounts.module.js';
@@ -24,6 +25,8 @@ export class AppModule {
         PlatformModule,
         NotificationsModule,
         AuthModule,
+        AccountsModule,
+        VouchersModule,
         EligibilityModule,
         BookingsModule,
         AccountsModule,

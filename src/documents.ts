@@ -44,7 +44,19 @@ export function openApiDocument(app: NestExpressApplication, config: Config): Op
     .build();
   const document = SwaggerModule.createDocument(app, builder, { ignoreGlobalPrefix: true });
   documentAccess(app, document);
-  return document;
+  return withNullTypes(document);
+}
+
+/** @nestjs/swagger writes `nullable: true` (OpenAPI 3.0); in 3.1 the type itself names null. */
+function withNullTypes<T>(schema: T): T {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(withNullTypes) as T;
+  const { nullable, ...rest } = schema as Record<string, unknown>;
+  const converted = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, withNullTypes(member)]));
+  if (nullable !== true) return (nullable === undefined ? converted : { ...converted, nullable }) as T;
+  if (typeof converted['type'] !== 'string') return { anyOf: [converted, { type: 'null' }] } as T;
+  const values = converted['enum'] as unknown[] | undefined;
+  return { ...converted, type: [converted['type'], 'null'], ...(values ? { enum: [...values, null] } : {}) } as T;
 }
 
 /** Swagger UI at /docs, the document at /openapi.json and /openapi.yaml. */

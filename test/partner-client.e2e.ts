@@ -24,7 +24,7 @@ const body = JSON.stringify({ booking_code: 'ABCDEFGH12', change_reason: 'BOOKIN
 const headers = { 'content-type': 'application/json', 'webhook-id': 'msg_1' };
 const CRLF = '\r\n';
 
-let stops: (() => Promise<unknown> | void)[] = [];
+const stops: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
@@ -184,6 +184,11 @@ describe('the answer of a partner', () => {
       failed('protocol', 200),
     ],
     ['a body that ends with the connection', { bytes: `HTTP/1.1 200 OK${CRLF}${CRLF}all` }, delivered],
+    [
+      'a body without length that is reset',
+      { bytes: `HTTP/1.1 200 OK${CRLF}${CRLF}part`, rst: 'body' },
+      failed('protocol', 200),
+    ],
     ['HTTP/1.0', { bytes: `HTTP/1.0 200 OK${CRLF}${CRLF}all` }, delivered],
     ['no HTTP', { bytes: 'SSH-2.0-OpenSSH_9.2\r\n' }, failed('protocol')],
     [
@@ -224,7 +229,7 @@ describe('the answer of a partner', () => {
     ],
   ];
 
-  it.each(rows)('%s', async (_name, answer, expected, changes) => {
+  it.each(rows)('%s', async (...[, answer, expected, changes]) => {
     const { outcome, partner } = await attempt(answer, changes);
     expect(summary(outcome)).toEqual(expected);
     expect(partner.requests).toHaveLength(1);
@@ -341,7 +346,7 @@ describe('TLS', () => {
 
   it('meets silence in the handshake as a timeout', async () => {
     const partner = await aPartner();
-    const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).unref()));
+    const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
     expect(summary(outcome)).toEqual(failed('timeout'));
     expect(outcome.durationMs).toBeLessThan(1500);
@@ -376,4 +381,258 @@ describe('TLS', () => {
       expect(partner.requests).toHaveLength(1);
     },
   );
+});
+
+describe('a partner that cannot be reached', () => {
+  it.each([
+    ['refuses connections', 'connect'],
+    ['has no address', 'dns'],
+  ])('that %s is a %s failure', async (_name, failure) => {
+    const partner = await aPartner();
+    const lookup: AddressLookup = (host) =>
+      host === 'localhost'
+        ? Promise.resolve(['127.0.0.1'])
+        : Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' }));
+    const url = failure === 'dns' ? partner.url.replace('localhost', 'nowhere.example') : partner.url;
+    await partner.goDown();
+    const outcome = await (await aClient(LOOPBACK, lookup)).put(endpointOf(partner, { url }), headers, body);
+    expect(outcome).toMatchObject({ ...failed(failure), reason: failure === 'dns' ? 'ENOTFOUND' : 'ECONNREFUSED' });
+  });
+
+  it('whose name servers are silent is a timeout', async () => {
+    const partner = await aPartner();
+    const client = await aClient(LOOPBACK, () => new Promise(() => undefined));
+    const outcome = await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body);
+    expect(summary(outcome)).toEqual(failed('timeout'));
+    expect(outcome.durationMs).toBeLessThan(1500);
+  });
+
+  it('at its first address is reached at its second', async () => {
+    const partner = await aPartner();
+    const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.2', '::1', '127.0.0.1']));
+    expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(delivered);
+  });
+
+  it('is reached again when it is back', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    const put = async () => summary(await client.put(endpointOf(partner), headers, body));
+    expect(await put()).toEqual(delivered);
+    await partner.goDown();
+    expect(await put()).toEqual(failed('connect'));
+    await partner.comeUp();
+    expect(await put()).toEqual(delivered);
+  });
+});
+
+describe('connections', () => {
+  it('are kept, and no more than allowed; who waits for one in vain is a timeout', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    const endpoint = endpointOf(partner, { connections: 2, waitMs: 1500 });
+    const outcomes = await Promise.all(Array.from({ length: 40 }, () => client.put(endpoint, headers, body)));
+    expect(outcomes.every((outcome) => outcome.delivered)).toBe(true);
+    expect(partner.connections).toBe(2);
+    partner.answer({ endless: 'silence' });
+    const late = await Promise.all(Array.from({ length: 5 }, () => client.put(endpoint, headers, body)));
+    expect(late.map(summary)).toEqual(Array(5).fill(failed('timeout')));
+    expect(partner.requests).toHaveLength(42);
+    partner.answer({ status: 200 });
+    expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
+  });
+
+  it('that a partner closed in between are opened anew', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    for (let i = 0; i < 20; i += 1) {
+      const outcome = client.put(endpointOf(partner), headers, body);
+      expect(summary(await outcome)).toEqual(delivered);
+      partner.dropConnections();
+    }
+    expect(partner.requests).toHaveLength(20);
+  });
+
+  it('that die under a second request are tried once more, those that die under the first are not', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    const put = async () => summary(await client.put(endpointOf(partner), headers, body));
+    partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
+    expect(await put()).toEqual(delivered);
+    expect(await put()).toEqual(delivered);
+    expect(partner.requests).toHaveLength(3);
+    partner.answer({ rst: 'before' });
+    expect(await put()).toEqual(failed('connect'));
+    expect(partner.requests).toHaveLength(5);
+  });
+
+  it('that break within an answer are not tried again', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    const put = async () => summary(await client.put(endpointOf(partner), headers, body));
+    expect(await put()).toEqual(delivered);
+    partner.answer({ rst: 'head' });
+    expect(await put()).toEqual(failed('protocol'));
+    expect(partner.requests).toHaveLength(2);
+  });
+
+  it('end with forget and close, after what is in flight', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    partner.answer({ delayMs: 200 });
+    const first = client.put(endpointOf(partner), headers, body);
+    await partner.received(1);
+    await client.forget('sub_1:1');
+    expect(summary(await first)).toEqual(delivered);
+    const second = client.put(endpointOf(partner), headers, body);
+    await partner.received(2);
+    await client.close();
+    expect(summary(await second)).toEqual(delivered);
+    expect(partner.connections).toBe(2);
+    await expect(client.put(endpointOf(partner), headers, body)).rejects.toThrow('closed');
+  });
+});
+
+describe('the address guard', () => {
+  it.each([
+    'https://127.0.0.1',
+    'https://2130706433',
+    'https://0x7f.1',
+    'https://127.1',
+    'https://[::1]',
+    'https://[::ffff:7f00:1]',
+    'https://[::ffff:127.0.0.1]',
+    'https://localhost',
+    'https://0.0.0.0',
+    'https://169.254.169.254',
+    'https://[64:ff9b::7f00:1]',
+  ])('never dials %s', async (host) => {
+    const partner = await aPartner();
+    const url = `${host}:${new URL(partner.url).port}`;
+    const outcome = await (await aClient([])).put(endpointOf(partner, { url }), headers, body);
+    expect(summary(outcome)).toEqual(failed('blocked'));
+    expect(partner.connections).toBe(0);
+  });
+
+  it('judges every answer of the name anew, and dials the very address it judged', async () => {
+    const partner = await aPartner();
+    const answers = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']];
+    let asked = 0;
+    const client = await aClient(LOOPBACK, () => Promise.resolve(answers[asked++]));
+    const url = partner.url;
+    const put = async () => summary(await client.put(endpointOf(partner, { url }), headers, body));
+    expect(await put()).toEqual(delivered);
+    expect(asked).toBe(1);
+    await client.forget('sub_1:1');
+    expect(await put()).toEqual(failed('blocked'));
+    expect(await put()).toEqual(failed('blocked'));
+    expect(asked).toBe(3);
+    expect(partner.connections).toBe(1);
+  });
+
+  it('refuses what must not have been saved', async () => {
+    const partner = await aPartner();
+    const client = await aClient();
+    for (const url of [partner.url.replace('https', 'http'), partner.url.replace('//', '//user@')]) {
+      expect(summary(await client.put(endpointOf(partner, { url }), headers, body))).toEqual(failed('blocked'));
+    }
+    expect(partner.connections).toBe(0);
+  });
+});
+
+describe('OAuth2 client credentials', () => {
+  const secret = { clientId: 'id with: colon', clientSecret: 's3cr%t+ä' };
+
+  async function anOAuthPartner(changes: Partial<PartnerEndpoint['auth']> = {}, expiresIn?: number) {
+    const [client, partner] = await Promise.all([aClient(), aPartner({ oauth: { ...secret, expiresIn } })]);
+    const auth = {
+      type: 'oauth2_client_credentials',
+      token_url: partner.tokenUrl,
+      client_id: secret.clientId,
+      client_secret: secret.clientSecret,
+      ...changes,
+    } as PartnerEndpoint['auth'];
+    const put = () => client.put(endpointOf(partner, { auth }), headers, body);
+    return { client, partner, put };
+  }
+
+  it('one token serves many notifications at once', async () => {
+    const { partner, put } = await anOAuthPartner({ scope: 'notify all' });
+    const outcomes = await Promise.all(Array.from({ length: 10 }, put));
+    expect(outcomes.every((outcome) => outcome.delivered)).toBe(true);
+    expect(partner.tokenRequests).toHaveLength(1);
+    const [request] = partner.tokenRequests;
+    expect(request.raw.toString()).toBe('grant_type=client_credentials&scope=notify+all');
+    expect(request.headers['content-type']).toBe('application/x-www-form-urlencoded');
+    expect(Buffer.from(request.headers.authorization.slice(6), 'base64').toString()).toBe(
+      'id+with%3A+colon:s3cr%25t%2B%C3%A4',
+    );
+    expect(partner.requests[0].headers.authorization).toMatch(/^Bearer token-1-/);
+  });
+
+  it('a token is fetched again shortly before it expires', async () => {
+    const { partner, put } = await anOAuthPartner({}, 1);
+    await put();
+    await put();
+    expect(partner.tokenRequests).toHaveLength(1);
+    await new Promise((resolve) => setTimeout(resolve, 920));
+    await put();
+    expect(partner.tokenRequests).toHaveLength(2);
+  });
+
+  it('a 401 drops the token, and one new try is made within the attempt', async () => {
+    const { partner, put } = await anOAuthPartner();
+    await put();
+    partner.revokeTokens();
+    expect(summary(await put())).toEqual(delivered);
+    expect([partner.tokenRequests.length, partner.requests.length]).toEqual([2, 3]);
+    partner.answer({ status: 401 });
+    expect(summary(await put())).toEqual(failed('auth', 401));
+    expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
+  });
+
+  const good = { access_token: 'abc', token_type: 'Bearer', expires_in: 60 };
+  it.each<[string, PartnerAnswer, string, string]>([
+    ['400', { status: 400, body: '{"error":"invalid_client"}' }, 'auth', 'token_http_400'],
+    ['500', { status: 500 }, 'auth', 'token_http_500'],
+    ['a redirect', { status: 302, headers: { location: '/token2' } }, 'auth', 'token_http_302'],
+    ['no JSON', { body: '<html>' }, 'auth', 'token_answer_malformed'],
+    ['null', { body: 'null' }, 'auth', 'token_answer_malformed'],
+    ['another type', { body: JSON.stringify({ ...good, token_type: 'mac' }) }, 'auth', 'token_type_unknown'],
+    ['no token', { body: JSON.stringify({ token_type: 'Bearer' }) }, 'auth', 'token_malformed'],
+    [
+      'a token that breaks the header',
+      { body: JSON.stringify({ ...good, access_token: 'a\r\nb: c' }) },
+      'auth',
+      'token_malformed',
+    ],
+    ['too much', { body: Buffer.alloc(100_000, ' ') }, 'auth', 'token_answer_cut'],
+    ['a reset', { rst: 'before' }, 'auth', 'token_connect_ECONNRESET'],
+    ['silence', { endless: 'silence' }, 'timeout', 'token_'],
+    ['a drip', { body: 'x'.repeat(200), drip: 100 }, 'timeout', 'token_'],
+  ])('a token endpoint that answers %s', async (_name, answer, failure, reason) => {
+    const { client, partner, put } = await anOAuthPartner();
+    partner.answerToken(answer);
+    const outcome = await put();
+    expect(summary(outcome)).toEqual(failed(failure));
+    expect(outcome.reason?.startsWith(reason)).toBe(true);
+    expect(outcome.durationMs).toBeLessThan(3500);
+    expect(partner.requests).toHaveLength(0);
+    await client.close();
+  });
+
+  it('a token type in other letters and a life that is not told will do', async () => {
+    const { partner, put } = await anOAuthPartner();
+    partner.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'BEARER' }) });
+    expect(summary(await put())).toEqual(failed('auth', 401));
+    expect(partner.requests.map((request) => request.headers.authorization)).toEqual(['Bearer abc', 'Bearer abc']);
+  });
+
+  it.each(['https://10.0.0.1/token', 'https://169.254.169.254/token', 'https://[::ffff:10.0.0.1]/token'])(
+    'a token endpoint at %s is blocked',
+    async (token_url) => {
+      const { partner, put } = await anOAuthPartner({ token_url });
+      expect(summary(await put())).toEqual(failed('blocked'));
+      expect(partner.connections).toBe(0);
+    },
+  );
+
+  it('the token is not in the excerpt, though the partner says it back', async () => {
+    const { partner, put } = await anOAuthPartner();
+    partner.answer((request) => ({ status: 400, body: request.headers.authorization }));
+    expect((await put()).excerpt).toMatch(/^Bearer \*+$/);
+  });
 });

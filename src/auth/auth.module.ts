@@ -2,6 +2,14 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { AccessGuard, BearerGuard } from './access.guard.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
+import { ApplicationController } from './application.controller.js';
+import {
+  CreateApplicationHandler,
+  GetApplicationHandler,
+  ListApplicationsHandler,
+  RotateApplicationSecretHandler,
+  UpdateApplicationHandler,
+} from './application.handlers.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { Login } from './login.js';
@@ -13,9 +21,23 @@ import { TokenGuard } from './token.guard.js';
 import { TokenRequestLimit } from './token-request-limit.js';
 import { TokenStore } from './token-store.js';
 import { TokenSweep } from './token-sweep.js';
+import { UserController } from './user.controller.js';
+import { CreateUserHandler, GetUserHandler, ListUsersHandler, UpdateUserHandler } from './user.handlers.js';
+
+const handlers = [
+  CreateUserHandler,
+  UpdateUserHandler,
+  GetUserHandler,
+  ListUsersHandler,
+  CreateApplicationHandler,
+  UpdateApplicationHandler,
+  RotateApplicationSecretHandler,
+  GetApplicationHandler,
+  ListApplicationsHandler,
+];
 
 @Module({
-  controllers: [TokenController, TokenMetadataController],
+  controllers: [TokenController, TokenMetadataController, UserController, ApplicationController],
   providers: [
     AccessTokenLookup,
     BearerStrategy,
@@ -30,6 +52,7 @@ import { TokenSweep } from './token-sweep.js';
     TokenRequestLimit,
     TokenStore,
     TokenSweep,
+    ...handlers,
   ],
 })
 export class AuthModule {}

@@ -29,6 +29,8 @@ const SETTLE = prepared(
    RETURNING failures`,
 );
 
+const FORGET = prepared('login-forget', `DELETE FROM login_attempts WHERE username_mac = $1`);
+
 export interface LoggedIn {
   readonly username: string;
   readonly password_hash: string;
@@ -62,7 +64,7 @@ export class Login {
     const right = fits && user !== null && !user.disabled;
     const { lockoutAttempts, lockoutS } = this.config;
     const settled = await this.database.queryOne<{ failures: number }>(SETTLE, [
-      this.pseudonyms.of('username', username),
+      this.macOf(username),
       right ? 0 : 1,
       lockoutAttempts,
       lockoutS,
@@ -71,5 +73,14 @@ export class Login {
     if (!right && user !== null && settled!.failures === lockoutAttempts)
       await this.unitOfWork.run(async () => Promise.resolve(this.unitOfWork.audit('user.lock_out', username)));
     return null;
+  }
+
+  /** Lifts a lock-out. */
+  async forgetFailures(username: string): Promise<void> {
+    await this.database.execute(FORGET, [this.macOf(username)]);
+  }
+
+  private macOf(username: string): Buffer {
+    return this.pseudonyms.of('username', username);
   }
 }

@@ -5,7 +5,8 @@ import { CreateEligibilityHandler } from './create.handler.js';
 import { EligibilityController } from './eligibility.controller.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LaunchController } from './launch.controller.js';
-import { Launch, LaunchKeys } from './launch.js';
+import { LaunchKeys } from './launch-keys.js';
+import { Launch } from './launch.js';
 import {
   DescribeExamHandler,
   FindEligibilitiesHandler,

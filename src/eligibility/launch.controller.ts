@@ -5,7 +5,8 @@ import { formatDateTime } from '../platform/clock.js';
 import { Access, CurrentCaller, type Caller } from '../platform/http/access.js';
 import { Answer, Problems } from '../platform/http/documented.js';
 import { LaunchPath, TestLaunchInfo } from './eligibility.dto.js';
-import { Launch, LaunchKeys } from './launch.js';
+import { LaunchKeys } from './launch-keys.js';
+import { Launch } from './launch.js';
 
 @ApiTags('Launch')
 @Controller()

@@ -1,13 +1,4 @@
-import {
-  exportJWK,
-  generateKeyPair,
-  importPKCS8,
-  exportPKCS8,
-  SignJWT,
-  calculateJwkThumbprint,
-  type CryptoKey,
-  type JWK,
-} from 'jose';
+import { SignJWT } from 'jose';
 import { Injectable } from '@nestjs/common';
 import { v4 as uuid } from 'uuid';
 import { Config } from '../config.js';
@@ -16,16 +7,15 @@ import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound } from '../platform/errors.js';
 import type { Caller } from '../platform/http/access.js';
-import { randomToken, Secrets, sha256 } from '../platform/secrets.js';
+import { randomToken, sha256 } from '../platform/secrets.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound, launchGone, launchNotAvailable } from './eligibility.errors.js';
 import { isInWindow, mayTrigger, statusAt } from './eligibility.rules.js';
-import { LaunchKey } from './launch-key.entity.js';
+import { LaunchKeys } from './launch-keys.js';
 
 const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
 const TOKEN_FORM = /^[A-Za-z0-9_-]{43}$/;
-const KEY_PURPOSE = 'launch_keys.private_key';
 
 const FIND = prepared(
   'launch-find-eligibility',
@@ -104,50 +94,4 @@ export class Launch {
 
 function isLaunchable(record: Launchable, now: Date): boolean {
   return record.launch_url !== null && mayTrigger(statusAt(record, now), 'launch') && isInWindow(record, now);
-}
-
-/** The ES256 key that signs launch statements: made once, shared by all processes, its private part encrypted at rest. */
-@Injectable()
-export class LaunchKeys {
-  private cached: { kid: string; privateKey: CryptoKey } | null = null;
-
-  constructor(
-    private readonly database: Database,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly secrets: Secrets,
-  ) {}
-
-  async signingKey(): Promise<{ kid: string; privateKey: CryptoKey }> {
-    if (!this.cached) {
-      const row = await this.ensureKey();
-      const pem = this.secrets.decrypt(row.private_key, KEY_PURPOSE).toString('utf8');
-      this.cached = { kid: row.kid, privateKey: await importPKCS8(pem, 'ES256') };
-    }
-    return this.cached;
-  }
-
-  /** RFC 7517 key set for those who verify launch statements. */
-  async jwks(): Promise<{ keys: JWK[] }> {
-    await this.ensureKey();
-    const rows = await this.database.manager.find(LaunchKey, { order: { created_at: 'DESC' } });
-    return { keys: rows.map((row) => row.public_jwk as JWK) };
-  }
-
-  private async ensureKey(): Promise<LaunchKey> {
-    const [existing] = await this.database.manager.find(LaunchKey, { order: { created_at: 'DESC' }, take: 1 });
-    if (existing) return existing;
-    return this.unitOfWork.run(async () => {
-      await this.database.query({ text: 'LOCK TABLE launch_keys IN SHARE ROW EXCLUSIVE MODE' });
-      const [made] = await this.database.manager.find(LaunchKey, { order: { created_at: 'DESC' }, take: 1 });
-      if (made) return made;
-      const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
-      const jwk = await exportJWK(publicKey);
-      const kid = await calculateJwkThumbprint(jwk);
-      return this.database.manager.save(LaunchKey, {
-        kid,
-        public_jwk: { ...jwk, kid, alg: 'ES256', use: 'sig' },
-        private_key: this.secrets.encrypt(await exportPKCS8(privateKey), KEY_PURPOSE),
-      });
-    });
-  }
 }

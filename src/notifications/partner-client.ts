@@ -19,9 +19,10 @@ import {
   secureContextOf,
   spellings,
 } from './partner-credentials.js';
+import { type Answer } from './partner-exchange.js';
 import { excerptOf } from './partner-excerpt.js';
 import { PartnerToken } from './partner-oauth.js';
-import { type Answer, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
+import { partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
   /** The subscription's id and a version that changes with any of its settings: connections and tokens are kept under it. */

@@ -28,7 +28,7 @@ export class PartnerFault extends Error {
 
 /** The code of an error of Node, OpenSSL or undici. */
 export function reasonOf(error: unknown): string {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  const code = (error as { code?: unknown } | null | undefined)?.code;
   return typeof code === 'string' && code !== '' ? code : 'unknown';
 }
 

@@ -1,4 +1,4 @@
-import { type Answer } from './partner-transport.js';
+import { type Answer } from './partner-exchange.js';
 
 const EXCERPT_BYTES = 2048;
 

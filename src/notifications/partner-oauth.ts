@@ -1,6 +1,6 @@
 import { PartnerFault } from './partner-connection.js';
 import { clientAuthorization, isHeaderSafeToken, type PartnerAuth } from './partner-credentials.js';
-import { type Answer } from './partner-transport.js';
+import { type Answer } from './partner-exchange.js';
 
 export type OAuthClient = Extract<PartnerAuth, { type: 'oauth2_client_credentials' }>;
 

@@ -12,7 +12,7 @@ export interface PartnerRequest {
   headers: Record<string, string>;
   raw: Buffer;
   /** The body as JSON; null when it is none. */
-  json: any;
+  json: ReturnType<typeof JSON.parse>;
   /** Milliseconds since 1970. */
   at: number;
   /** The common name of the client certificate, when one was shown. */
@@ -256,7 +256,12 @@ export class Partner {
     if (answer.endless === 'head') return endlessly(socket, `HTTP/1.1 ${status} OK\r\n`, 'x-more: and more\r\n');
     if (answer.bytes !== undefined) {
       socket.write(answer.bytes);
-      if (!answer.keep) socket.end();
+      if (answer.rst === 'body') {
+        await pause(50);
+        this.reset(socket);
+      } else if (!answer.keep) {
+        socket.end();
+      }
       return;
     }
     if (answer.endless === 'body') {

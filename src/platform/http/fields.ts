@@ -29,9 +29,9 @@ function context(value: FieldContext): ValidationOptions {
  */
 export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, ...documented } = options;
-  const schema = required ? rule.schema : nullable(rule.schema);
   return applyDecorators(
-    ApiProperty({ ...schema, ...documented, required } as never),
+    // `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1.
+    ApiProperty({ ...rule.schema, ...documented, required, ...(required ? {} : { nullable: true }) } as never),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(
       {
@@ -50,7 +50,7 @@ export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator
 export function ObjectField(type: () => new () => object, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, ...documented } = options;
   return applyDecorators(
-    ApiProperty({ type, ...documented, required } as never),
+    ApiProperty({ type: () => type(), ...documented, required } as never),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(
@@ -79,7 +79,7 @@ export function ObjectListField(
     maxItems,
   );
   return applyDecorators(
-    ApiProperty({ type, isArray: true, maxItems, ...documented, required } as never),
+    ApiProperty({ type: () => type(), isArray: true, maxItems, ...documented, required } as never),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(
@@ -105,11 +105,4 @@ function Present(): PropertyDecorator {
     { name: 'present', validator: { validate: (value: unknown) => value != null, defaultMessage: () => 'required' } },
     context(REQUIRED),
   );
-}
-
-/** OpenAPI 3.1 has no `nullable`: the type itself names null. */
-export function nullable(schema: object): object {
-  const { type, enum: values, ...rest } = schema as { type?: string; enum?: unknown[] };
-  if (type === undefined) return schema;
-  return { ...rest, type: [type, 'null'], ...(values ? { enum: [...values, null] } : {}) };
 }

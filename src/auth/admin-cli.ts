@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util';
+import type { INestApplicationContext } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { DomainError } from '../platform/errors.js';
+import { SCOPES } from '../platform/http/access.js';
+import { readBody } from '../platform/http/validation.pipe.js';
+import { CreateApplication, CreateUser, RotateApplicationSecret, UpdateUser } from './auth.commands.js';
+import { CreateUserBody } from './user.dto.js';
+
+const USAGE = `usage:
+  npm run admin -- create-operator --username NAME      makes a user with every scope, and an application for it
+  npm run admin -- rotate-secret --consumer-key KEY     gives an application a new consumer secret
+  npm run admin -- disable-user --username NAME         ends every access of a user, at once
+The password of create-operator is asked for, or read from standard input.
+`;
+
+/** A mistake on the command line, as against one of the service. */
+class UsageError extends Error {}
+
+/**
+ * Runs one administrative command against the database of the application context.
+ * @param argv the arguments after the program's name
+ * @returns the exit code of the process: 0 done, 1 refused, 2 wrong usage
+ */
+export async function runAdminCommand(argv: string[], app: INestApplicationContext): Promise<number> {
+  try {
+    const [name, ...rest] = argv;
+    const commands = app.get(CommandBus);
+    if (name === 'create-operator') await createOperator(commands, option(rest, 'username'));
+    else if (name === 'rotate-secret')
+      say(await commands.execute(new RotateApplicationSecret(option(rest, 'consumer-key'))));
+    else if (name === 'disable-user') {
+      const { username } = await commands.execute(new UpdateUser(option(rest, 'username'), { disabled: true }));
+      process.stdout.write(`disabled: ${username}\n`);
+    } else throw new UsageError('There is no such command.');
+    return 0;
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`${error.message}\n${USAGE}`);
+      return 2;
+    }
+    if (!(error instanceof DomainError)) throw error;
+    process.stderr.write(`${error.problem.title}. ${error.detail}\n`);
+    for (const { pointer, detail } of error.errors) process.stderr.write(`${pointer ?? ''}: ${detail}\n`);
+    return 1;
+  }
+}
+
+async function createOperator(commands: CommandBus, username: string): Promise<void> {
+  const password = await readPassword();
+  const body = readBody(CreateUserBody, { username, password, account_codes: [], scopes: [...SCOPES] });
+  await commands.execute(new CreateUser(body.username, body.password, [], body.scopes));
+  say(await commands.execute(new CreateApplication(body.username, SCOPES)));
+}
+
+function option(argv: string[], name: string): string {
+  try {
+    const { values } = parseArgs({ args: argv, options: { [name]: { type: 'string' } }, allowPositionals: false });
+    const value = values[name];
+    if (typeof value === 'string' && value !== '') return value;
+  } catch {
+    // parseArgs says what is wrong in terms of its own interface; the usage says it in ours.
+  }
+  throw new UsageError(`--${name} is needed, and nothing else.`);
+}
+
+/** The one place where a secret leaves: it is in no table and no log. */
+function say({ consumer_key, consumer_secret }: { consumer_key: string; consumer_secret: string }): void {
+  process.stdout.write(`consumer_key: ${consumer_key}\nconsumer_secret: ${consumer_secret}\n`);
+}
+
+/** From the terminal without an echo, else all of standard input without the line break at its end. */
+async function readPassword(): Promise<string> {
+  const { stdin } = process;
+  if (!stdin.isTTY) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stdin) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks)
+      .toString('utf8')
+      .replace(/\r?\n$/, '');
+  }
+  process.stderr.write('Password: ');
+  stdin.setRawMode(true);
+  stdin.setEncoding('utf8');
+  let password = '';
+  try {
+    for await (const typed of stdin as AsyncIterable<string>)
+      for (const character of typed) {
+        if (character === '\r' || character === '\n') return password;
+        if (character === '\u0003') throw new UsageError('Given up.');
+        if (character === '\u007f' || character === '\b') password = password.slice(0, -1);
+        else password += character;
+      }
+    return password;
+  } finally {
+    stdin.setRawMode(false);
+    process.stderr.write('\n');
+  }
+}

@@ -1,0 +1,76 @@
+import { Command } from '@nestjs/cqrs';
+import type { Scope } from '../platform/http/access.js';
+import { GRANTS, type Grant } from './application.entity.js';
+import type { ApplicationView, UserView } from './auth.queries.js';
+
+/** Makes a user. Refused with `username_taken`, and with `account_not_found` for each unknown account. */
+export class CreateUser extends Command<UserView> {
+  constructor(
+    readonly username: string,
+    readonly password: string,
+    readonly accountCodes: readonly string[],
+    readonly scopes: readonly Scope[],
+  ) {
+    super();
+  }
+}
+
+/** What is left out stays. A new password ends every token of the user and lifts a lock-out. */
+export interface UserChanges {
+  readonly password?: string;
+  readonly accountCodes?: readonly string[];
+  readonly scopes?: readonly Scope[];
+  readonly disabled?: boolean;
+}
+
+/** Changes a user; seen by the very next request. Refused with `not_found`, `account_not_found`. */
+export class UpdateUser extends Command<UserView> {
+  constructor(
+    readonly username: string,
+    readonly changes: UserChanges,
+  ) {
+    super();
+  }
+}
+
+/** The consumer key of an application with its secret, which is in no table and is told this once. */
+export interface ApplicationCredentials {
+  readonly consumer_key: string;
+  readonly consumer_secret: string;
+}
+
+/** Makes an OAuth2 client with a new consumer key and secret. */
+export class CreateApplication extends Command<ApplicationCredentials> {
+  constructor(
+    readonly name: string,
+    readonly scopes: readonly Scope[],
+    readonly grants: readonly Grant[] = GRANTS,
+  ) {
+    super();
+  }
+}
+
+/** What is left out stays. */
+export interface ApplicationChanges {
+  readonly name?: string;
+  readonly scopes?: readonly Scope[];
+  readonly grants?: readonly Grant[];
+  readonly disabled?: boolean;
+}
+
+/** Changes an application; seen by the very next request. Refused with `not_found`. */
+export class UpdateApplication extends Command<ApplicationView> {
+  constructor(
+    readonly consumerKey: string,
+    readonly changes: ApplicationChanges,
+  ) {
+    super();
+  }
+}
+
+/** Puts a new secret in the place of the old one, which is dead at once. Refused with `not_found`. */
+export class RotateApplicationSecret extends Command<ApplicationCredentials> {
+  constructor(readonly consumerKey: string) {
+    super();
+  }
+}

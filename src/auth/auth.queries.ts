@@ -1,0 +1,53 @@
+import { Query } from '@nestjs/cqrs';
+import type { Scope } from '../platform/http/access.js';
+import type { Page } from '../platform/http/paging.js';
+import type { Grant } from './application.entity.js';
+
+/** A user as operators see it. */
+export interface UserView {
+  readonly username: string;
+  readonly account_codes: string[];
+  readonly scopes: Scope[];
+  readonly disabled: boolean;
+  readonly created_datetime: Date;
+  /** Place in lists, newest first. */
+  readonly position: number;
+}
+
+/** An application as operators see it. */
+export interface ApplicationView {
+  readonly consumer_key: string;
+  readonly name: string;
+  readonly scopes: Scope[];
+  readonly grants: Grant[];
+  readonly disabled: boolean;
+  readonly created_datetime: Date;
+  /** Place in lists, newest first. */
+  readonly position: number;
+}
+
+/** Refused with `not_found`. */
+export class GetUser extends Query<UserView> {
+  constructor(readonly username: string) {
+    super();
+  }
+}
+
+export class ListUsers extends Query<UserView[]> {
+  constructor(readonly page: Page) {
+    super();
+  }
+}
+
+/** Refused with `not_found`. */
+export class GetApplication extends Query<ApplicationView> {
+  constructor(readonly consumerKey: string) {
+    super();
+  }
+}
+
+export class ListApplications extends Query<ApplicationView[]> {
+  constructor(readonly page: Page) {
+    super();
+  }
+}

@@ -1,0 +1,35 @@
+import { grantedScopes } from './scope.rules.js';
+
+describe('grantedScopes', () => {
+  const user = ['update', 'read', 'admin'] as const;
+  const application = ['read', 'update', 'create'] as const;
+
+  it('grants what all holders have when nothing is asked, sorted', () => {
+    expect(grantedScopes(undefined, application, user)).toEqual(['read', 'update']);
+  });
+
+  it('grants exactly what is asked, sorted, repeats once', () => {
+    expect(grantedScopes('update read update', application, user)).toEqual(['read', 'update']);
+    expect(grantedScopes('read', application, user)).toEqual(['read']);
+  });
+
+  it.each([
+    ['a scope that the user lacks', 'read create'],
+    ['a scope that the application lacks', 'admin'],
+    ['an unknown scope', 'read openid'],
+    ['another case', 'READ'],
+    ['two spaces', 'read  update'],
+    ['a leading space', ' read'],
+    ['a trailing space', 'read '],
+    ['another separator', 'read,update'],
+    ['a character outside of the grammar', 'read "update"'],
+    ['a name of Object.prototype', 'constructor'],
+  ])('grants nothing at all for %s', (_what, asked) => {
+    expect(grantedScopes(asked, application, user)).toBeNull();
+  });
+
+  it('grants nothing when the holders have nothing in common', () => {
+    expect(grantedScopes(undefined, ['read'], ['update'])).toBeNull();
+    expect(grantedScopes(undefined, [], ['update'])).toBeNull();
+  });
+});

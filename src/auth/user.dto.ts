@@ -1,0 +1,78 @@
+import { validationError } from '../platform/errors.js';
+import { SCOPES, type Scope } from '../platform/http/access.js';
+import { Field } from '../platform/http/fields.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../platform/http/rules.js';
+
+const MOST_ACCOUNTS = 1000;
+
+const username = text({
+  min: 1,
+  max: 100,
+  code: 'username_invalid',
+  form: 'Must not begin or end with a blank, hold a slash or backslash, or be dots alone.',
+  accepts: (value) => value === value.trim() && !/[/\\]|^\.+$/.test(value),
+  example: 'integration-user',
+});
+const password = text({ min: 12, max: 128 });
+const accountCodes = listOf(text({ min: 1, max: 64, example: 'K7PTX2M9QWHB' }), MOST_ACCOUNTS);
+/** Repeats collapse. */
+export const scopes = listOf(oneOf(SCOPES, 'scope_unknown'), 50);
+
+export class UserPath {
+  @Field(text({ min: 1, max: 100 }), { required: true })
+  username: string;
+}
+
+export class CreateUserBody {
+  @Field(username, { required: true })
+  username: string;
+
+  @Field(password, { required: true, description: 'Stored as argon2id hash only.' })
+  password: string;
+
+  @Field(accountCodes, { description: 'The accounts that the user may act for; none by default.' })
+  account_codes?: string[] | null;
+
+  @Field(scopes, { required: true, description: 'With `admin` the user is an operator, of every account.' })
+  scopes: Scope[];
+}
+
+/** A member left out stays; null clears a list and `disabled`. */
+export class UpdateUserBody {
+  @Field(password, { description: 'A new password ends every token of the user and lifts a lock-out.' })
+  password?: string | null;
+
+  @Field(accountCodes)
+  account_codes?: string[] | null;
+
+  @Field(scopes)
+  scopes?: Scope[] | null;
+
+  @Field(boolean())
+  disabled?: boolean | null;
+}
+
+export class UserModel {
+  @Field(username, { required: true })
+  username: string;
+
+  @Field(accountCodes, { required: true })
+  account_codes: string[];
+
+  @Field(scopes, { required: true })
+  scopes: Scope[];
+
+  @Field(boolean(), { required: true })
+  disabled: boolean;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+}
+
+/** `null` clears a member, but some have no empty value. */
+export function assertNotNull<T extends object>(body: T, ...names: (keyof T & string)[]): void {
+  const faults = names
+    .filter((name) => body[name] === null)
+    .map((name) => ({ pointer: `/${name}`, code: 'required', detail: 'Must not be null.' }));
+  if (faults.length > 0) throw validationError.error({ errors: faults });
+}

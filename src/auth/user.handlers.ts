@@ -1,0 +1,146 @@
+import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { defineProblem, notFound, validationError } from '../platform/errors.js';
+import { CreateUser, UpdateUser } from './auth.commands.js';
+import { GetUser, ListUsers, type UserView } from './auth.queries.js';
+import { Login } from './login.js';
+import { Passwords } from './passwords.js';
+import { TokenStore } from './token-store.js';
+import { User, UserAccount } from './user.entity.js';
+
+const usernameTaken = defineProblem(
+  'username_taken',
+  'conflict',
+  'The user name is taken',
+  'There is a user of this name. Change that user, or choose another name.',
+);
+
+const VIEW = `
+  SELECT username, position, scopes, disabled, created_datetime,
+         ARRAY(SELECT account_code FROM user_accounts WHERE username = users.username ORDER BY 1) AS account_codes
+  FROM users`;
+const FIND = prepared('user-find', `${VIEW} WHERE username = $1`);
+const LIST = prepared(
+  'user-list',
+  `${VIEW} WHERE position < coalesce($1, 9223372036854775807) ORDER BY position DESC LIMIT $2`,
+);
+const UPDATE = prepared(
+  'user-update',
+  `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
+                    disabled = coalesce($4, disabled)
+   WHERE username = $1`,
+);
+const UNKNOWN_ACCOUNTS = prepared(
+  'user-unknown-accounts',
+  `SELECT code FROM unnest($1::text[]) AS code WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE account_code = code)`,
+);
+const LEAVE_ACCOUNTS = prepared(
+  'user-leave-accounts',
+  `DELETE FROM user_accounts WHERE username = $1 AND account_code <> ALL ($2::text[])`,
+);
+const JOIN_ACCOUNTS = prepared(
+  'user-join-accounts',
+  `INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`,
+);
+
+@QueryHandler(GetUser)
+export class GetUserHandler implements IQueryHandler<GetUser> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ username }: GetUser): Promise<UserView> {
+    const user = await this.database.queryOne<UserView>(FIND, [username]);
+    if (!user) throw notFound.error({ detail: 'There is no such user.' });
+    return user;
+  }
+}
+
+@QueryHandler(ListUsers)
+export class ListUsersHandler implements IQueryHandler<ListUsers> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ page }: ListUsers): Promise<UserView[]> {
+    return this.database.query<UserView>(LIST, [page.after, page.take]);
+  }
+}
+
+@CommandHandler(CreateUser)
+export class CreateUserHandler implements ICommandHandler<CreateUser> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly passwords: Passwords,
+  ) {}
+
+  async execute({ username, password, accountCodes, scopes }: CreateUser): Promise<UserView> {
+    const passwordHash = await this.passwords.hash(password);
+    return this.unitOfWork.run(async () => {
+      await assertAccountsExist(this.database, accountCodes);
+      try {
+        await this.database.manager.insert(User, {
+          username,
+          password_hash: passwordHash,
+          scopes: [...new Set(scopes)],
+        });
+      } catch (error) {
+        throw violatedConstraint(error) === 'users_pk' ? usernameTaken.error() : error;
+      }
+      await this.database.manager.insert(
+        UserAccount,
+        [...new Set(accountCodes)].map((code) => ({ username, account_code: code })),
+      );
+      this.unitOfWork.audit('user.create', username);
+      return (await this.database.queryOne<UserView>(FIND, [username]))!;
+    });
+  }
+}
+
+@CommandHandler(UpdateUser)
+export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly passwords: Passwords,
+    private readonly tokens: TokenStore,
+    private readonly login: Login,
+  ) {}
+
+  async execute({ username, changes }: UpdateUser): Promise<UserView> {
+    const { password, accountCodes, scopes, disabled } = changes;
+    const passwordHash = password === undefined ? null : await this.passwords.hash(password);
+    return this.unitOfWork.run(async () => {
+      const found = await this.database.execute(UPDATE, [
+        username,
+        passwordHash,
+        scopes ? [...new Set(scopes)] : null,
+        disabled ?? null,
+      ]);
+      if (found === 0) throw notFound.error({ detail: 'There is no such user.' });
+      if (accountCodes) {
+        await assertAccountsExist(this.database, accountCodes);
+        await this.database.execute(LEAVE_ACCOUNTS, [username, accountCodes]);
+        await this.database.execute(JOIN_ACCOUNTS, [username, accountCodes]);
+      }
+      if (passwordHash !== null) {
+        await this.tokens.endFamiliesOf(username);
+        await this.login.forgetFailures(username);
+      }
+      this.unitOfWork.audit('user.update', username);
+      return (await this.database.queryOne<UserView>(FIND, [username]))!;
+    });
+  }
+}
+
+async function assertAccountsExist(database: Database, accountCodes: readonly string[]): Promise<void> {
+  const unknown = new Set(
+    (await database.query<{ code: string }>(UNKNOWN_ACCOUNTS, [accountCodes])).map((row) => row.code),
+  );
+  if (unknown.size === 0) return;
+  throw validationError.error({
+    errors: accountCodes.flatMap((code, index) =>
+      unknown.has(code)
+        ? [{ pointer: `/account_codes/${index}`, code: 'account_not_found', detail: 'No account has this code.' }]
+        : [],
+    ),
+  });
+}

@@ -1,0 +1,247 @@
+import { type TLSSocket } from 'node:tls';
+
+import { Client, type Dispatcher } from 'undici';
+
+import { isNetworkFault, isTlsFault, type PartnerConnector, PartnerFault, reasonOf } from './partner-connection.js';
+
+const MAX_BODY_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Of a whole answer. A time limit does not bound bytes, and status lines and chunk extensions have no limit of their own. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+const MAX_INFORMATIONAL = 16;
+const CONTINUE = Buffer.from('HTTP/1.1 100');
+
+export interface Answer {
+  status: number;
+  /** At most the first 64 KiB. */
+  body: Buffer;
+  /** `cut`: longer than 64 KiB, and the connection dropped; `late`: not at its end in time; `broken`: it broke off. */
+  ending: 'complete' | 'cut' | 'late' | 'broken';
+  /** It has a content coding, which is never undone: a few bytes can hold gigabytes. */
+  encoded: boolean;
+}
+
+export type PartnerRequest = Dispatcher.DispatchOptions & { body: string | Buffer };
+
+/** Where a connection goes when its exchange is over. */
+export interface ConnectionKeeper {
+  /** Takes a connection back after a whole answer. */
+  release(connection: PartnerConnection): void;
+  /** Ends a connection that is of no more use. */
+  discard(connection: PartnerConnection): void;
+  /** Gives an exchange, whose kept connection proved dead, one that is new for certain. */
+  renew(exchange: Exchange, dead: PartnerConnection): void;
+}
+
+/** One connection, opened when it is first needed and again whenever the partner has closed it in between. */
+export class PartnerConnection {
+  /** Whole answers over the socket now open: with none, a fault cannot be that of a stale connection. */
+  answers = 0;
+  /** A byte of the present answer has come. */
+  begun = false;
+  /** The first error of the socket. undici may report the end of the connection that follows on it in its place. */
+  fault: Error | null = null;
+  private bytes = 0;
+  private head: Buffer | null = null;
+  private readonly client: Client;
+  private opening = new AbortController();
+
+  constructor(origin: string, connector: PartnerConnector, limitMs: number) {
+    this.client = new Client(origin, {
+      pipelining: 1,
+      // Time is kept by the exchange, over all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      connect: (_options, callback) => {
+        this.opening = new AbortController();
+        this.answers = 0;
+        this.begun = false;
+        this.fault = null;
+        connector
+          .open(limitMs, this.opening.signal)
+          .then(
+            (socket) => {
+              this.watch(socket);
+              callback(null, socket);
+            },
+            (error: Error) => callback(error, null),
+          )
+          .catch(() => this.close());
+      },
+    });
+  }
+
+  carry(exchange: Exchange): void {
+    exchange.connection = this;
+    this.client.dispatch(exchange.request, exchange);
+  }
+
+  /** The next bytes belong to a new answer. */
+  expectAnswer(): void {
+    this.begun = false;
+    this.bytes = 0;
+    this.head = Buffer.alloc(0);
+  }
+
+  close(): void {
+    this.opening.abort();
+    this.client.destroy(null, () => undefined);
+  }
+
+  private watch(socket: TLSSocket): void {
+    socket.on('error', (error: Error) => {
+      this.fault ??= error;
+    });
+    const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+    socket.read = (size?: number) => {
+      // Node itself asks for nothing to set the next reading off.
+      if (size === 0) return read(0);
+      for (let chunk = read(); chunk !== null; chunk = read()) {
+        this.begun = true;
+        this.bytes += chunk.length;
+        if (this.bytes > MAX_ANSWER_BYTES) {
+          socket.destroy(new PartnerFault('protocol', 'answer_too_long'));
+          return null;
+        }
+        const rest = this.head === null ? chunk : this.withoutContinue(Buffer.concat([this.head, chunk]));
+        if (rest !== null) return rest;
+      }
+      return null;
+    };
+  }
+
+  /** undici takes `100 Continue` for a fault, but any server may send it unasked (RFC 9110 §15.2). */
+  private withoutContinue(head: Buffer): Buffer | null {
+    const length = Math.min(head.length, CONTINUE.length);
+    if (head.compare(CONTINUE, 0, length, 0, length) !== 0) {
+      this.head = null;
+      return head;
+    }
+    const end = head.indexOf('\r\n\r\n');
+    if (head.length > MAX_HEADER_BYTES && end === -1) {
+      this.head = null;
+      return head;
+    }
+    this.head = head;
+    if (end === -1) return null;
+    const rest = head.subarray(end + 4);
+    this.head = rest;
+    return rest.length === 0 ? null : this.withoutContinue(rest);
+  }
+}
+
+/** One request and its answer, or the fault in its place. It settles once; whatever comes later finds it settled. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  settled = false;
+  connection: PartnerConnection | null = null;
+  private readonly timer: NodeJS.Timeout;
+  private readonly chunks: Buffer[] = [];
+  private status = 0;
+  private encoded = false;
+  private length = 0;
+  private informational = 0;
+  private renewed = false;
+
+  constructor(
+    private readonly keeper: ConnectionKeeper,
+    readonly request: PartnerRequest,
+    deadline: number,
+    private readonly resolve: (answer: Answer) => void,
+    private readonly reject: (fault: PartnerFault) => void,
+  ) {
+    this.timer = setTimeout(() => this.expire(), Math.max(0, deadline - performance.now()));
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    if (this.settled) abort();
+    else this.connection?.expectAnswer();
+  }
+
+  onHeaders(status: number, headers: Buffer[]): boolean {
+    if (status >= 200) {
+      this.status = status;
+      this.encoded = hasContentCoding(headers);
+    } else if (++this.informational > MAX_INFORMATIONAL) {
+      this.fail(new PartnerFault('protocol', 'informational_answers'));
+    }
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.settled) return true;
+    this.chunks.push(chunk);
+    this.length += chunk.length;
+    if (this.length > MAX_BODY_BYTES) this.answer('cut');
+    return true;
+  }
+
+  onComplete(): void {
+    // An answer that ends with the connection has not ended well when that broke.
+    if (!this.settled) this.answer(this.connection?.fault ? 'broken' : 'complete');
+  }
+
+  onError(reported: Error): void {
+    if (this.settled) return;
+    const error = this.connection?.fault ?? reported;
+    if (this.status !== 0) this.answer('broken');
+    else if (error instanceof PartnerFault) this.fail(error);
+    else if (this.connection?.begun) this.fail(new PartnerFault('protocol', reasonOf(error)));
+    else if (isTlsFault(error)) this.fail(new PartnerFault('tls', reasonOf(error)));
+    else if (!isNetworkFault(error)) this.fail(new PartnerFault('protocol', reasonOf(error)));
+    else if (this.mayRenew()) this.renew();
+    else this.fail(new PartnerFault('connect', reasonOf(error)));
+  }
+
+  /** A partner may close a kept connection at the moment when it is used again; nothing of an answer has come then. */
+  private mayRenew(): boolean {
+    return !this.renewed && this.connection !== null && this.connection.answers > 0;
+  }
+
+  private renew(): void {
+    this.renewed = true;
+    if (this.connection) this.keeper.renew(this, this.connection);
+  }
+
+  private expire(): void {
+    if (this.status !== 0) this.answer('late');
+    else this.fail(new PartnerFault('timeout', this.connection ? 'no_answer' : 'no_free_connection'));
+  }
+
+  private answer(ending: Answer['ending']): void {
+    this.settle(ending === 'complete');
+    const body = this.chunks.length === 1 ? this.chunks[0] : Buffer.concat(this.chunks);
+    this.resolve({
+      status: this.status,
+      body: body.length > MAX_BODY_BYTES ? body.subarray(0, MAX_BODY_BYTES) : body,
+      ending,
+      encoded: this.encoded,
+    });
+  }
+
+  private fail(fault: PartnerFault): void {
+    this.settle(false);
+    this.reject(fault);
+  }
+
+  private settle(reusable: boolean): void {
+    this.settled = true;
+    clearTimeout(this.timer);
+    if (this.connection === null) return;
+    if (reusable) {
+      this.connection.answers += 1;
+      this.keeper.release(this.connection);
+    } else {
+      this.keeper.discard(this.connection);
+    }
+  }
+}
+
+function hasContentCoding(headers: Buffer[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) {
+    if (headers[i].length !== 16) continue;
+    if (headers[i].toString('latin1').toLowerCase() !== 'content-encoding') continue;
+    return headers[i + 1].toString('latin1').trim().toLowerCase() !== 'identity';
+  }
+  return false;
+}

@@ -1,0 +1,87 @@
+import { CommandBus } from '@nestjs/cqrs';
+import { CreateApplication, CreateUser } from '../../src/auth/auth.commands';
+import type { Grant } from '../../src/auth/application.entity';
+import { SCOPES, type Scope } from '../../src/platform/http/access';
+import type { Answer, TestApp } from './app';
+
+export const CLIENT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+
+export interface Login {
+  account: string;
+  username: string;
+  password: string;
+  consumer_key: string;
+  consumer_secret: string;
+}
+
+type Client = Pick<Login, 'consumer_key' | 'consumer_secret'>;
+
+interface Setup {
+  scopes?: readonly Scope[];
+  applicationScopes?: readonly Scope[];
+  grants?: readonly Grant[];
+}
+
+/** Talks to the token service of an application under test. */
+export class OAuth {
+  constructor(private readonly app: TestApp) {}
+
+  get commands(): CommandBus {
+    return this.app.app.get(CommandBus, { strict: false });
+  }
+
+  /** A user of an account with an application of its own. */
+  async login({ scopes = CLIENT_SCOPES, applicationScopes = scopes, grants }: Setup = {}): Promise<Login> {
+    const account = await this.app.given.account();
+    const username = this.app.given.unique('user-');
+    const password = this.app.given.unique('a long password ');
+    await this.commands.execute(new CreateUser(username, password, [account], scopes));
+    return { account, username, password, ...(await this.application(applicationScopes, grants)) };
+  }
+
+  application(scopes: readonly Scope[] = CLIENT_SCOPES, grants?: readonly Grant[]): Promise<Client> {
+    return this.commands.execute(new CreateApplication('test', scopes, grants));
+  }
+
+  /** Posts a form as the client; a string goes out as it is. */
+  post(
+    path: string,
+    client: Client | null,
+    form: Record<string, string> | string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    return this.app.call('POST', path, {
+      body: typeof form === 'string' ? form : new URLSearchParams(form).toString(),
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(client ? { authorization: basic(client) } : {}),
+        ...headers,
+      },
+    });
+  }
+
+  byPassword(login: Login, more: Record<string, string> = {}): Promise<Answer> {
+    const { username, password } = login;
+    return this.post('/token', login, { grant_type: 'password', username, password, ...more });
+  }
+
+  byRefreshToken(client: Client, refreshToken: string, more: Record<string, string> = {}): Promise<Answer> {
+    return this.post('/token', client, { grant_type: 'refresh_token', refresh_token: refreshToken, ...more });
+  }
+
+  /** The answer of a password grant that succeeds. */
+  async tokens(login: Login, more: Record<string, string> = {}): Promise<Record<string, string>> {
+    const answer = await this.byPassword(login, more);
+    if (answer.status !== 200) throw new Error(`No tokens: ${answer.status} ${answer.text}`);
+    return answer.body as Record<string, string>;
+  }
+
+  /** What a protected route of the account answers to the token: 404 when it lets the token in. */
+  async knock(login: Login, token: string): Promise<Answer> {
+    return this.app.call('GET', `/accounts/${login.account}/candidates/nobody`, { token });
+  }
+}
+
+export function basic({ consumer_key, consumer_secret }: Client): string {
+  return `Basic ${Buffer.from(`${consumer_key}:${consumer_secret}`).toString('base64')}`;
+}
