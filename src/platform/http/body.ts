@@ -43,7 +43,7 @@ export class BodyReader implements NestInterceptor {
     let parser = this.parsers.get(limit);
     if (!parser) this.parsers.set(limit, (parser = json({ limit, strict: false, verify: assertUtf8 })));
     await new Promise<void>((resolve, reject) =>
-      parser(request, response, (error?: unknown) => (error ? reject(error) : resolve())),
+      parser(request, response, (error?: unknown) => (error ? reject(error as Error) : resolve())),
     );
     if (isDeeperThan(request.body, MOST_DEPTH))
       throw malformedJson.error({ detail: `The JSON is nested more than ${MOST_DEPTH} levels deep.` });
