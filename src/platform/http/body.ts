@@ -41,9 +41,11 @@ export class BodyReader implements NestInterceptor {
   private async read(request: Request, response: Response, limit: number): Promise<void> {
     if (!isJson(request)) throw unsupportedMediaType.error();
     let parser = this.parsers.get(limit);
-    if (!parser) this.parsers.set(limit, (parser = json({ limit, strict: false, verify: assertUtf8 })));
+    // The type was judged above: body-parser would silently skip one whose parameters it cannot read.
+    if (!parser)
+      this.parsers.set(limit, (parser = json({ limit, strict: false, type: () => true, verify: assertUtf8Json })));
     await new Promise<void>((resolve, reject) =>
-      parser(request, response, (error?: unknown) => (error ? reject(error as Error) : resolve())),
+      parser(request, response, (error?: unknown) => (error ? reject(error) : resolve())),
     );
     if (isDeeperThan(request.body, MOST_DEPTH))
       throw malformedJson.error({ detail: `The JSON is nested more than ${MOST_DEPTH} levels deep.` });
@@ -60,8 +62,9 @@ function isJson(request: Request): boolean {
   return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
 }
 
-/** Called by body-parser with the bytes, before it decodes them and would replace what is not UTF-8. */
-function assertUtf8(_request: unknown, _response: unknown, bytes: Buffer): void {
+/** Called by body-parser with the bytes, before it replaces what is not UTF-8 and takes an empty body for `{}`. */
+function assertUtf8Json(_request: unknown, _response: unknown, bytes: Buffer): void {
+  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
   if (!isUtf8(bytes)) throw malformedJson.error({ detail: 'The body is not valid UTF-8.' });
 }
 
