@@ -202,8 +202,8 @@ export function email(): Rule {
     max: 254,
     code: 'email_invalid',
     form: 'Must be an e-mail address.',
-    // RFC 6531: letters of every script
-    format: 'idn-email',
+    // JSON Schema's `email` is ASCII alone; RFC 6531 has letters of every script.
+    pattern: /^.+@[^@\s]+\.[^@\s]+$/u,
     accepts: (value) => isEmail(value),
     example: 'ada@example.org',
   });
