@@ -9,6 +9,7 @@ import { Config } from './config.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { ResultsModule } from './results/results.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
 /** Composes everything; the only importer of module classes. */
@@ -28,6 +29,7 @@ export class AppModule {
         VouchersModule,
         EligibilityModule,
         BookingsModule,
+        ResultsModule,
       ],
     };
   }

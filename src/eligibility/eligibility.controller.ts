@@ -24,7 +24,8 @@ import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibilit
 import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
 import { CandidatePath, CandidateTestPath, testCodeRule } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
-import { FindEligibilities, ListEligibilities, statusesOf } from './read.handlers.js';
+import { FindEligibilities } from './eligibility.queries.js';
+import { ListEligibilities, statusesOf } from './read.handlers.js';
 import { ELIGIBILITY_STATUSES } from './eligibility.rules.js';
 
 const STATUS_FILTER = {

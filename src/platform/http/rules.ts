@@ -1,4 +1,4 @@
-import { isBase64, isEmail, isISO31661Alpha2 } from 'class-validator';
+import { isEmail, isISO31661Alpha2 } from 'class-validator';
 import { formatDateTime, parseDateTime } from '../clock.js';
 import type { Fault } from '../errors.js';
 
@@ -218,12 +218,17 @@ export function base64(maxBytes: number): Rule {
     schema: { type: 'string', contentEncoding: 'base64' },
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
-      if (value !== '' && !isBase64(value)) return [fault('base64_invalid', 'Must be base64.')];
       if (Buffer.byteLength(value, 'base64') > maxBytes)
         return [fault('too_long', `Must decode to at most ${maxBytes} bytes.`)];
-      return [];
+      return isBase64(value) ? [] : [fault('base64_invalid', 'Must be base64.')];
     },
   };
+}
+
+/** One pass over megabytes: a pattern with groups would fill the stack of the pattern matcher. */
+function isBase64(value: string): boolean {
+  const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
+  return value.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(value.slice(0, value.length - padding));
 }
 
 const timeZones = new Map<string, boolean>();

@@ -3,7 +3,8 @@ import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
 import { distance } from 'fastest-levenshtein';
 import { validationError, type Fault } from '../errors.js';
-import type { FieldContext } from './fields.js';
+import { declaredFields, isObject, type FieldContext } from './fields.js';
+import { fault } from './rules.js';
 
 const READ_ONLY_MEMBERS = Symbol('read-only members');
 const TOLERANT_READER = Symbol('tolerant reader');
@@ -18,7 +19,10 @@ export const ReadOnlyMembers =
   (target: Dto): void =>
     Reflect.defineMetadata(READ_ONLY_MEMBERS, names, target);
 
-/** Unknown members are kept in bodies of this class, never refused. */
+/**
+ * Unknown members are kept in bodies of this class, never refused. Such a body is judged where it stands and not copied:
+ * it may be large, and what is kept of it is what came.
+ */
 export const TolerantReader =
   () =>
   (target: Dto): void =>
@@ -55,15 +59,64 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
     throw validationError.error({
       errors: [{ pointer: '', code: 'type_invalid', detail: 'The body must be a JSON object.' }],
     });
-  const tolerant = Reflect.getMetadata(TOLERANT_READER, dto) === true;
+  if (Reflect.getMetadata(TOLERANT_READER, dto) === true)
+    return { body: value as T, faults: tolerantFaults(dto, value) };
   const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
   const body = plainToInstance(dto, Object.fromEntries(Object.entries(value).filter(([name]) => !readOnly.has(name))));
   const faults = collect(
-    validateSync(body, tolerant ? {} : { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
+    validateSync(body, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
     '',
   );
-  if (!tolerant) faults.push(...reservedMembers(value, ''));
+  faults.push(...reservedMembers(value, ''));
   return { body, faults };
+}
+
+function tolerantFaults(dto: Dto, value: object): Fault[] {
+  const faults = memberFaults(dto, value as Record<string, unknown>, '');
+  if (isKeepable(value)) return faults;
+  return [...faults, ...keptTextFaults(value, '', new Set(faults.map((found) => found.pointer!)))];
+}
+
+/** The faults of the members that the class declares, at every level. */
+function memberFaults(dto: Dto, value: Record<string, unknown>, path: string): Fault[] {
+  return declaredFields(dto).flatMap(({ name, rule, nested }) => {
+    const member = value[name];
+    if (member == null) return [];
+    const pointer = `${path}/${escapePointer(name)}`;
+    const faults = rule.faults(member).map((found) => ({ ...found, pointer: pointer + found.pointer }));
+    if (!nested || faults.some((found) => found.pointer === pointer)) return faults;
+    if (isObject(member)) return [...faults, ...memberFaults(nested(), member, pointer)];
+    if (!Array.isArray(member)) return faults;
+    return [
+      ...faults,
+      ...member.flatMap((entry: unknown, index) =>
+        isObject(entry) ? memberFaults(nested(), entry, `${pointer}/${index}`) : [],
+      ),
+    ];
+  });
+}
+
+/** What no database column can keep, wherever it stands: NUL and halves of surrogate pairs, in names too. */
+function keptTextFaults(value: unknown, path: string, told: ReadonlySet<string>): Fault[] {
+  if (typeof value === 'string') return told.has(path) ? [] : unkeepable(value, path);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const pointer = `${path}/${escapePointer(name)}`;
+    return [...unkeepable(name, pointer), ...keptTextFaults(member, pointer, told)];
+  });
+}
+
+function unkeepable(text: string, pointer: string): Fault[] {
+  if (text.includes('\0')) return [fault('control_character', 'NUL is not allowed.', pointer)];
+  return text.isWellFormed() ? [] : [fault('lone_surrogate', 'The text holds half of a surrogate pair.', pointer)];
+}
+
+function isKeepable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.keys(value).every(
+    (name) => (Array.isArray(value) || isKeepable(name)) && isKeepable((value as Record<string, unknown>)[name]),
+  );
 }
 
 /** @throws DomainError `validation_error` with the name of each parameter at fault. */
