@@ -111,7 +111,7 @@ export class DescribeExamHandler implements IQueryHandler<DescribeExam> {
 
   async execute({ accountCode, testCode, portionCodes }: DescribeExam): Promise<ExamDescription> {
     const rows = await this.database.query<ExamDescription>(DESCRIBE_EXAM, [accountCode, testCode, portionCodes]);
-    return rows[0]!;
+    return rows[0];
   }
 }
 

@@ -80,10 +80,13 @@ export class BodyReader implements NestInterceptor {
   }
 }
 
+// The type was judged before: body-parser would silently skip one whose parameters it cannot read.
+const anyType = (): boolean => true;
+
 function parserOf(limit: number, asBytes: boolean): Parser {
   return asBytes
-    ? raw({ limit, type: () => true, verify: assertUtf8 })
-    : json({ limit, strict: false, verify: assertUtf8 });
+    ? raw({ limit, type: anyType, verify: assertUtf8Json })
+    : json({ limit, strict: false, type: anyType, verify: assertUtf8Json });
 }
 
 /** What the body takes at most: an unknown or packed length may be anything up to the limit. */
@@ -103,8 +106,9 @@ function isJson(request: Request): boolean {
   return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
 }
 
-/** Called by body-parser with the bytes, before it decodes them and would replace what is not UTF-8. */
-function assertUtf8(_request: unknown, _response: unknown, bytes: Buffer): void {
+/** Called by body-parser with the bytes, before it replaces what is not UTF-8 and takes an empty body for `{}`. */
+function assertUtf8Json(_request: unknown, _response: unknown, bytes: Buffer): void {
+  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
   if (!isUtf8(bytes)) throw malformedJson.error({ detail: 'The body is not valid UTF-8.' });
 }
 
