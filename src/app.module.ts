@@ -7,6 +7,7 @@ import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { Config } from './config.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
+import { NotificationsModule } from './notifications/notifications.module.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
@@ -21,6 +22,7 @@ export class AppModule {
         TypeOrmModule.forRoot({ ...dataSourceOptions(databaseUrl, config.databasePoolSize), retryAttempts: 0 }),
         ScheduleModule.forRoot(),
         PlatformModule,
+        NotificationsModule,
         AuthModule,
         AccountsModule,
         VouchersModule,

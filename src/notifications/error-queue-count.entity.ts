@@ -1,0 +1,20 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** The table has no key: changes are appended by a trigger of `notifications`, and summed by whoever reads. */
+@Entity('error_queue_counts')
+export class ErrorQueueCount {
+  @PrimaryColumn('uuid')
+  subscription_id: string;
+
+  @PrimaryColumn('text')
+  retry: string;
+
+  @Column('text', { nullable: true })
+  failure: string | null;
+
+  @Column('int', { nullable: true })
+  http_status: number | null;
+
+  @Column('int')
+  change: number;
+}
