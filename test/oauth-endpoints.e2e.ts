@@ -20,38 +20,38 @@ const alive = async (token: string) => (await oauth.knock(login, token)).status 
 describe('POST /revoke (RFC 7009)', () => {
   it('ends an access token alone', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
-    const answer = await oauth.post('/revoke', login, { token: access_token!, token_type_hint: 'refresh_token' });
+    const answer = await oauth.post('/revoke', login, { token: access_token, token_type_hint: 'refresh_token' });
     expect([answer.status, answer.text]).toEqual([200, '']);
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('pragma')).toBe('no-cache');
-    expect(await alive(access_token!)).toBe(false);
-    expect((await oauth.byRefreshToken(login, refresh_token!)).status).toBe(200);
+    expect(await alive(access_token)).toBe(false);
+    expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
   it('ends the whole family with a refresh token', async () => {
     const first = await oauth.tokens(login);
-    const second = (await oauth.byRefreshToken(login, first.refresh_token!)).body;
+    const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     expect((await oauth.post('/revoke', login, { token: second.refresh_token })).status).toBe(200);
-    expect(await alive(first.access_token!)).toBe(false);
+    expect(await alive(first.access_token)).toBe(false);
     expect(await alive(second.access_token)).toBe(false);
     expect((await oauth.byRefreshToken(login, second.refresh_token)).body.error).toBe('invalid_grant');
   });
 
   it('takes an unknown, a malformed and an already revoked token as done', async () => {
     const { access_token } = await oauth.tokens(login);
-    for (const token of ['A'.repeat(43), 'no token', access_token!, access_token!])
+    for (const token of ['A'.repeat(43), 'no token', access_token, access_token])
       expect((await oauth.post('/revoke', login, { token, token_type_hint: 'unheard_of' })).status).toBe(200);
   });
 
   it("does not end another client's token", async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const other = await oauth.application();
-    for (const token of [access_token!, refresh_token!]) {
+    for (const token of [access_token, refresh_token]) {
       const answer = await oauth.post('/revoke', other, { token });
       expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
     }
-    expect(await alive(access_token!)).toBe(true);
-    expect((await oauth.byRefreshToken(login, refresh_token!)).status).toBe(200);
+    expect(await alive(access_token)).toBe(true);
+    expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
   it('needs a client and a token', async () => {
@@ -62,7 +62,7 @@ describe('POST /revoke (RFC 7009)', () => {
 
   it('leaves an audit row by the user of the token', async () => {
     const { access_token } = await oauth.tokens(login);
-    await oauth.post('/revoke', login, { token: access_token! });
+    await oauth.post('/revoke', login, { token: access_token });
     const rows = await app.given.sql(`SELECT actor FROM audit_log WHERE action = 'token.revoke' ORDER BY id DESC`);
     expect(rows[0]).toEqual({ actor: login.username });
   });
@@ -74,7 +74,7 @@ describe('POST /introspect (RFC 7662)', () => {
   it('tells what an access token stands for', async () => {
     const now = Math.floor(Date.now() / 1000);
     const { access_token } = await oauth.tokens(login, { scope: 'update read' });
-    const answer = await oauth.post('/introspect', login, { token: access_token! });
+    const answer = await oauth.post('/introspect', login, { token: access_token });
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.body).toEqual({
       active: true,
@@ -93,33 +93,33 @@ describe('POST /introspect (RFC 7662)', () => {
 
   it('tells that a refresh token is active while it is usable', async () => {
     const { refresh_token } = await oauth.tokens(login);
-    const active = await ask(refresh_token!);
+    const active = await ask(refresh_token);
     expect(active).toMatchObject({ active: true, client_id: login.consumer_key, username: login.username });
     expect(active.scope).toBe([...CLIENT_SCOPES].sort().join(' '));
     expect(active.exp - active.iat).toBe(86_400);
-    await oauth.byRefreshToken(login, refresh_token!);
-    expect(await ask(refresh_token!)).toEqual({ active: false });
+    await oauth.byRefreshToken(login, refresh_token);
+    expect(await ask(refresh_token)).toEqual({ active: false });
   });
 
   it('says nothing but inactive of every other token', async () => {
     const stranger = { ...login, ...(await oauth.application()) };
     const tokens = await oauth.tokens(login);
-    expect(await ask(tokens.access_token!, stranger)).toEqual({ active: false });
-    expect(await ask(tokens.refresh_token!, stranger)).toEqual({ active: false });
+    expect(await ask(tokens.access_token, stranger)).toEqual({ active: false });
+    expect(await ask(tokens.refresh_token, stranger)).toEqual({ active: false });
     expect(await ask('A'.repeat(43))).toEqual({ active: false });
     expect(await ask('no token')).toEqual({ active: false });
-    await oauth.post('/revoke', login, { token: tokens.refresh_token! });
-    expect(await ask(tokens.access_token!)).toEqual({ active: false });
-    expect(await ask(tokens.refresh_token!)).toEqual({ active: false });
+    await oauth.post('/revoke', login, { token: tokens.refresh_token });
+    expect(await ask(tokens.access_token)).toEqual({ active: false });
+    expect(await ask(tokens.refresh_token)).toEqual({ active: false });
   });
 
   it('sees disabled users and lost scopes at once', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     await oauth.commands.execute(new UpdateApplication(login.consumer_key, { scopes: ['read'] }));
-    expect(await ask(access_token!)).toEqual({ active: false });
-    expect(await ask(refresh_token!)).toMatchObject({ active: true, scope: 'read' });
+    expect(await ask(access_token)).toEqual({ active: false });
+    expect(await ask(refresh_token)).toMatchObject({ active: true, scope: 'read' });
     await oauth.commands.execute(new UpdateUser(login.username, { disabled: true }));
-    expect(await ask(refresh_token!)).toEqual({ active: false });
+    expect(await ask(refresh_token)).toEqual({ active: false });
   });
 
   it('needs a client and a token', async () => {

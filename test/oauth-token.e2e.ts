@@ -1,5 +1,5 @@
 import { UpdateApplication, UpdateUser } from '../src/auth/auth.commands';
-import { startApp, type TestApp } from './support/app';
+import { startApp, type Answer, type TestApp } from './support/app';
 import { basic, CLIENT_SCOPES, OAuth, type Login } from './support/oauth';
 
 describe('POST /token with grant_type=password', () => {
@@ -14,7 +14,7 @@ describe('POST /token with grant_type=password', () => {
   });
   afterAll(() => app.close());
 
-  const expectError = (answer: { status: number; body: any; headers: Headers }, status: number, error: string) => {
+  const expectError = (answer: Answer, status: number, error: string) => {
     expect([answer.status, answer.body.error]).toEqual([status, error]);
     expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
     // RFC 6749 §5.2: no quote, no backslash, ASCII
@@ -183,10 +183,10 @@ describe('POST /token with grant_type=password', () => {
     it('holds an application to its grants, and sees a change at once', async () => {
       const bound = await oauth.login({ grants: ['password'] });
       const { refresh_token } = await oauth.tokens(bound);
-      expectError(await oauth.byRefreshToken(bound, refresh_token!), 400, 'unauthorized_client');
+      expectError(await oauth.byRefreshToken(bound, refresh_token), 400, 'unauthorized_client');
       await oauth.commands.execute(new UpdateApplication(bound.consumer_key, { grants: ['refresh_token'] }));
       expectError(await oauth.byPassword(bound), 400, 'unauthorized_client');
-      expect((await oauth.byRefreshToken(bound, refresh_token!)).status).toBe(200);
+      expect((await oauth.byRefreshToken(bound, refresh_token)).status).toBe(200);
     });
   });
 
@@ -208,12 +208,12 @@ describe('POST /token with grant_type=password', () => {
         for (const [name, { username, password }] of Object.entries(attempts)) {
           const started = performance.now();
           const answer = await oauth.post('/token', login, { grant_type: 'password', username, password });
-          times[name]!.push(performance.now() - started);
+          times[name].push(performance.now() - started);
           expectError(answer, 400, 'invalid_grant');
           texts.add(answer.text);
         }
       expect(texts.size).toBe(1);
-      const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]!);
+      const medians = Object.values(times).map((values) => values.sort((a, b) => a - b)[7]);
       // Hashing takes 10 ms and more: a path without it would be a fraction of the others.
       expect(Math.min(...medians) / Math.max(...medians)).toBeGreaterThan(0.6);
     });
@@ -223,8 +223,8 @@ describe('POST /token with grant_type=password', () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const password = 'another long password';
     await oauth.commands.execute(new UpdateUser(login.username, { password }));
-    expect((await oauth.knock(login, access_token!)).status).toBe(401);
-    expectError(await oauth.byRefreshToken(login, refresh_token!), 400, 'invalid_grant');
+    expect((await oauth.knock(login, access_token)).status).toBe(401);
+    expectError(await oauth.byRefreshToken(login, refresh_token), 400, 'invalid_grant');
     expectError(await oauth.byPassword(login), 400, 'invalid_grant');
     login.password = password;
     expect((await oauth.byPassword(login)).status).toBe(200);

@@ -1,3 +1,5 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
 import { Field, ObjectListField, type FieldContext } from '../platform/http/fields.js';
 import { boolean, code, dateTime, fault, httpUrl, integer, text, type Rule } from '../platform/http/rules.js';
@@ -33,15 +35,18 @@ const portionsRule: Rule = {
 };
 
 const Portions = () =>
-  ValidateBy(
-    {
-      name: 'portions',
-      validator: {
-        validate: (value: unknown) => portionsRule.faults(value).length === 0,
-        defaultMessage: () => 'portions',
+  applyDecorators(
+    ApiProperty({ minItems: 1 }),
+    ValidateBy(
+      {
+        name: 'portions',
+        validator: {
+          validate: (value: unknown) => portionsRule.faults(value).length === 0,
+          defaultMessage: () => 'portions',
+        },
       },
-    },
-    { context: { rule: portionsRule } satisfies FieldContext },
+      { context: { rule: portionsRule } satisfies FieldContext },
+    ),
   );
 
 export class AccountPath {

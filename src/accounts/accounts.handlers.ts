@@ -19,6 +19,14 @@ import { Test } from './test.entity.js';
 
 const ACCOUNT_CODE_LENGTH = 12;
 
+const PUT_TEST = prepared(
+  'test-put',
+  `INSERT INTO tests (account_code, test_code, name, exam_code, launch_url, duration_minutes)
+   VALUES ($1, $2, $3, $4, $5, $6)
+   ON CONFLICT ON CONSTRAINT tests_pk DO UPDATE
+   SET name = excluded.name, exam_code = excluded.exam_code, launch_url = excluded.launch_url,
+       duration_minutes = excluded.duration_minutes`,
+);
 // FOR UPDATE also waits for whoever is writing an eligibility for the test: its foreign key holds FOR KEY SHARE.
 const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
 const REMOVE_PORTIONS = prepared(
@@ -66,12 +74,10 @@ export class PutTestHandler implements ICommandHandler<PutTest> {
   ) {}
 
   async execute({ accountCode, testCode, definition }: PutTest): Promise<void> {
-    const { portions, ...columns } = definition;
-    const key = { account_code: accountCode, test_code: testCode };
+    const { name, exam_code, launch_url, duration_minutes, portions } = definition;
     await refusing(() =>
       this.unitOfWork.run(async () => {
-        await this.database.manager.upsert(Test, { ...key, ...columns }, Object.keys(key));
-        await this.database.query(LOCK_TEST, [accountCode, testCode]);
+        await this.database.execute(PUT_TEST, [accountCode, testCode, name, exam_code, launch_url, duration_minutes]);
         await this.removePortionsBut(
           portions.map((portion) => portion.portion_code),
           accountCode,
@@ -91,6 +97,7 @@ export class PutTestHandler implements ICommandHandler<PutTest> {
   private async removePortionsBut(kept: string[], accountCode: string, testCode: string): Promise<void> {
     const removed = await this.database.query<{ portion_code: string }>(REMOVE_PORTIONS, [accountCode, testCode, kept]);
     if (removed.length === 0) return;
+    await this.database.query(LOCK_TEST, [accountCode, testCode]);
     const used = await this.database.query<{ portion_code: string }>(FIND_PORTION_USE, [
       accountCode,
       testCode,

@@ -1,5 +1,5 @@
 import { Controller, Get, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
-import { ApiBasicAuth, ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { Config } from '../config.js';
 import { Access, SCOPES } from '../platform/http/access.js';
 import { GRANTS } from './application.entity.js';
@@ -17,7 +17,6 @@ import { Counted, TokenGuard, type TokenRequest } from './token.guard.js';
 
 /** The token service: RFC 6749 (password and refresh_token), RFC 7009, RFC 7662. */
 @ApiTags('Token service')
-@ApiBasicAuth('client')
 @Controller()
 @UseGuards(TokenGuard)
 @UseFilters(TokenErrorFilter)
@@ -31,7 +30,8 @@ export class TokenController {
   @ApiOperation({
     summary: 'Get an access token, by password or by refresh token',
     description:
-      'RFC 6749 §4.3 and §6. The password grant is deprecated by RFC 9700 §2.4; see docs/oauth.md for what limits it here.',
+      'RFC 6749 §4.3 and §6. The client authenticates by HTTP Basic with its consumer key and secret. ' +
+      'The password grant is deprecated by RFC 9700 §2.4; see docs/oauth.md for what limits it here.',
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenRequestForm })
@@ -45,7 +45,8 @@ export class TokenController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'End a token',
-    description: 'RFC 7009. A refresh token ends with all tokens of its grant. An unknown token is no error.',
+    description:
+      'RFC 7009. Client authentication as for /token. A refresh token ends with all tokens of its grant. An unknown token is no error.',
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })
@@ -59,7 +60,8 @@ export class TokenController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Ask whether a token is active and what it stands for',
-    description: 'RFC 7662, for the tokens of the asking application; every other token is inactive to it.',
+    description:
+      'RFC 7662. Client authentication as for /token. For the tokens of the asking application; every other token is inactive to it.',
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })

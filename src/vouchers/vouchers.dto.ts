@@ -23,6 +23,10 @@ const Agrees = (detail: string, errorCode: string, agrees: (body: VoucherBody) =
     { context: { code: errorCode, detail } satisfies FieldContext },
   );
 
+function isPossible({ discount_type, discount_value }: VoucherBody): boolean {
+  return discount_type !== 'PERCENT' || typeof discount_value !== 'number' || discount_value <= 100;
+}
+
 function isOrdered({ valid_from, valid_until }: VoucherBody): boolean {
   const from = typeof valid_from === 'string' ? parseDateTime(valid_from) : null;
   const until = typeof valid_until === 'string' ? parseDateTime(valid_until) : null;
@@ -44,11 +48,7 @@ export class VoucherBody {
   @Field(oneOf(DISCOUNT_TYPES, 'discount_type_invalid'), { required: true })
   discount_type: DiscountType;
 
-  @Agrees(
-    'Must be at most 100 for PERCENT.',
-    'percent_too_high',
-    (body) => !(isPercent(body) && body.discount_value > 100),
-  )
+  @Agrees('Must be at most 100 for PERCENT.', 'percent_too_high', isPossible)
   @Field(decimal(0, MOST_DISCOUNT, 2), { required: true, description: 'At most 100 for PERCENT.', example: 25 })
   discount_value: number;
 
@@ -81,10 +81,6 @@ export class VoucherBody {
 
   @Field(boolean(), { description: 'Clients see a disabled voucher as unknown; false when left out.' })
   disabled?: boolean | null;
-}
-
-function isPercent({ discount_type }: VoucherBody): boolean {
-  return discount_type === 'PERCENT';
 }
 
 export class VoucherModel extends VoucherBody {

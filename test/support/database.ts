@@ -3,13 +3,13 @@ import pg from 'pg';
 
 export const TEMPLATE = 'eligibility_template';
 
-/** A migrated, empty database of its own; `drop` takes it away. */
-export async function cloneDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+/** A migrated, empty database of its own (or one without any table); `drop` takes it away. */
+export async function cloneDatabase({ migrated = true } = {}): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (!server) throw new Error('The global setup of the tests has not run.');
   const admin = server.replace(/[^/]+$/, 'postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await once(admin, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  await once(admin, `CREATE DATABASE ${name} TEMPLATE ${migrated ? TEMPLATE : 'template0'}`);
   return {
     url: server.replace(/[^/]+$/, name),
     drop: () => once(admin, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

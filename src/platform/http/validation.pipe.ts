@@ -80,13 +80,13 @@ export function readParameters<T extends object>(dto: new () => T, value: object
 function collect(errors: ValidationError[], path: string): Fault[] {
   return errors.flatMap((error) => {
     const pointer = `${path}/${escapePointer(error.property)}`;
-    if (!error.constraints) return collect(error.children ?? [], pointer);
-    return Object.keys(error.constraints).flatMap((constraint): Fault[] => {
+    const own = Object.keys(error.constraints ?? {}).flatMap((constraint): Fault[] => {
       if (constraint === 'whitelistValidation') return [unknownMember(pointer, error)];
       const { rule, code, detail } = (error.contexts?.[constraint] ?? {}) as FieldContext;
       if (rule) return rule.faults(error.value).map((found) => ({ ...found, pointer: pointer + found.pointer }));
       return code && detail ? [{ pointer, code, detail }] : [];
     });
+    return [...own, ...collect(error.children ?? [], pointer)];
   });
 }
 

@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+
+const root = join(__dirname, '../..');
+const MOST_LINES = 300;
+const HOMELESS = ['utils', 'helpers', 'common', 'shared', 'lib', 'types'];
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+}
+
+describe('the sources', () => {
+  const sources = sourcesIn(join(root, 'src'));
+
+  it(`have at most ${MOST_LINES} lines each`, () => {
+    const long = sources.filter((file) => readFileSync(join(root, file), 'utf8').split('\n').length > MOST_LINES + 1);
+    expect(long).toEqual([]);
+  });
+
+  it('have no folder for what has no home', () => {
+    expect(sources.filter((file) => HOMELESS.includes(basename(dirname(file))))).toEqual([]);
+  });
+
+  it('have no barrels', () => {
+    expect(sources.filter((file) => basename(file) === 'index.ts')).toEqual([]);
+  });
+
+  it('skip and single out no test', () => {
+    const marked = /\b(it|test|describe)\.(skip|only|todo|failing)\(|\bx(it|describe)\(/;
+    const tests = [...sources, ...sourcesIn(join(root, 'test'))].filter((file) => /\.(spec|e2e)\.ts$/.test(file));
+    expect(tests.filter((file) => marked.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
+  });
+});

@@ -1,0 +1,1 @@
+export { assert } from 'fast-check';

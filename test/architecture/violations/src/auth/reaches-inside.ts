@@ -1,0 +1,1 @@
+export { handler } from '../accounts/accounts.handlers.js';

@@ -1,0 +1,1 @@
+export { event } from '../results/results.events.js';

@@ -1,0 +1,1 @@
+export { command } from '../bookings/bookings.commands.js';

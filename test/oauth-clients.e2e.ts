@@ -1,0 +1,195 @@
+/** Clients that nobody here wrote, as they come, against the token service. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import chromium from '@sparticuz/chromium';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
+import { chromium as browsers } from 'playwright-core';
+import { startApp, type TestApp } from './support/app';
+import { OAuth, type Login } from './support/oauth';
+
+const run = promisify(execFile);
+
+let app: TestApp;
+let login: Login;
+
+beforeAll(async () => {
+  app = await startApp();
+  login = await new OAuth(app).login({ scopes: ['read', 'create', 'update'] });
+});
+afterAll(() => app.close());
+
+const knock = async (token: string) => (await new OAuth(app).knock(login, token)).status;
+
+it('oauth4webapi: discovery, password, refresh, introspect, revoke, and the errors of each', async () => {
+  const options = { [oauth.allowInsecureRequests]: true };
+  const issuer = new URL(app.url);
+  const server = await oauth.processDiscoveryResponse(
+    issuer,
+    await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' }),
+  );
+  const client: oauth.Client = { client_id: login.consumer_key };
+  const secret = oauth.ClientSecretBasic(login.consumer_secret);
+  const byPassword = (password: string, authentication = secret) =>
+    oauth.genericTokenEndpointRequest(
+      server,
+      client,
+      authentication,
+      'password',
+      { username: login.username, password, scope: 'read create' },
+      options,
+    );
+
+  const granted = await oauth.processGenericTokenEndpointResponse(server, client, await byPassword(login.password));
+  expect(granted).toMatchObject({ token_type: 'bearer', scope: 'create read', expires_in: 3600 });
+  expect(await knock(granted.access_token)).toBe(404);
+
+  const refreshed = await oauth.processRefreshTokenResponse(
+    server,
+    client,
+    await oauth.refreshTokenGrantRequest(server, client, secret, granted.refresh_token!, options),
+  );
+  expect(refreshed.refresh_token).not.toBe(granted.refresh_token);
+
+  const introspect = async (token: string) =>
+    oauth.processIntrospectionResponse(
+      server,
+      client,
+      await oauth.introspectionRequest(server, client, secret, token, options),
+    );
+  expect(await introspect(refreshed.access_token)).toMatchObject({
+    active: true,
+    client_id: login.consumer_key,
+    username: login.username,
+    iss: app.url,
+  });
+  await oauth.processRevocationResponse(
+    await oauth.revocationRequest(server, client, secret, refreshed.refresh_token!, options),
+  );
+  expect(await introspect(refreshed.access_token)).toEqual({ active: false });
+  expect(await knock(granted.access_token)).toBe(401);
+
+  await expect(
+    oauth.processGenericTokenEndpointResponse(server, client, await byPassword('wrong')),
+  ).rejects.toMatchObject({ error: 'invalid_grant', status: 400 });
+  // The library reads the challenge of a 401 before the body.
+  await expect(
+    oauth.processGenericTokenEndpointResponse(
+      server,
+      client,
+      await byPassword(login.password, oauth.ClientSecretBasic('wrong')),
+    ),
+  ).rejects.toMatchObject({ cause: [{ scheme: 'basic', parameters: { realm: expect.any(String) } }] });
+});
+
+it('openid-client: discovery, password, refresh, introspect, revoke, protected resource', async () => {
+  const config = await openid.discovery(
+    new URL(app.url),
+    login.consumer_key,
+    undefined,
+    openid.ClientSecretBasic(login.consumer_secret),
+    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
+  );
+  expect(config.serverMetadata().token_endpoint).toBe(`${app.url}/token`);
+  const granted = await openid.genericGrantRequest(config, 'password', {
+    username: login.username,
+    password: login.password,
+  });
+  expect(granted.expiresIn()).toBeGreaterThan(3500);
+  const refreshed = await openid.refreshTokenGrant(config, granted.refresh_token!, { scope: 'read' });
+  expect(refreshed.scope).toBe('read');
+  const resource = new URL(`/accounts/${login.account}/candidates/nobody`, app.url);
+  const answer = await openid.fetchProtectedResource(config, refreshed.access_token, resource, 'GET');
+  expect(answer.status).toBe(404);
+  expect((await openid.tokenIntrospection(config, refreshed.access_token)).active).toBe(true);
+  await openid.tokenRevocation(config, refreshed.access_token);
+  expect((await openid.tokenIntrospection(config, refreshed.access_token)).active).toBe(false);
+  await expect(openid.fetchProtectedResource(config, refreshed.access_token, resource, 'GET')).rejects.toMatchObject({
+    cause: [{ scheme: 'bearer', parameters: { error: 'invalid_token' } }],
+  });
+  await expect(openid.refreshTokenGrant(config, granted.refresh_token!)).rejects.toMatchObject({
+    error: 'invalid_grant',
+  });
+});
+
+it('curl: the call of the specification, and with every character in the password', async () => {
+  const commands = new OAuth(app);
+  const odd = await commands.login({ scopes: ['read'] });
+  const { stdout: simple } = await run('curl', [
+    '-sS',
+    '-u',
+    `${login.consumer_key}:${login.consumer_secret}`,
+    '-d',
+    `grant_type=password&username=${login.username}&scope=read`,
+    '--data-urlencode',
+    `password=${login.password}`,
+    `${app.url}/token`,
+  ]);
+  const { access_token } = JSON.parse(simple) as { access_token: string };
+  const { stdout } = await run('curl', [
+    '-sS',
+    '-o',
+    '/dev/null',
+    '-w',
+    '%{http_code}',
+    '-H',
+    `Authorization: Bearer ${access_token}`,
+    `${app.url}/accounts/${login.account}/candidates/nobody`,
+  ]);
+  expect(stdout).toBe('404');
+
+  const password = ` !"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~ äß🔑`;
+  await app.call('PUT', `/admin/users/${odd.username}`, { token: await app.given.operator(), body: { password } });
+  const { stdout: encoded } = await run('curl', [
+    '-sS',
+    '-u',
+    `${odd.consumer_key}:${odd.consumer_secret}`,
+    '-d',
+    `grant_type=password&username=${odd.username}`,
+    '--data-urlencode',
+    `password=${password}`,
+    `${app.url}/token`,
+  ]);
+  expect(JSON.parse(encoded)).toMatchObject({ token_type: 'Bearer', scope: 'read' });
+});
+
+it('Swagger UI: Authorize in a browser, and a call with the token', async () => {
+  const browser = await browsers.launch({
+    executablePath: await chromium.executablePath(),
+    args: [...chromium.args, '--no-sandbox', '--disable-background-networking'],
+    headless: true,
+  });
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${app.url}/docs`);
+    await page.click('button.btn.authorize');
+    await page.fill('#oauth_username', login.username);
+    await page.fill('#oauth_password', login.password);
+    await page.fill('#client_id_password', login.consumer_key);
+    await page.fill('#client_secret_password', login.consumer_secret);
+    await page.click('label[for^="read-"]');
+    const [answer] = await Promise.all([
+      page.waitForResponse((response) => response.url() === `${app.url}/token`),
+      page.click('.auth-btn-wrapper button.authorize'),
+    ]);
+    expect(answer.status()).toBe(200);
+    expect(await answer.json()).toMatchObject({ scope: 'read' });
+    await page.waitForSelector('text=Authorized');
+    await page.click('.auth-btn-wrapper button.btn-done');
+
+    const operation = page.locator(
+      '.opblock-get:has([data-path="/accounts/{account_code}/candidates/{candidate_id}"])',
+    );
+    await operation.locator('.opblock-summary-control').click();
+    await operation.locator('tr[data-param-name="account_code"] input').fill(login.account);
+    await operation.locator('tr[data-param-name="candidate_id"] input').fill('nobody');
+    const [called] = await Promise.all([
+      page.waitForResponse((response) => response.url().endsWith('/candidates/nobody')),
+      operation.locator('button.execute').click(),
+    ]);
+    expect(called.request().headers()['authorization']).toMatch(/^Bearer [A-Za-z0-9_-]{43}$/);
+    expect(called.status()).toBe(404);
+  } finally {
+    await browser.close();
+  }
+});
