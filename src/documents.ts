@@ -63,7 +63,7 @@ function withNullTypes<T>(schema: T): T {
 export function serveDocuments(app: NestExpressApplication, config: Config): void {
   assertAccessDeclared(app);
   const document = openApiDocument(app, config);
-  const server = app.getHttpAdapter().getInstance() as Express;
+  const server: Express = app.getHttpAdapter().getInstance();
   server.get(`${config.basePath}/openapi.json`, (_request, response) => {
     response.json(document);
   });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import type { Eligibility } from '../eligibility/eligibility.entity.js';
+import type { Eligibility } from '../eligibility/eligibility.commands.js';
 import { DescribeExam } from '../eligibility/eligibility.queries.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';

@@ -1,6 +1,10 @@
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
-import { CompleteEligibility, FollowBooking, ScheduleEligibility } from '../eligibility/eligibility.commands.js';
-import type { Eligibility } from '../eligibility/eligibility.entity.js';
+import {
+  CompleteEligibility,
+  FollowBooking,
+  ScheduleEligibility,
+  type Eligibility,
+} from '../eligibility/eligibility.commands.js';
 import { FindLaunchTime } from '../eligibility/eligibility.queries.js';
 import { Clock, parseDateTime } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';

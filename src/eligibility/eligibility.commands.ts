@@ -3,6 +3,8 @@ import type { Fault } from '../platform/errors.js';
 import type { EligibilityModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
 
+export type { Eligibility };
+
 /** `faults` are those that the form of the body has already; the handler adds its own and refuses with all of them. */
 export class CreateEligibility extends Command<Eligibility> {
   constructor(

@@ -22,7 +22,7 @@ export class Secrets {
   }
 
   encrypt(plain: string | Buffer, purpose: string): Buffer {
-    const { id, key } = this.keys[0]!;
+    const { id, key } = this.keys[0];
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key, iv);
     cipher.setAAD(Buffer.from(purpose));
@@ -49,7 +49,7 @@ export class Secrets {
 
   /** Whether the value was made by an older key and should be written again under the newest. */
   isStale(sealed: Buffer): boolean {
-    return !sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.keys[0]!.id);
+    return !sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.keys[0].id);
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAlive } from './postmaster.js';
+import { isAlive } from './os-process.js';
 
 /** A folder name for work in progress, to be renamed when complete. It names the process that works on it. */
 export function draftName(name: string): string {

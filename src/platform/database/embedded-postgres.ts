@@ -23,12 +23,12 @@ import {
   choosePort,
   endPostmaster,
   findPostmaster,
-  isAlive,
   isPostmasterOf,
   launchPostmaster,
   NotYetError,
   type Postmaster,
 } from './postmaster.js';
+import { isAlive } from './os-process.js';
 
 export interface EmbeddedPostgres {
   /** `postgres://postgres:<secret>@127.0.0.1:<port>/<database>` */

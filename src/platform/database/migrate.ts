@@ -30,7 +30,7 @@ export async function migrate(url: string): Promise<void> {
 
 async function assertVersion(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
-  const major = Math.floor(Number(rows[0]!.server_version_num) / 10_000);
+  const major = Math.floor(Number(rows[0].server_version_num) / 10_000);
   if (major < OLDEST_MAJOR)
     throw new Error(`DATABASE_URL names a PostgreSQL ${major}; the service needs PostgreSQL ${OLDEST_MAJOR} or newer.`);
 }

@@ -1,21 +1,12 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import {
-  closeSync,
-  copyFileSync,
-  fstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  statSync,
-  truncateSync,
-} from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, copyFileSync, fstatSync, openSync, readSync, renameSync, statSync, truncateSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findBinaries } from './postgres-binaries.js';
 import type { Cluster } from './postgres-cluster.js';
+import { commandLine, isAlive, linuxProcess, processExists, readIfThere } from './os-process.js';
 import { runAs } from './postgres-user.js';
 
 /** PostgreSQL's main process; its death ends the server. */
@@ -58,13 +49,6 @@ export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
   const blocksStart = lines[0] === '' ? isOlderThan(file, 2_000) : pid > 0 && processExists(pid);
   if (blocksStart && readPidFile(folder)?.[0] === lines[0]) renameSync(file, `${file}.stale`);
   return undefined;
-}
-
-/** Whether the process runs; one that has ended and waits to be reaped does not. */
-export function isAlive(pid: number): boolean {
-  if (process.platform !== 'linux') return processExists(pid);
-  const { state } = linuxProcess(pid);
-  return state !== undefined && state !== 'Z' && state !== 'X';
 }
 
 /**
@@ -162,29 +146,6 @@ export function isPostmasterOf(folder: string, pid: number): boolean {
   }
 }
 
-function linuxProcess(pid: number): { name?: string; state?: string } {
-  const [, name, state] = /^\d+ \((.*)\) (.)/s.exec(readIfThere(`/proc/${pid}/stat`) ?? '') ?? [];
-  return { name, state };
-}
-
-function commandLine(pid: number): string {
-  try {
-    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).toString();
-  } catch {
-    return '';
-  }
-}
-
-function processExists(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
 function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal);
@@ -196,16 +157,6 @@ function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): void
 /** Line 1 is the pid, line 4 the port, line 8 the state (`starting`, `ready`, `stopping`). */
 function readPidFile(folder: string): string[] | undefined {
   return readIfThere(join(folder, 'postmaster.pid'))?.split('\n');
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    // ESRCH: a process that ends while its /proc file is being read.
-    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
-  }
 }
 
 function isOlderThan(file: string, ms: number): boolean {

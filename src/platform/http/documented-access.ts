@@ -22,10 +22,10 @@ export function declaredRoutes(app: INestApplication): Route[] {
       const prototype = Object.getPrototypeOf(instance) as Record<string, () => unknown>;
       return scanner
         .getAllMethodNames(prototype)
-        .filter((name) => Reflect.hasMetadata(METHOD_METADATA, prototype[name]!))
+        .filter((name) => Reflect.hasMetadata(METHOD_METADATA, prototype[name]))
         .map((name) => ({
           operationId: `${metatype.name}_${name}`,
-          access: reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, [prototype[name]!, metatype as never]),
+          access: reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, [prototype[name], metatype as never]),
         }));
     });
 }

@@ -31,7 +31,7 @@ export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator
   const { required = false, ...documented } = options;
   return applyDecorators(
     // `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1.
-    ApiProperty({ ...rule.schema, ...documented, required, ...(required ? {} : { nullable: true }) } as never),
+    ApiProperty({ ...rule.schema, ...documented, required, ...(required ? {} : { nullable: true }) }),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(
       {
@@ -50,7 +50,7 @@ export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator
 export function ObjectField(type: () => new () => object, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, ...documented } = options;
   return applyDecorators(
-    ApiProperty({ type: () => type(), ...documented, required } as never),
+    ApiProperty({ type: () => type(), ...documented, required }),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(
@@ -79,7 +79,7 @@ export function ObjectListField(
     maxItems,
   );
   return applyDecorators(
-    ApiProperty({ type: () => type(), isArray: true, maxItems, ...documented, required } as never),
+    ApiProperty({ type: () => type(), isArray: true, maxItems, ...documented, required }),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(

@@ -94,7 +94,7 @@ export class ProblemFilter implements ExceptionFilter {
 
 /** The path without the query, which may hold what should not be repeated. */
 function instanceOf(request: Request, error: DomainError): string {
-  const path = request.originalUrl.split('?', 1)[0]!;
+  const path = request.originalUrl.split('?', 1)[0];
   const pattern = (request.route as { path?: string } | undefined)?.path;
   // The answer for a foreign account and for one that does not exist is the same, byte for byte.
   return error.problem === accountForbidden && pattern ? pattern.replaceAll(/:(\w+)/g, '{$1}') : path;

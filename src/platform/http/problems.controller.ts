@@ -22,7 +22,7 @@ export class ProblemsController {
   @Get()
   @Access('public')
   @ApiOperation({ summary: 'Every problem that this service answers with' })
-  @ApiResponse({ status: 200, description: 'The catalogue.', schema: { type: 'array', items: ENTRY } as never })
+  @ApiResponse({ status: 200, description: 'The catalogue.', schema: { type: 'array', items: ENTRY } })
   list(): object[] {
     return problemCatalogue().map(entry);
   }
@@ -31,7 +31,7 @@ export class ProblemsController {
   @Access('public')
   @ApiOperation({ summary: 'What one problem means' })
   @ApiParam({ name: 'code', schema: { type: 'string' }, example: 'validation_error' })
-  @ApiResponse({ status: 200, description: 'The entry.', schema: ENTRY as never })
+  @ApiResponse({ status: 200, description: 'The entry.', schema: ENTRY })
   @ApiResponse({ status: 404, description: 'No problem has this code.' })
   get(@Param('code') code: string): object {
     const problem = problemCatalogue().find((candidate) => candidate.code === code);

@@ -17,9 +17,9 @@ export function fault(code: string, detail: string, pointer = ''): Fault {
 }
 
 // C0, DEL and C1; in free text the line breaks and tabs are allowed.
-// eslint-disable-next-line no-control-regex
+
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-// eslint-disable-next-line no-control-regex
+
 const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
 interface TextOptions {

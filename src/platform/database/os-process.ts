@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** Whether the process runs; one that has ended and waits to be reaped does not. */
+export function isAlive(pid: number): boolean {
+  if (process.platform !== 'linux') return processExists(pid);
+  const { state } = linuxProcess(pid);
+  return state !== undefined && state !== 'Z' && state !== 'X';
+}
+
+export function linuxProcess(pid: number): { name?: string; state?: string } {
+  const [, name, state] = /^\d+ \((.*)\) (.)/s.exec(readIfThere(`/proc/${pid}/stat`) ?? '') ?? [];
+  return { name, state };
+}
+
+export function commandLine(pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).toString();
+  } catch {
+    return '';
+  }
+}
+
+export function processExists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The text of a file, `/proc` included; undefined when it is not or no longer there. */
+export function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    // ESRCH: a process that ends while its /proc file is being read.
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}
