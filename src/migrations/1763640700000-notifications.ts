@@ -21,7 +21,7 @@ export class Notifications1763640700000 implements MigrationInterface {
         previous_signing_secret_until timestamptz,
         state text NOT NULL,
         health text NOT NULL,
-        health_changed_at timestamptz NOT NULL,
+        health_changed_at timestamptz,
         probe_step int NOT NULL DEFAULT 0,
         next_probe_at timestamptz,
         version int NOT NULL DEFAULT 1,

@@ -82,9 +82,9 @@ export class Lane<Item> {
   }
 
   /** A partner that has come back gets one attempt at a time, doubling with every round of successes. */
-  partnerChangedAt(at: number, now: number): void {
+  partnerChangedAt(at: number | null, now: number): void {
     if (this.changedAt === at) return;
-    if (this.changedAt !== null || now - at < RECENT_MS) this.limit = 1;
+    if (at !== null && (this.changedAt !== null || now - at < RECENT_MS)) this.limit = 1;
     this.changedAt = at;
   }
 }

@@ -146,7 +146,7 @@ export class DeliveryLoop {
       const items = held.get(lane.id) ?? [];
       lane.fill(items, room);
       lane.stalled = items.length === 0 && (lane.inFlight > 0 || this.writer.isBusy);
-      if (items[0]) lane.partnerChangedAt(items[0].health_changed_at.getTime(), Date.now());
+      if (items[0]) lane.partnerChangedAt(items[0].health_changed_at?.getTime() ?? null, Date.now());
       this.lanes.enqueue(lane);
     }
     if (!this.running) for (const lane of rooms.keys()) this.writer.release(lane.empty());

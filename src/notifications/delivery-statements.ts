@@ -45,7 +45,7 @@ export interface Claimed {
   /** Of the subscription, when it was claimed. */
   version: number;
   down: boolean;
-  health_changed_at: Date;
+  health_changed_at: Date | null;
 }
 
 /** $1 subscriptions, $2 how many for each, $3 the default wait time. A partner that is DOWN gets only manual resends. */

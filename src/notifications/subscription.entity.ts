@@ -68,8 +68,9 @@ export class Subscription {
   @Column('text')
   health: PartnerHealth;
 
-  @Column('timestamptz')
-  health_changed_at: Date;
+  /** null: it has always been UP. */
+  @Column('timestamptz', { nullable: true })
+  health_changed_at: Date | null;
 
   /** How many probes have failed since the partner turned DOWN. */
   @Column('int', { default: 0 })

@@ -94,7 +94,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       previous_signing_secret_until: null,
       state: 'UNVERIFIED',
       health: 'UP',
-      health_changed_at: now,
+      health_changed_at: null,
       next_probe_at: null,
       created_datetime: now,
       updated_datetime: now,
@@ -143,7 +143,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
         // Nothing is known of what lives there.
         subscription.state = 'UNVERIFIED';
         subscription.health = 'UP';
-        subscription.health_changed_at = this.clock.now();
+        subscription.health_changed_at = null;
         subscription.next_probe_at = null;
         subscription.probe_step = 0;
       }
