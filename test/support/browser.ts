@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
 const MODULES = join(__dirname, '..', '..', 'node_modules');
 const CHROMIUM = join(MODULES, '@sparticuz', 'chromium');
-const { version } = require(join(CHROMIUM, 'package.json')) as { version: string };
+const { version } = JSON.parse(readFileSync(join(CHROMIUM, 'package.json'), 'utf8')) as { version: string };
 const HOME = join(MODULES, '.cache', `chromium-${version}`);
 
 /**
