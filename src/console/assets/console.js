@@ -94,6 +94,7 @@ byId('skip').addEventListener('click', () => main.focus());
 whenSessionEnds(() => void show('Your session has ended. Sign in again.'));
 addEventListener('hashchange', () => {
   scrollTo(0, 0);
+  announce();
   void show();
 });
 void show();

@@ -99,9 +99,9 @@ export function table(caption, columns) {
 }
 
 /** Says what happened, to the eye and to a screen reader, without moving anything. */
-export function announce(text) {
+export function announce(text = '') {
   const announcer = byId('announcer');
-  announcer.replaceChildren(text);
+  announcer.replaceChildren(...(text === '' ? [] : [text]));
   clearTimeout(announce.timer);
   announce.timer = setTimeout(() => announcer.replaceChildren(), 8000);
 }

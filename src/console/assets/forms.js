@@ -81,6 +81,7 @@ async function doing(trigger, problems, work, inForm = null) {
   // Not `disabled`: that would throw the focus away.
   trigger.setAttribute('aria-disabled', 'true');
   trigger.setAttribute('aria-busy', 'true');
+  announce();
   problems?.replaceChildren();
   try {
     await work();
@@ -151,7 +152,18 @@ export function problemBox(error) {
 }
 
 export function notice(title, text, ...more) {
-  return el('div', { class: 'problem', role: 'alert' }, el('strong', {}, title), text ? el('p', {}, text) : null, more);
+  return el(
+    'div',
+    { class: 'problem', role: 'alert' },
+    el('strong', {}, title),
+    text ? el('p', {}, prose(text)) : null,
+    more,
+  );
+}
+
+/** The catalogue of problems sets names of members between backticks. */
+function prose(text) {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? el('code', {}, part) : part));
 }
 
 /** A modal dialog; `fill(close)` gives its content. The promise is kept with what `close` was given, or null. */

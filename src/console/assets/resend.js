@@ -39,7 +39,7 @@ function confirmation(body, matched, close) {
     'div',
     {},
     fits,
-    el('p', {}, 'They are sent oldest first, one until that is delivered. You can pause and abort.'),
+    el('p', {}, 'They are sent oldest first: one alone, and the others once it is delivered. You can pause and abort.'),
     el('blockquote', {}, body.reason),
     form(
       [],
@@ -155,10 +155,10 @@ function isSettled(job) {
 
 function noteOn({ state, matched, sent, delivered, failed }) {
   if (state === 'PAUSED') return 'Paused by an operator, or because the partner failed or is suspended.';
-  if (state === 'ABORTED') return `${matched - sent} were not sent and stay in the error queue.`;
+  if (state === 'ABORTED') return `Not sent, and still in the error queue: ${matched - sent}.`;
   if (state === 'RUNNING') return delivered === 0 && failed === 0 ? 'Trying one first.' : 'Sending.';
   const other = matched - delivered - failed;
-  return other > 0 ? `${other} had been settled in another way.` : 'All have been sent.';
+  return other > 0 ? `Settled in another way before their turn: ${other}.` : 'All have been sent.';
 }
 
 function pause(ms, signal) {
