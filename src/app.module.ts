@@ -10,6 +10,7 @@ import { ConsoleModule } from './console/console.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { ResultsModule } from './results/results.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
 /** Composes everything; the only importer of module classes. */
@@ -29,6 +30,7 @@ export class AppModule {
         VouchersModule,
         EligibilityModule,
         BookingsModule,
+        ResultsModule,
         ConsoleModule,
       ],
     };

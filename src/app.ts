@@ -72,6 +72,8 @@ function securityHeaders(config: Config) {
 
 function noStore(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('Cache-Control', 'no-store');
+  // HTTP/1.0 caches know only this one (RFC 6749 §5.1 asks for both).
+  response.setHeader('Pragma', 'no-cache');
   next();
 }
 

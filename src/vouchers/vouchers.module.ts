@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { VouchersController } from './vouchers.controller.js';
 import {
   DeleteVoucherHandler,
+  FindVoucherFaultsHandler,
   PutVoucherHandler,
   ReleaseVouchersHandler,
   SetVouchersHandler,
@@ -10,6 +11,12 @@ import {
 /** Vouchers: their definitions, their redemption by eligibilities and their release. */
 @Module({
   controllers: [VouchersController],
-  providers: [PutVoucherHandler, DeleteVoucherHandler, SetVouchersHandler, ReleaseVouchersHandler],
+  providers: [
+    PutVoucherHandler,
+    DeleteVoucherHandler,
+    SetVouchersHandler,
+    ReleaseVouchersHandler,
+    FindVoucherFaultsHandler,
+  ],
 })
 export class VouchersModule {}

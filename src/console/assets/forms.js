@@ -212,17 +212,19 @@ export function showSecret(title, secret) {
   return dialog(title, (close) => {
     const value = el('input', { type: 'text', readonly: true, class: 'secret', autocomplete: 'off', value: secret });
     const copy = el('button', { type: 'button', class: 'primary' }, 'Copy');
+    // A modal dialog silences what is outside of it.
+    const outcome = el('span', { role: 'status' });
     copy.addEventListener('click', async () => {
       value.select();
       // Only a secure context has a clipboard; elsewhere the selected text is copied by hand.
       const copied = navigator.clipboard?.writeText(secret).then(() => true) ?? false;
       const done = await Promise.resolve(copied).catch(() => false);
-      announce(done ? 'Copied.' : 'Selected: copy it with the keyboard.');
+      outcome.replaceChildren(done ? 'Copied.' : 'Selected: copy it with the keyboard.');
     });
     return [
       el('p', {}, 'The partner checks signatures with it. It is shown this once and cannot be read again.'),
       field('Signing secret', value),
-      el('div', { class: 'actions' }, copy, cancelButton(close, 'Close')),
+      el('div', { class: 'actions' }, copy, cancelButton(close, 'Close'), outcome),
     ];
   });
 }
