@@ -244,7 +244,11 @@ describe('the console', () => {
     await inDialog('Make a new secret').click();
     expect(await page().getByRole('textbox', { name: 'Signing secret' }).inputValue()).toMatch(/^whsec_/);
     await inDialog('Copy').click();
-    await page().getByRole('dialog').getByRole('status').filter({ hasText: /Copied|Selected/ }).waitFor();
+    await page()
+      .getByRole('dialog')
+      .getByRole('status')
+      .filter({ hasText: /Copied|Selected/ })
+      .waitFor();
     await picture('secret');
     await inDialog('Close').click();
     await told('The signing secret is changed.');
