@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { forbiddenOperation, validationError, type Fault } from '../platform/errors.js';
-import { Database } from '../platform/database/database.js';
-import { VoucherRedemption } from '../vouchers/voucher-redemption.entity.js';
 import { SetVouchers } from '../vouchers/vouchers.commands.js';
+import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { refusalOf, dateOf, registrationModeOf } from './create.handler.js';
 import { UpdateEligibility } from './eligibility.commands.js';
@@ -36,7 +35,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   constructor(
     private readonly store: EligibilityStore,
     private readonly unitOfWork: UnitOfWork,
-    private readonly database: Database,
+    private readonly queryBus: QueryBus,
     private readonly catalogue: CatalogueCheck,
     private readonly clock: Clock,
     private readonly commandBus: CommandBus,
@@ -56,7 +55,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
         record,
       );
       if (!record || checked.faults.length > 0) throw validationError.error({ errors: checked.faults });
-      const applied = await this.appliedVouchers(record);
+      const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
       const forbidden = forbiddenChanges(record, { candidateId, testCode }, body, checked.portionCodes, applied);
       if (forbidden.length > 0) throw forbiddenOperation.error({ errors: forbidden });
       const vouchersChange = await this.applyVouchers(record, body, applied);
@@ -80,13 +79,6 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
       throw refusalOf(error) ?? error;
     }
     this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id);
-  }
-
-  private async appliedVouchers(record: Eligibility): Promise<string[]> {
-    const redemptions = await this.database.manager.findBy(VoucherRedemption, {
-      svc_eligiblity_id: record.svc_eligiblity_id,
-    });
-    return redemptions.map((redemption) => redemption.voucher_code);
   }
 
   /** Codes given are added to the set; null clears it. Says whether that changes it. */

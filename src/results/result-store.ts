@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Eligibility } from '../eligibility/eligibility.entity.js';
-import { statusAt, type EligibilityState } from '../eligibility/eligibility.rules.js';
+import type { Eligibility } from '../eligibility/eligibility.commands.js';
+import { statusAt, type EligibilityState } from '../eligibility/eligibility.queries.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
 import type { KeptBody } from './result-body.js';

@@ -1,8 +1,7 @@
 import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Injectable } from '@nestjs/common';
-import { CompleteExam } from '../bookings/bookings.commands.js';
-import { bookingNotFound } from '../bookings/bookings.errors.js';
-import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
+import { bookingNotFound, CompleteExam } from '../bookings/bookings.commands.js';
+import { eligibilityNotFound } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';

@@ -1,4 +1,4 @@
-import type { EligibilityStatus } from '../eligibility/eligibility.rules.js';
+import type { EligibilityStatus } from '../eligibility/eligibility.queries.js';
 import type { Problem } from '../platform/errors.js';
 import {
   candidateExamAmbiguous,

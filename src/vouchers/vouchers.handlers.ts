@@ -5,8 +5,9 @@ import { Database, prepared, violatedConstraint } from '../platform/database/dat
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { accountNotFound, forbiddenOperation, notFound, validationError, type Fault } from '../platform/errors.js';
 import { Voucher } from './voucher.entity.js';
+import { VoucherRedemption } from './voucher-redemption.entity.js';
 import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers } from './vouchers.commands.js';
-import { FindVoucherFaults } from './vouchers.queries.js';
+import { FindAppliedVouchers, FindVoucherFaults } from './vouchers.queries.js';
 import { changeOf, type VoucherTerms } from './vouchers.rules.js';
 
 // Rows are locked in the order of their codes, whoever locks them: no two calls wait for each other.
@@ -133,6 +134,16 @@ export class SetVouchersHandler implements ICommandHandler<SetVouchers> {
       const redeemed = await this.database.execute(REDEEM, [accountCode, redeem, svcEligibilityId, now]);
       if (redeemed !== redeem.length) throw new Error('A locked voucher changed under its lock.');
     });
+  }
+}
+
+@QueryHandler(FindAppliedVouchers)
+export class FindAppliedVouchersHandler implements IQueryHandler<FindAppliedVouchers> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ svcEligibilityId }: FindAppliedVouchers): Promise<string[]> {
+    const redemptions = await this.database.manager.findBy(VoucherRedemption, { svc_eligiblity_id: svcEligibilityId });
+    return redemptions.map((redemption) => redemption.voucher_code);
   }
 }
 

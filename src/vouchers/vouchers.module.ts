@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { VouchersController } from './vouchers.controller.js';
 import {
   DeleteVoucherHandler,
+  FindAppliedVouchersHandler,
   FindVoucherFaultsHandler,
   PutVoucherHandler,
   ReleaseVouchersHandler,
@@ -16,6 +17,7 @@ import {
     DeleteVoucherHandler,
     SetVouchersHandler,
     ReleaseVouchersHandler,
+    FindAppliedVouchersHandler,
     FindVoucherFaultsHandler,
   ],
 })

@@ -1,6 +1,13 @@
 import { Query } from '@nestjs/cqrs';
 import type { Fault } from '../platform/errors.js';
 
+/** The codes of the vouchers that an eligibility has. */
+export class FindAppliedVouchers extends Query<string[]> {
+  constructor(readonly svcEligibilityId: string) {
+    super();
+  }
+}
+
 /**
  * The faults that `SetVouchers` would refuse these codes with, for a request that is refused anyway and is to name
  * all of its faults. Locks and redeems nothing.
