@@ -9,8 +9,6 @@ import { characterFault, fault } from './rules.js';
 
 const READ_ONLY_MEMBERS = Symbol('read-only members');
 const TOLERANT_READER = Symbol('tolerant reader');
-/** More faults than a person or a program will read; bounds the answer to a hostile body. */
-const MOST_FAULTS = 1000;
 
 type Dto = new () => object;
 
@@ -102,7 +100,7 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
   faults.push(...reservedMembers(own, ''));
   for (const [name, member] of members)
     if (readOnly.has(name)) faults.push(...characterFaults(member, `/${escapePointer(name)}`));
-  return { body, faults: faults.slice(0, MOST_FAULTS) };
+  return { body, faults };
 }
 
 function tolerantFaults(dto: Dto, value: object): Fault[] {
