@@ -6,6 +6,7 @@ import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { Config } from './config.js';
+import { ConsoleModule } from './console/console.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PlatformModule } from './platform/platform.module.js';
@@ -30,6 +31,7 @@ export class AppModule {
         EligibilityModule,
         BookingsModule,
         ResultsModule,
+        ConsoleModule,
       ],
     };
   }
