@@ -88,7 +88,7 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
       faults: [{ pointer: '', code: 'type_invalid', detail: 'The body must be a JSON object.' }],
     };
   if (Reflect.getMetadata(TOLERANT_READER, dto) === true)
-    return { body: value as T, faults: tolerantFaults(dto, value).slice(0, MOST_FAULTS) };
+    return { body: value as T, faults: tolerantFaults(dto, value) };
   const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
   const members = Object.entries(value);
   const own = Object.fromEntries(members.filter(([name]) => !readOnly.has(name)));
