@@ -139,7 +139,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
       assertCertificatesFit(patch, subscription, this.secrets);
       applySettings(subscription, patch, this.secrets);
       if (patch.partner_url !== undefined && patch.partner_url !== subscription.partner_url) {
-        subscription.partner_url = patch.partner_url as string;
+        subscription.partner_url = patch.partner_url;
         // Nothing is known of what lives there.
         subscription.state = 'UNVERIFIED';
         subscription.health = 'UP';
