@@ -18,9 +18,9 @@ export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions
     poolSize,
     extra: {
       // A database that went away must be a quick refusal, never a hang.
-      connectionTimeoutMillis: 3_000,
-      query_timeout: 20_000,
-      statement_timeout: 15_000,
+      connectionTimeoutMillis: 2_000,
+      query_timeout: 8_000,
+      statement_timeout: 7_000,
       idle_in_transaction_session_timeout: 60_000,
       keepAlive: true,
     },

@@ -6,9 +6,11 @@ import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
 import { Config } from './config.js';
+import { ConsoleModule } from './console/console.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { ResultsModule } from './results/results.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
 /** Composes everything; the only importer of module classes. */
@@ -28,6 +30,8 @@ export class AppModule {
         VouchersModule,
         EligibilityModule,
         BookingsModule,
+        ResultsModule,
+        ConsoleModule,
       ],
     };
   }

@@ -25,7 +25,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   app.set('trust proxy', config.trustProxy);
   app.set('etag', false);
   app.disable('x-powered-by');
-  app.use(requestContextMiddleware, requestLog(logger), securityHeaders(), noStore);
+  app.use(requestContextMiddleware, requestLog(logger), securityHeaders(config), noStore);
   if (!config.roles.has('api')) app.use(healthOnly(config));
   if (config.basePath !== '') app.setGlobalPrefix(config.basePath);
   serveDocuments(app, config);
@@ -40,30 +40,40 @@ export async function listen(app: NestExpressApplication, config: Config): Promi
   if (config.baseUrl === '') config.baseUrl = `http://localhost:${port}${config.basePath}`;
 }
 
-function securityHeaders() {
-  return helmet({
-    // Nothing but our own pages; Swagger UI styles its elements inline and draws data: images.
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        'default-src': ["'none'"],
-        'script-src': ["'self'"],
-        'style-src': ["'self'", "'unsafe-inline'"],
-        'img-src': ["'self'", 'data:'],
-        'connect-src': ["'self'"],
-        'font-src': ["'self'"],
-        'base-uri': ["'none'"],
-        'form-action': ["'self'"],
-        'frame-ancestors': ["'none'"],
-      },
-    },
-    xFrameOptions: { action: 'deny' },
-    referrerPolicy: { policy: 'no-referrer' },
-  });
+/** Nothing but our own files, no markup made of text, and no form that the browser itself would send. */
+const POLICY = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'"],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+};
+const TRUSTED_TYPES = { 'require-trusted-types-for': ["'script'"], 'trusted-types': ["'none'"] };
+/** Swagger UI styles its elements inline, draws data: images and makes markup of what it shows. */
+const DOCUMENTS_POLICY = { ...POLICY, 'style-src': ["'self'", "'unsafe-inline'"], 'img-src': ["'self'", 'data:'] };
+
+function securityHeaders(config: Config) {
+  const headersWith = (directives: Record<string, string[]>) =>
+    helmet({
+      contentSecurityPolicy: { useDefaults: false, directives },
+      xFrameOptions: { action: 'deny' },
+      referrerPolicy: { policy: 'no-referrer' },
+    });
+  const [usual, ofDocuments] = [headersWith({ ...POLICY, ...TRUSTED_TYPES }), headersWith(DOCUMENTS_POLICY)];
+  const documents = `${config.basePath}/docs`;
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const isDocuments = request.path === documents || request.path.startsWith(`${documents}/`);
+    (isDocuments ? ofDocuments : usual)(request, response, next);
+  };
 }
 
 function noStore(_request: Request, response: Response, next: NextFunction): void {
   response.setHeader('Cache-Control', 'no-store');
+  // HTTP/1.0 caches know only this one (RFC 6749 §5.1 asks for both).
+  response.setHeader('Pragma', 'no-cache');
   next();
 }
 

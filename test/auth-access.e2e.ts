@@ -54,7 +54,7 @@ describe('every route of the document', () => {
     );
   });
 
-  it('has the scope of the contract', () => {
+  it('has the scope of its kind of work', () => {
     const expected = ({ method, template }: Route): Scope => {
       if (template.startsWith('/admin')) return 'admin';
       if (template === '/registrations/registration/results' || template === '/accounts/{account_code}')

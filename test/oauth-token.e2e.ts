@@ -219,7 +219,7 @@ describe('POST /token with grant_type=password', () => {
     });
   });
 
-  it('ends the tokens of a user whose password changes, also one that is just being granted', async () => {
+  it('ends the tokens of a user whose password changes', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const password = 'another long password';
     await oauth.commands.execute(new UpdateUser(login.username, { password }));
@@ -228,5 +228,13 @@ describe('POST /token with grant_type=password', () => {
     expectError(await oauth.byPassword(login), 400, 'invalid_grant');
     login.password = password;
     expect((await oauth.byPassword(login)).status).toBe(200);
+  });
+
+  it('leaves no token of the old password that was granted while the password changed', async () => {
+    const victim = await oauth.login();
+    const grants = Array.from({ length: 30 }, () => oauth.byPassword(victim));
+    await oauth.commands.execute(new UpdateUser(victim.username, { password: 'another long password' }));
+    const granted = (await Promise.all(grants)).filter((answer) => answer.status === 200);
+    for (const answer of granted) expect((await oauth.knock(victim, answer.body.access_token)).status).toBe(401);
   });
 });

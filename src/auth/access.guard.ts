@@ -46,7 +46,7 @@ export class BearerGuard extends AuthGuard() {
 }
 
 /**
- * The one gate of every route, in the order of the contract: token (401), rate (429), scope (403), account (403).
+ * The one gate of every route, in this order: token (401), rate (429), scope (403), account (403).
  * It runs before the body is read, and leaves the caller in the request's context.
  */
 @Injectable()

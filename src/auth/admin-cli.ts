@@ -40,8 +40,8 @@ export async function runAdminCommand(argv: string[], app: INestApplicationConte
       return 2;
     }
     if (!(error instanceof DomainError)) throw error;
-    process.stderr.write(`${error.problem.title}. ${error.detail}\n`);
-    for (const { pointer, detail } of error.errors) process.stderr.write(`${pointer ?? ''}: ${detail}\n`);
+    if (error.errors.length === 0) process.stderr.write(`${error.problem.title}. ${error.detail}\n`);
+    for (const { pointer, detail } of error.errors) process.stderr.write(`${pointer?.slice(1)}: ${detail}\n`);
     return 1;
   }
 }

@@ -44,7 +44,7 @@ export class Form {
  * @throws OAuthError invalid_request
  */
 export async function readForm(request: Request, response: Response): Promise<Form> {
-  const query = new URL(request.originalUrl, 'http://localhost').searchParams;
+  const query = new URLSearchParams(request.originalUrl.split('?').slice(1).join('?'));
   const misplaced = BODY_ONLY.find((name) => query.has(name));
   if (misplaced !== undefined) throw invalidRequest(`The parameter ${misplaced} must be sent in the body.`);
   if (!TYPE.test(request.headers['content-type'] ?? ''))

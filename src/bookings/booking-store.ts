@@ -10,7 +10,7 @@ import { requestContext } from '../platform/http/request-context.js';
 import { Booking } from './booking.entity.js';
 import { bookingClosed, bookingNotFound } from './bookings.errors.js';
 import type { BookingEvent, BookingSnapshot } from './bookings.events.js';
-import type { BookingStatus, Location } from './bookings.rules.js';
+import type { Appointment, BookingStatus } from './bookings.rules.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
 // The eligibility first, always: results and bookings take the two locks in the same order.
@@ -40,8 +40,6 @@ const SAVE = prepared(
      location_address = $7, location_timezone = $8, event_sequence = $9, last_event_at = $10, updated_datetime = $11
    WHERE booking_code = $1`,
 );
-
-type Appointment = Pick<Booking, 'booking_on' | 'delivery_mode' | keyof Location>;
 
 /** Bookings in the database. A change and its event are written together: `raise` saves the booking as it stands. */
 @Injectable()
@@ -77,7 +75,7 @@ export class BookingStore {
   async add(
     eligibility: Eligibility,
     bookingCode: string,
-    appointment: Appointment,
+    appointment: Omit<Appointment, 'delivery_mode'> & Pick<Booking, 'delivery_mode'>,
     status: BookingStatus,
     now: Date,
   ): Promise<Booking> {

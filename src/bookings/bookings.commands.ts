@@ -1,13 +1,15 @@
 import { Command } from '@nestjs/cqrs';
 import type { Booking } from './booking.entity.js';
-import type { BookingRequest } from './bookings.dto.js';
+import type { Appointment } from './bookings.rules.js';
+
+export { bookingNotFound } from './bookings.errors.js';
 
 export class BookExam extends Command<Booking> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
     readonly testCode: string,
-    readonly request: BookingRequest,
+    readonly appointment: Appointment,
   ) {
     super();
   }
@@ -17,7 +19,7 @@ export class RescheduleBooking extends Command<Booking> {
   constructor(
     readonly accountCode: string,
     readonly bookingCode: string,
-    readonly request: BookingRequest,
+    readonly appointment: Appointment,
   ) {
     super();
   }

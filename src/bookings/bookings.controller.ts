@@ -1,14 +1,17 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
-import { formatDateTime } from '../platform/clock.js';
+import { formatDateTime, parseDateTime } from '../platform/clock.js';
+import { validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
 import { Idempotent } from '../platform/http/idempotency.js';
+import { InspectionPipe, type Inspected } from '../platform/http/validation.pipe.js';
 import { BookingStore } from './booking-store.js';
 import type { Booking } from './booking.entity.js';
 import { BookExam, CancelBooking, RecordAbsence, RescheduleBooking } from './bookings.commands.js';
+import { locationFaults, type Appointment } from './bookings.rules.js';
 import { AbsenceRequest, BookingModel, BookingPath, BookingRequest } from './bookings.dto.js';
 
 @ApiTags('Bookings')
@@ -24,12 +27,17 @@ export class BookingsController {
   @HttpCode(201)
   @Idempotent()
   @ApiOperation({ summary: 'Book the exam of an eligibility' })
+  @ApiBody({ type: BookingRequest })
   @Answer(201, BookingModel, 'Booked.')
   @BodyProblems(404)
   @IdempotencyHeader()
-  async book(@Param() path: CandidateTestPath, @Body() request: BookingRequest): Promise<BookingModel> {
+  async book(
+    @Param() path: CandidateTestPath,
+    @Body(InspectionPipe.of(BookingRequest)) inspected: Inspected<BookingRequest>,
+  ): Promise<BookingModel> {
+    const appointment = appointmentOf(inspected);
     return present(
-      await this.commandBus.execute(new BookExam(path.account_code, path.candidate_id, path.test_code, request)),
+      await this.commandBus.execute(new BookExam(path.account_code, path.candidate_id, path.test_code, appointment)),
     );
   }
 
@@ -44,11 +52,18 @@ export class BookingsController {
   @Put('bookings/:booking_code')
   @Idempotent()
   @ApiOperation({ summary: 'Move a booking' })
+  @ApiBody({ type: BookingRequest })
   @Answer(200, BookingModel, 'Moved.')
   @BodyProblems(404)
   @IdempotencyHeader()
-  async reschedule(@Param() path: BookingPath, @Body() request: BookingRequest): Promise<BookingModel> {
-    return present(await this.commandBus.execute(new RescheduleBooking(path.account_code, path.booking_code, request)));
+  async reschedule(
+    @Param() path: BookingPath,
+    @Body(InspectionPipe.of(BookingRequest)) inspected: Inspected<BookingRequest>,
+  ): Promise<BookingModel> {
+    const appointment = appointmentOf(inspected);
+    return present(
+      await this.commandBus.execute(new RescheduleBooking(path.account_code, path.booking_code, appointment)),
+    );
   }
 
   @Delete('bookings/:booking_code')
@@ -72,6 +87,20 @@ export class BookingsController {
   async absence(@Param() path: BookingPath, @Body() { excused }: AbsenceRequest): Promise<void> {
     await this.commandBus.execute(new RecordAbsence(path.account_code, path.booking_code, excused));
   }
+}
+
+/** @throws DomainError validation_error with the faults of the form and of a location that does not fit the delivery mode */
+function appointmentOf({ body, faults }: Inspected<BookingRequest>): Appointment {
+  const all = [...faults, ...locationFaults(body, faults)];
+  if (all.length > 0) throw validationError.error({ errors: all });
+  return {
+    booking_on: parseDateTime(body.booking_on)!,
+    delivery_mode: body.delivery_mode,
+    location_code: body.location_code ?? null,
+    location_name: body.location_name ?? null,
+    location_address: body.location_address ?? null,
+    location_timezone: body.location_timezone ?? null,
+  };
 }
 
 function present(booking: Booking): BookingModel {

@@ -6,14 +6,12 @@ import {
   type Eligibility,
 } from '../eligibility/eligibility.commands.js';
 import { FindLaunchTime } from '../eligibility/eligibility.queries.js';
-import { Clock, parseDateTime } from '../platform/clock.js';
+import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { validationError } from '../platform/errors.js';
 import { randomCode } from '../platform/secrets.js';
 import { BookingStore } from './booking-store.js';
 import type { Booking } from './booking.entity.js';
 import { BookExam, CancelBooking, CompleteExam, RecordAbsence, RescheduleBooking } from './bookings.commands.js';
-import type { BookingRequest } from './bookings.dto.js';
 import {
   Absent,
   BookingCancelled,
@@ -22,7 +20,7 @@ import {
   ExamCompleted,
   ExcusedAbsent,
 } from './bookings.events.js';
-import { locationFaults, type Location } from './bookings.rules.js';
+import type { Location } from './bookings.rules.js';
 
 const CODE_LENGTH = 10;
 
@@ -35,8 +33,7 @@ export class BookExamHandler implements ICommandHandler<BookExam> {
     private readonly clock: Clock,
   ) {}
 
-  execute({ accountCode, candidateId, testCode, request }: BookExam): Promise<Booking> {
-    const appointment = appointmentOf(request);
+  execute({ accountCode, candidateId, testCode, appointment }: BookExam): Promise<Booking> {
     return this.unitOfWork.run(async () => {
       const bookingCode = randomCode(CODE_LENGTH);
       const eligibility = await this.commandBus.execute(
@@ -58,8 +55,7 @@ export class RescheduleBookingHandler implements ICommandHandler<RescheduleBooki
     private readonly store: BookingStore,
   ) {}
 
-  execute({ accountCode, bookingCode, request }: RescheduleBooking): Promise<Booking> {
-    const appointment = appointmentOf(request);
+  execute({ accountCode, bookingCode, appointment }: RescheduleBooking): Promise<Booking> {
     return this.unitOfWork.run(async () => {
       const booking = await this.store.lockOpen(accountCode, bookingCode);
       const eligibility = await this.commandBus.execute(
@@ -150,17 +146,3 @@ const NOWHERE: Location = {
   location_address: null,
   location_timezone: null,
 };
-
-/** @throws DomainError validation_error when the location does not fit the delivery mode */
-function appointmentOf(request: BookingRequest): Pick<Booking, 'booking_on' | 'delivery_mode' | keyof Location> {
-  const faults = locationFaults(request.delivery_mode, request);
-  if (faults.length > 0) throw validationError.error({ errors: faults });
-  return {
-    booking_on: parseDateTime(request.booking_on)!,
-    delivery_mode: request.delivery_mode,
-    location_code: request.location_code ?? null,
-    location_name: request.location_name ?? null,
-    location_address: request.location_address ?? null,
-    location_timezone: request.location_timezone ?? null,
-  };
-}

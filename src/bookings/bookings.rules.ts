@@ -13,17 +13,32 @@ export interface Location {
   location_timezone: string | null;
 }
 
+/** What is agreed when an exam is booked or moved. */
+export interface Appointment extends Location {
+  booking_on: Date;
+  delivery_mode: DeliveryMode;
+}
+
 const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as const;
 
-/** A site has code, name, address and time zone; for a remote exam only the zone that the candidate chose is known. */
-export function locationFaults(deliveryMode: DeliveryMode, location: Partial<Location>): Fault[] {
-  const members = deliveryMode === 'SITE_PROCTORED' ? [...SITE_MEMBERS, 'location_timezone' as const] : SITE_MEMBERS;
-  return members.flatMap((member): Fault[] => {
-    const given = location[member] != null;
-    if (deliveryMode === 'SITE_PROCTORED')
-      return given ? [] : [{ pointer: `/${member}`, code: 'required', detail: 'Must be given for SITE_PROCTORED.' }];
-    return given
-      ? [{ pointer: `/${member}`, code: 'not_allowed', detail: 'Must not be given for SVC_REMOTE_PROCTORED.' }]
-      : [];
-  });
+/**
+ * A site has code, name, address and time zone; for a remote exam only the zone that the candidate chose is known.
+ *
+ * @param faults those of the form: what fits no delivery mode is not judged by it
+ */
+export function locationFaults(
+  { delivery_mode, ...location }: Partial<Location> & { delivery_mode: DeliveryMode },
+  faults: readonly Fault[],
+): Fault[] {
+  const isSound = (pointer: string) => !faults.some((found) => found.pointer === pointer || found.pointer === '');
+  if (!isSound('/delivery_mode')) return [];
+  if (delivery_mode === 'SITE_PROCTORED')
+    return [...SITE_MEMBERS, 'location_timezone' as const]
+      .filter((member) => location[member] == null && isSound(`/${member}`))
+      .map((member) => ({ pointer: `/${member}`, code: 'required', detail: 'Must be given for SITE_PROCTORED.' }));
+  return SITE_MEMBERS.filter((member) => location[member] != null).map((member) => ({
+    pointer: `/${member}`,
+    code: 'not_allowed',
+    detail: 'Must not be given for SVC_REMOTE_PROCTORED.',
+  }));
 }

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Access } from '../platform/http/access.js';
-import { AnswerEmpty, BodyProblems, Problems } from '../platform/http/documented.js';
+import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
 import { Field } from '../platform/http/fields.js';
 import { text } from '../platform/http/rules.js';
 import { ApproveAccommodations, HoldEligibility, ReleaseHold } from './eligibility.commands.js';
@@ -32,7 +32,7 @@ export class EligibilityAdminController {
   @HttpCode(204)
   @ApiOperation({ summary: 'Release the hold of an eligibility' })
   @AnswerEmpty(204, 'Released.')
-  @Problems(400, 404)
+  @BodyProblems(404)
   async release(@Param() { svc_id }: EligibilityIdPath): Promise<void> {
     await this.commandBus.execute(new ReleaseHold(svc_id));
   }
@@ -41,7 +41,7 @@ export class EligibilityAdminController {
   @HttpCode(204)
   @ApiOperation({ summary: 'Approve the special accommodations of an eligibility' })
   @AnswerEmpty(204, 'Approved.')
-  @Problems(400, 404)
+  @BodyProblems(404)
   async approve(@Param() { svc_id }: EligibilityIdPath): Promise<void> {
     await this.commandBus.execute(new ApproveAccommodations(svc_id));
   }

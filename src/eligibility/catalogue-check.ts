@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
 import { Database, prepared } from '../platform/database/database.js';
 import type { Fault } from '../platform/errors.js';
+import { FindVoucherFaults } from '../vouchers/vouchers.queries.js';
 import type { EligibilityModel } from './eligibility.dto.js';
-import { chosenPortions, isUspsCode } from './eligibility.rules.js';
+import type { Eligibility } from './eligibility.entity.js';
+import { chosenPortions, isSameSet, isUspsCode } from './eligibility.rules.js';
 
 const LOOK_UP = prepared(
   'eligibility-catalogue',
@@ -26,8 +29,9 @@ interface CatalogueRow {
 
 /** What a record has already: it stays acceptable even when the catalogue has lost it since. */
 interface Known {
+  /** Null when there is no record (yet). */
+  svc_eligiblity_id: string | null;
   school_code: string | null;
-  special_accommodations: string[];
   attribute_keys: string[];
   portion_codes: string[];
   country: string | null;
@@ -35,8 +39,8 @@ interface Known {
 }
 
 const NOTHING_KNOWN: Known = {
+  svc_eligiblity_id: null,
   school_code: null,
-  special_accommodations: [],
   attribute_keys: [],
   portion_codes: [],
   country: null,
@@ -51,65 +55,71 @@ export interface CheckedBody {
   approvalPending: boolean;
 }
 
-/** Checks what a well-formed body says against the account's catalogue, in one statement. */
+/** Checks what a body says against the account's catalogue. */
 @Injectable()
 export class CatalogueCheck {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly queryBus: QueryBus,
+  ) {}
+
+  /** @param faults those of the form; members with such a fault are not looked at again */
+  forNew(accountCode: string, body: EligibilityModel, faults: Fault[]): Promise<CheckedBody> {
+    const testCode = new SoundMembers(faults).is('/test_code') ? body.test_code : null;
+    return this.check(accountCode, testCode, body, faults, null);
+  }
 
   /**
-   * @param testCode the test of the record, which on an update is the path's
-   * @param faults those of the form; members with such a fault are not looked at again
+   * @param testCode the test of the path
+   * @param record null when there is none to change: the request is refused for the faults of its form
    */
-  async check(
+  forChange(
     accountCode: string,
     testCode: string,
     body: EligibilityModel,
     faults: Fault[],
-    known: Known = NOTHING_KNOWN,
+    record: Eligibility | null,
   ): Promise<CheckedBody> {
+    const attribute_keys = record?.additional_attributes.map(({ key }) => key) ?? [];
+    return this.check(accountCode, testCode, body, faults, { ...(record ?? NOTHING_KNOWN), attribute_keys });
+  }
+
+  private async check(
+    accountCode: string,
+    testCode: string | null,
+    body: EligibilityModel,
+    faults: Fault[],
+    changed: Known | null,
+  ): Promise<CheckedBody> {
+    const known = changed ?? NOTHING_KNOWN;
     const sound = new SoundMembers(faults);
     const candidate = sound.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = sound.member('/candidate/school_code', candidate.school_code);
-    const accommodations = sound.list('/candidate/special_accommodations', candidate.special_accommodations);
+    // A change of the accommodations is forbidden, whether the account has them or not.
+    const accommodations =
+      changed === null ? sound.list('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = sound
       .list('/candidate/additional_attributes', candidate.additional_attributes)
       .map((entry) => entry?.key);
-    const portions = sound.list('/portion_codes', body.portion_codes);
     const rows = await this.database.query<CatalogueRow>(LOOK_UP, [
       accountCode,
-      sound.is('/test_code') ? testCode : null,
+      testCode,
       school ?? null,
       accommodations.filter((code) => code !== undefined),
       attributeKeys.filter((key) => key !== undefined),
     ]);
-    const catalogue = rows[0]!;
+    const catalogue = rows[0];
     const found: Fault[] = [];
     const add = (pointer: string, code: string, detail: string) => found.push({ pointer, code, detail });
 
-    if (!catalogue.test_known) {
-      if (sound.is('/test_code')) add('/test_code', 'test_unknown', 'The account has no test with this code.');
-    } else {
-      portions.forEach((portion, index) => {
-        if (portion !== undefined && !catalogue.portions.includes(portion) && !known.portion_codes.includes(portion))
-          add(`/portion_codes/${index}`, 'portion_unknown', 'The test has no portion with this code.');
-      });
-      const mustChoose = body.portion_codes !== undefined || known.portion_codes.length === 0;
-      if (mustChoose && sound.is('/portion_codes') && portions.length === 0 && catalogue.portions.length > 1)
-        add('/portion_codes', 'portion_required', 'The test has several portions: name one or more.');
-    }
+    if (!catalogue.test_known && testCode !== null)
+      add('/test_code', 'test_unknown', 'The account has no test with this code.');
     if (school != null && school !== known.school_code && !catalogue.school_known)
       add('/candidate/school_code', 'school_code_unknown', 'The account has no school with this code.');
-    accommodations.forEach((accommodation, index) => {
-      if (
-        accommodation !== undefined &&
-        !catalogue.accommodations.includes(accommodation) &&
-        !known.special_accommodations.includes(accommodation)
-      )
-        add(
-          `/candidate/special_accommodations/${index}`,
-          'accommodation_unknown',
-          'The account has no accommodation with this code.',
-        );
+    accommodations.forEach((code, index) => {
+      if (code === undefined || catalogue.accommodations.includes(code)) return;
+      const pointer = `/candidate/special_accommodations/${index}`;
+      add(pointer, 'accommodation_unknown', 'The account has no accommodation with this code.');
     });
     attributeKeys.forEach((key, index) => {
       if (key === undefined) return;
@@ -119,19 +129,77 @@ export class CatalogueCheck {
       if (attributeKeys.indexOf(key) < index) add(pointer, 'attribute_key_repeated', 'The key stands twice.');
     });
     found.push(...provinceFault(sound, candidate, known));
-
+    const portions = portionsOf(body, sound, catalogue, changed);
+    const all = [...faults, ...found, ...portions.faults];
     return {
-      faults: [...faults, ...found],
-      portionCodes:
-        body.portion_codes === undefined && known.portion_codes.length > 0
-          ? known.portion_codes
-          : chosenPortions(
-              portions.filter((code) => code !== undefined),
-              catalogue.portions,
-            ),
+      faults:
+        all.length === 0 ? [] : [...all, ...(await this.voucherFaults(accountCode, testCode, body, sound, known))],
+      portionCodes: portions.chosen,
       approvalPending: catalogue.approval_pending,
     };
   }
+
+  /** Vouchers are judged where they are redeemed, under their locks; here only for a request that is refused anyway. */
+  private async voucherFaults(
+    accountCode: string,
+    testCode: string | null,
+    body: EligibilityModel,
+    sound: SoundMembers,
+    known: Known,
+  ): Promise<Fault[]> {
+    const places = sound
+      .list('/voucher_codes', body.voucher_codes)
+      .flatMap((code, index) => (code === undefined ? [] : [{ code, pointer: `/voucher_codes/${index}` }]));
+    if (places.length === 0 || testCode === null) return [];
+    return this.queryBus.execute(
+      new FindVoucherFaults(
+        accountCode,
+        known.svc_eligiblity_id,
+        testCode,
+        places.map(({ code }) => code),
+        places.map(({ pointer }) => pointer),
+      ),
+    );
+  }
+}
+
+/** The portions that the record will have: those asked for, or as they were when they are left out or the same. */
+function portionsOf(
+  body: EligibilityModel,
+  sound: SoundMembers,
+  catalogue: CatalogueRow,
+  changed: Known | null,
+): { chosen: string[]; faults: Fault[] } {
+  const asked = sound.list('/portion_codes', body.portion_codes);
+  const codes = asked.filter((code) => code !== undefined);
+  const known = changed?.portion_codes ?? [];
+  if (changed !== null && (body.portion_codes === undefined || isSameSet(codes, known)))
+    return { chosen: known, faults: [] };
+  const chosen = chosenPortions(codes, catalogue.portions);
+  if (!catalogue.test_known || !sound.member('/portion_codes', true)) return { chosen, faults: [] };
+  if (asked.length === 0 && catalogue.portions.length > 1)
+    return {
+      chosen,
+      faults: [
+        {
+          pointer: '/portion_codes',
+          code: 'portion_required',
+          detail: 'The test has several portions: name one or more.',
+        },
+      ],
+    };
+  const faults = asked.flatMap((code, index) =>
+    code === undefined || catalogue.portions.includes(code) || known.includes(code)
+      ? []
+      : [
+          {
+            pointer: `/portion_codes/${index}`,
+            code: 'portion_unknown',
+            detail: 'The test has no portion with this code.',
+          },
+        ],
+  );
+  return { chosen, faults };
 }
 
 /** For the United States the province is a USPS code; a change of either member is judged with the other as it stands. */
@@ -157,17 +225,19 @@ class SoundMembers {
     this.faulty = faults.map((fault) => fault.pointer ?? '');
   }
 
+  /** Neither the member nor anything in it is at fault, nor the body as a whole. */
   is(pointer: string): boolean {
-    return !this.faulty.some((faulty) => faulty === pointer || faulty.startsWith(`${pointer}/`));
+    return !this.faulty.some((faulty) => faulty === '' || faulty === pointer || faulty.startsWith(`${pointer}/`));
   }
 
+  /** The value, unless it is at fault as a whole; what stands in it may be. */
   member<T>(pointer: string, value: T): T | undefined {
-    return this.faulty.includes(pointer) ? undefined : value;
+    return this.faulty.some((faulty) => faulty === '' || faulty === pointer) ? undefined : value;
   }
 
   /** The entries of a list in their places; undefined where an entry has a fault. */
   list<T>(pointer: string, value: T[] | null | undefined): (T | undefined)[] {
-    if (this.faulty.includes(pointer) || !Array.isArray(value)) return [];
-    return value.map((entry, index) => (this.is(`${pointer}/${index}`) ? entry : undefined));
+    if (!Array.isArray(this.member(pointer, value))) return [];
+    return value!.map((entry, index) => (this.is(`${pointer}/${index}`) ? entry : undefined));
   }
 }

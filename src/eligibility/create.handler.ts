@@ -62,10 +62,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
 
   async execute({ accountCode, body, faults }: CreateEligibility): Promise<Eligibility> {
     const now = this.clock.now();
-    const checked = await this.catalogue.check(accountCode, body.test_code, body, [
-      ...faults,
-      ...windowFaults(body, now, faults),
-    ]);
+    const checked = await this.catalogue.forNew(accountCode, body, [...faults, ...windowFaults(body, now, faults)]);
     if (checked.faults.length > 0) throw validationError.error({ errors: checked.faults });
     const record = newRecord(accountCode, body, checked.portionCodes, checked.approvalPending, now);
     const vouchers = [...new Set(body.voucher_codes ?? [])];
@@ -120,14 +117,15 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
 
 /** The end must lie in the future and after the start. */
 function windowFaults(body: EligibilityModel, now: Date, faults: Fault[]): Fault[] {
-  const isSound = (pointer: string) => !faults.some((fault) => fault.pointer === pointer);
+  const isSound = (pointer: string) => !faults.some((fault) => fault.pointer === pointer || fault.pointer === '');
   const start = isSound('/schedule_start_date') ? dateOf(body.schedule_start_date) : null;
   const end = isSound('/eligibility_end_date') ? dateOf(body.eligibility_end_date) : null;
   const pointer = '/eligibility_end_date';
-  if (end !== null && end <= now) return [{ pointer, code: 'end_date_past', detail: 'Must lie in the future.' }];
+  const found: Fault[] = [];
+  if (end !== null && end <= now) found.push({ pointer, code: 'end_date_past', detail: 'Must lie in the future.' });
   if (end !== null && start !== null && end <= start)
-    return [{ pointer, code: 'end_date_before_start', detail: 'Must lie after schedule_start_date.' }];
-  return [];
+    found.push({ pointer, code: 'end_date_before_start', detail: 'Must lie after schedule_start_date.' });
+  return found;
 }
 
 export function dateOf(text: string | null | undefined): Date | null {

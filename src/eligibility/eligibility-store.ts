@@ -28,8 +28,16 @@ export class RecordsOfTest {
     return this.newestFirst[0] ?? null;
   }
 
-  get newestExpired(): Eligibility | null {
+  /** The record that an update addresses: the live one; else the newest expired one, unless the exam is over since. */
+  get changeable(): Eligibility | null {
+    if (this.live) return this.live;
+    if (this.isClosed) return null;
     return this.newestFirst.find((record) => record.status === 'EXPIRED') ?? null;
+  }
+
+  /** Whether the newest record says that the exam was taken or missed. */
+  get isClosed(): boolean {
+    return this.newest?.status === 'COMPLETED' || this.newest?.status === 'ABSENT';
   }
 }
 

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
-import { ApiBody, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { ApiBody, ApiExtraModels, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
@@ -19,12 +19,13 @@ import { Field } from '../platform/http/fields.js';
 import { Idempotent } from '../platform/http/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { dateTime } from '../platform/http/rules.js';
-import { inspectBody, readBody } from '../platform/http/validation.pipe.js';
+import { InspectionPipe, inspectBody, type Inspected } from '../platform/http/validation.pipe.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
 import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
 import { CandidatePath, CandidateTestPath, testCodeRule } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
-import { FindEligibilities, ListEligibilities, statusesOf } from './read.handlers.js';
+import { FindEligibilities } from './eligibility.queries.js';
+import { ListEligibilities, statusesOf } from './read.handlers.js';
 import { ELIGIBILITY_STATUSES } from './eligibility.rules.js';
 
 const STATUS_FILTER = {
@@ -55,10 +56,15 @@ class ReconciliationQuery extends PageQuery {
   updated_since?: string;
 }
 
-/** `[…]` and `{"voucher_codes": […]}` are the same. */
 class VoucherCodesBody {
   @Field(voucherCodesRule, { required: true })
   voucher_codes: string[];
+}
+
+/** The codes and where the list of them stands: `[…]` and `{"voucher_codes": […]}` are the same. */
+interface VoucherCodes {
+  voucher_codes: string[];
+  pointer: string;
 }
 
 @ApiTags('Eligibilities')
@@ -80,8 +86,10 @@ export class EligibilityController {
   @Answer(200, EligibilityResponseModel, 'A candidate was added.')
   @BodyProblems()
   @IdempotencyHeader()
-  async create(@Param() { account_code }: AccountPath, @Body() value: unknown): Promise<EligibilityResponseModel> {
-    const { body, faults } = inspectBody(EligibilityModel, value);
+  async create(
+    @Param() { account_code }: AccountPath,
+    @Body(InspectionPipe.of(EligibilityModel)) { body, faults }: Inspected<EligibilityModel>,
+  ): Promise<EligibilityResponseModel> {
     const record = await this.commandBus.execute(new CreateEligibility(account_code, body, faults));
     return presentEligibility(record, this.clock.now());
   }
@@ -93,8 +101,10 @@ export class EligibilityController {
   @ApiBody({ type: EligibilityModel })
   @AnswerEmpty(204, 'Updated.')
   @BodyProblems(404)
-  async update(@Param() path: CandidateTestPath, @Body() value: unknown): Promise<void> {
-    const { body, faults } = inspectBody(EligibilityModel, value);
+  async update(
+    @Param() path: CandidateTestPath,
+    @Body(InspectionPipe.of(EligibilityModel)) { body, faults }: Inspected<EligibilityModel>,
+  ): Promise<void> {
     await this.commandBus.execute(
       new UpdateEligibility(path.account_code, path.candidate_id, path.test_code, body, faults),
     );
@@ -142,19 +152,22 @@ export class EligibilityController {
   @HttpCode(204)
   @Access('update')
   @ApiOperation({ summary: 'Apply voucher codes: the set of the record is replaced' })
+  @ApiExtraModels(VoucherCodesBody)
   @ApiBody({
     schema: {
-      oneOf: [voucherCodesRule.schema as object, { $ref: getSchemaPath(VoucherCodesBody) }],
+      oneOf: [voucherCodesRule.schema, { $ref: getSchemaPath(VoucherCodesBody) }],
     },
   })
   @AnswerEmpty(204, 'The record has exactly these vouchers.')
   @BodyProblems(404)
-  async replaceVouchers(@Param() path: CandidateTestPath, @Body() value: unknown): Promise<void> {
-    const bare = Array.isArray(value);
-    const { voucher_codes } = readVoucherCodes(value, bare);
-    const pointers = voucher_codes.map((_code, index) => (bare ? `/${index}` : `/voucher_codes/${index}`));
+  async replaceVouchers(
+    @Param() path: CandidateTestPath,
+    @Body(new InspectionPipe(inspectVoucherCodes)) { body, faults }: Inspected<VoucherCodes>,
+  ): Promise<void> {
+    if (faults.length > 0) throw validationError.error({ errors: faults });
+    const pointers = body.voucher_codes.map((_code, index) => `${body.pointer}/${index}`);
     await this.commandBus.execute(
-      new ReplaceVouchers(path.account_code, path.candidate_id, path.test_code, voucher_codes, pointers),
+      new ReplaceVouchers(path.account_code, path.candidate_id, path.test_code, body.voucher_codes, pointers),
     );
   }
 
@@ -190,10 +203,9 @@ export class EligibilityController {
   }
 }
 
-/** @throws DomainError validation_error with pointers into the body as it came */
-function readVoucherCodes(value: unknown, bare: boolean): VoucherCodesBody {
-  if (!bare) return readBody(VoucherCodesBody, value);
-  const faults = voucherCodesRule.faults(value);
-  if (faults.length > 0) throw validationError.error({ errors: faults });
-  return { voucher_codes: value as string[] };
+function inspectVoucherCodes(value: unknown): Inspected<VoucherCodes> {
+  if (Array.isArray(value))
+    return { body: { voucher_codes: value as string[], pointer: '' }, faults: voucherCodesRule.faults(value) };
+  const { body, faults } = inspectBody(VoucherCodesBody, value);
+  return { body: { voucher_codes: body.voucher_codes, pointer: '/voucher_codes' }, faults };
 }

@@ -1,14 +1,7 @@
 import { Field } from '../platform/http/fields.js';
-import { text } from '../platform/http/rules.js';
+import { code, text } from '../platform/http/rules.js';
 
-export const candidateIdRule = text({
-  min: 1,
-  max: 50,
-  code: 'candidate_id_invalid',
-  form: 'Must be printable, without / and \\ and without blanks at its ends.',
-  pattern: /^(?!\s)[^/\\]*(?<!\s)$/u,
-  example: 'C-1001',
-});
+export const candidateIdRule = code(50, { code: 'candidate_id_invalid', example: 'C-1001' });
 export const testCodeRule = text({
   min: 1,
   max: 50,

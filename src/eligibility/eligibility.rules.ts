@@ -127,6 +127,12 @@ export function isUspsCode(code: string): boolean {
   return USPS_CODES.has(code);
 }
 
+/** Whether two lists have the same members, in whatever order and however often. */
+export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
+  const members = new Set(left);
+  return members.size === new Set(right).size && right.every((member) => members.has(member));
+}
+
 /** The candidate's portions: what was asked for, each once; the only portion of a single-portion test when nothing was. */
 export function chosenPortions(asked: readonly string[], ofTest: readonly string[]): string[] {
   return asked.length === 0 && ofTest.length === 1 ? [...ofTest] : [...new Set(asked)];

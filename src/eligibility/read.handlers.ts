@@ -4,7 +4,7 @@ import { Database, prepared } from '../platform/database/database.js';
 import type { Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
-import { DescribeExam, FindLaunchTime, type ExamDescription } from './eligibility.queries.js';
+import { DescribeExam, FindEligibilities, FindLaunchTime, type ExamDescription } from './eligibility.queries.js';
 import {
   ACTIVE_STATUSES,
   ELIGIBILITY_STATUSES,
@@ -50,17 +50,6 @@ const LAUNCH_TIME = prepared(
   'eligibility-launch-time',
   'SELECT max(used_at) AS used_at FROM launches WHERE svc_eligiblity_id = $1 AND used_at IS NOT NULL',
 );
-
-/** The records of a candidate, newest first; of one test when `testCode` is given, of some statuses when `status` is. */
-export class FindEligibilities extends Query<Eligibility[]> {
-  constructor(
-    readonly accountCode: string,
-    readonly candidateId: string,
-    readonly filter: { testCode?: string; statuses?: readonly EligibilityStatus[] } = {},
-  ) {
-    super();
-  }
-}
 
 @QueryHandler(FindEligibilities)
 export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities> {
@@ -122,7 +111,7 @@ export class DescribeExamHandler implements IQueryHandler<DescribeExam> {
 
   async execute({ accountCode, testCode, portionCodes }: DescribeExam): Promise<ExamDescription> {
     const rows = await this.database.query<ExamDescription>(DESCRIBE_EXAM, [accountCode, testCode, portionCodes]);
-    return rows[0]!;
+    return rows[0];
   }
 }
 
@@ -141,7 +130,8 @@ export class FindLaunchTimeHandler implements IQueryHandler<FindLaunchTime> {
  * @throws DomainError invalid_status_filter when it is missing, given twice or unknown
  */
 export function statusesOf(parameter: unknown): readonly EligibilityStatus[] {
-  const word = typeof parameter === 'string' ? parameter.toUpperCase() : '';
+  // ASCII alone: `toUpperCase` would make the dotless i an I.
+  const word = typeof parameter === 'string' && /^[a-z]+$/i.test(parameter) ? parameter.toUpperCase() : '';
   switch (word) {
     case 'ACTIVE':
       return ACTIVE_STATUSES;

@@ -1,10 +1,10 @@
-import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { isDeepStrictEqual } from 'node:util';
+import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { forbiddenOperation, validationError, type Fault } from '../platform/errors.js';
-import { Database } from '../platform/database/database.js';
-import { VoucherRedemption } from '../vouchers/voucher-redemption.entity.js';
 import { SetVouchers } from '../vouchers/vouchers.commands.js';
+import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { refusalOf, dateOf, registrationModeOf } from './create.handler.js';
 import { UpdateEligibility } from './eligibility.commands.js';
@@ -12,7 +12,7 @@ import type { CandidateModel, EligibilityModel } from './eligibility.dto.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
-import { isInWindow, isWindowOver, openStatus } from './eligibility.rules.js';
+import { isInWindow, isSameSet, isWindowOver, openStatus } from './eligibility.rules.js';
 
 const DEMOGRAPHICS = [
   'first_name',
@@ -35,7 +35,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   constructor(
     private readonly store: EligibilityStore,
     private readonly unitOfWork: UnitOfWork,
-    private readonly database: Database,
+    private readonly queryBus: QueryBus,
     private readonly catalogue: CatalogueCheck,
     private readonly clock: Clock,
     private readonly commandBus: CommandBus,
@@ -43,79 +43,79 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
 
   /** All or nothing: one fault, or one forbidden member, and nothing changes. */
   async execute({ accountCode, candidateId, testCode, body, faults }: UpdateEligibility): Promise<void> {
-    // The form of the request comes before its state (contract: order of checks).
-    if (faults.length > 0) throw await this.withCatalogueFaults(accountCode, testCode, body, faults);
     await this.unitOfWork.run(async () => {
-      const record = addressed(await this.store.lockOfTest(accountCode, candidateId, testCode));
-      const checked = await this.catalogue.check(accountCode, testCode, body, windowFaults(record, body), {
-        ...record,
-        attribute_keys: record.additional_attributes.map(({ key }) => key),
-      });
-      if (checked.faults.length > 0) throw validationError.error({ errors: checked.faults });
-      const applied = await this.appliedVouchers(record);
+      const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
+      // The form of the request comes before its state (contract: order of checks).
+      const record = faults.length > 0 ? records.changeable : addressed(records);
+      const checked = await this.catalogue.forChange(
+        accountCode,
+        testCode,
+        body,
+        [...faults, ...windowFaults(record, body, faults)],
+        record,
+      );
+      if (!record || checked.faults.length > 0) throw validationError.error({ errors: checked.faults });
+      const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
       const forbidden = forbiddenChanges(record, { candidateId, testCode }, body, checked.portionCodes, applied);
       if (forbidden.length > 0) throw forbiddenOperation.error({ errors: forbidden });
-
-      const now = this.clock.now();
-      const changes = changesOf(record, body, checked.portionCodes);
-      const changed = { ...record, ...changes };
-      if (record.status !== 'SCHEDULED' && !(record.status === 'EXPIRED' && isWindowOver(changed, now)))
-        changes.status = openStatus(record);
-      try {
-        await this.store.change(record, changes, now);
-      } catch (error) {
-        throw refusalOf(error) ?? error;
-      }
-      await this.applyVouchers(record, body, applied);
-      this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id);
+      const vouchersChange = await this.applyVouchers(record, body, applied);
+      await this.change(record, changesOf(record, body, checked.portionCodes), vouchersChange);
     });
   }
 
-  private async withCatalogueFaults(accountCode: string, testCode: string, body: EligibilityModel, faults: Fault[]) {
-    const checked = await this.catalogue.check(accountCode, testCode, body, faults);
-    return validationError.error({
-      // Whether portions are needed depends on a record that was not looked at.
-      errors: checked.faults.filter((fault) => fault.code !== 'portion_required'),
-    });
+  /** What changes nothing leaves no trace: neither a time of change nor an audit row. */
+  private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<void> {
+    const now = this.clock.now();
+    const changed = { ...record, ...changes };
+    if (record.status !== 'SCHEDULED' && !(record.status === 'EXPIRED' && isWindowOver(changed, now)))
+      changes.status = openStatus(record);
+    const names = (Object.keys(changes) as (keyof Eligibility)[]).filter(
+      (name) => !isDeepStrictEqual(changes[name], record[name]),
+    );
+    if (names.length === 0 && !vouchersChange) return;
+    try {
+      await this.store.change(record, changes, now);
+    } catch (error) {
+      throw refusalOf(error) ?? error;
+    }
+    this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id);
   }
 
-  private async appliedVouchers(record: Eligibility): Promise<string[]> {
-    const redemptions = await this.database.manager.findBy(VoucherRedemption, {
-      svc_eligiblity_id: record.svc_eligiblity_id,
-    });
-    return redemptions.map((redemption) => redemption.voucher_code);
-  }
-
-  /** Codes given are added to the set; null clears it. */
-  private async applyVouchers(record: Eligibility, body: EligibilityModel, applied: string[]): Promise<void> {
-    if (body.voucher_codes === undefined) return;
+  /** Codes given are added to the set; null clears it. Says whether that changes it. */
+  private async applyVouchers(record: Eligibility, body: EligibilityModel, applied: string[]): Promise<boolean> {
+    if (body.voucher_codes === undefined) return false;
     const asked = body.voucher_codes === null ? [] : [...new Set([...applied, ...body.voucher_codes])];
+    if (isSameSet(asked, applied)) return false;
     const pointers = asked.map((code) => `/voucher_codes/${body.voucher_codes?.indexOf(code) ?? ''}`);
     await this.commandBus.execute(
       new SetVouchers(record.account_code, record.svc_eligiblity_id, record.test_code, asked, pointers),
     );
+    return true;
   }
 }
 
 /** The live record, else the newest expired one. @throws DomainError eligibility_closed, eligibility_not_found */
 export function addressed(records: RecordsOfTest): Eligibility {
-  if (records.live) return records.live;
-  const newest = records.newest?.status;
-  if (newest === 'COMPLETED' || newest === 'ABSENT') throw eligibilityClosed.error();
-  if (!records.newestExpired) throw eligibilityNotFound.error();
-  return records.newestExpired;
+  const record = records.changeable;
+  if (record) return record;
+  throw records.isClosed ? eligibilityClosed.error() : eligibilityNotFound.error();
 }
 
-function windowOf(record: Eligibility, body: EligibilityModel) {
+function windowOf(record: Eligibility | null, body: EligibilityModel) {
   return {
     schedule_start_date:
-      body.schedule_start_date === undefined ? record.schedule_start_date : dateOf(body.schedule_start_date),
+      body.schedule_start_date === undefined ? (record?.schedule_start_date ?? null) : dateOf(body.schedule_start_date),
     eligibility_end_date:
-      body.eligibility_end_date === undefined ? record.eligibility_end_date : dateOf(body.eligibility_end_date),
+      body.eligibility_end_date === undefined
+        ? (record?.eligibility_end_date ?? null)
+        : dateOf(body.eligibility_end_date),
   };
 }
 
-function windowFaults(record: Eligibility, body: EligibilityModel): Fault[] {
+/** A date with a fault of its form is not compared. */
+function windowFaults(record: Eligibility | null, body: EligibilityModel, faults: Fault[]): Fault[] {
+  const unreadable = ['', '/schedule_start_date', '/eligibility_end_date'];
+  if (faults.some(({ pointer }) => unreadable.includes(pointer ?? ''))) return [];
   const { schedule_start_date: start, eligibility_end_date: end } = windowOf(record, body);
   if (start === null || end === null || end > start) return [];
   return [
@@ -163,11 +163,6 @@ function forbiddenChanges(
     forbid(starts ? '/schedule_start_date' : '/eligibility_end_date', 'The window must hold the booking.');
   }
   return forbidden;
-}
-
-function isSameSet(left: readonly string[], right: readonly string[]): boolean {
-  const members = new Set(left);
-  return members.size === new Set(right).size && right.every((member) => members.has(member));
 }
 
 /** What the body changes: a member left out stays, null clears. */

@@ -12,7 +12,7 @@ export class Notification {
   position: number;
 
   /** The `webhook-id`. */
-  @Column('uuid', { default: () => 'gen_random_uuid()' })
+  @Column('uuid')
   id: string;
 
   @Column('uuid')

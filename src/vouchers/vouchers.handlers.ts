@@ -1,23 +1,28 @@
-import { CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { FindUnknownTests } from '../accounts/accounts.queries.js';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { accountNotFound, forbiddenOperation, notFound, validationError } from '../platform/errors.js';
+import { accountNotFound, forbiddenOperation, notFound, validationError, type Fault } from '../platform/errors.js';
 import { Voucher } from './voucher.entity.js';
+import { VoucherRedemption } from './voucher-redemption.entity.js';
 import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers } from './vouchers.commands.js';
+import { FindAppliedVouchers, FindVoucherFaults } from './vouchers.queries.js';
 import { changeOf, type VoucherTerms } from './vouchers.rules.js';
 
 // Rows are locked in the order of their codes, whoever locks them: no two calls wait for each other.
-const LOCK_WANTED_AND_HELD = prepared(
-  'vouchers-lock-wanted-and-held',
-  `SELECT voucher_code, test_codes, valid_from, valid_until, max_uses, uses, disabled,
+const WANTED_AND_HELD = `
+   SELECT voucher_code, test_codes, valid_from, valid_until, max_uses, uses, disabled,
      EXISTS (SELECT FROM voucher_redemptions held
              WHERE held.svc_eligiblity_id = $3 AND held.voucher_code = vouchers.voucher_code) AS held
    FROM vouchers
    WHERE account_code = $1 AND voucher_code = ANY
      ($2::text[] || ARRAY(SELECT voucher_code FROM voucher_redemptions WHERE svc_eligiblity_id = $3))
-   ORDER BY voucher_code FOR NO KEY UPDATE OF vouchers`,
+   ORDER BY voucher_code`;
+const FIND_WANTED_AND_HELD = prepared('vouchers-find-wanted-and-held', WANTED_AND_HELD);
+const LOCK_WANTED_AND_HELD = prepared(
+  'vouchers-lock-wanted-and-held',
+  `${WANTED_AND_HELD} FOR NO KEY UPDATE OF vouchers`,
 );
 const LOCK_HELD = prepared(
   'vouchers-lock-held',
@@ -129,6 +134,36 @@ export class SetVouchersHandler implements ICommandHandler<SetVouchers> {
       const redeemed = await this.database.execute(REDEEM, [accountCode, redeem, svcEligibilityId, now]);
       if (redeemed !== redeem.length) throw new Error('A locked voucher changed under its lock.');
     });
+  }
+}
+
+@QueryHandler(FindAppliedVouchers)
+export class FindAppliedVouchersHandler implements IQueryHandler<FindAppliedVouchers> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ svcEligibilityId }: FindAppliedVouchers): Promise<string[]> {
+    const redemptions = await this.database.manager.findBy(VoucherRedemption, { svc_eligiblity_id: svcEligibilityId });
+    return redemptions.map((redemption) => redemption.voucher_code);
+  }
+}
+
+@QueryHandler(FindVoucherFaults)
+export class FindVoucherFaultsHandler implements IQueryHandler<FindVoucherFaults> {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({
+    accountCode,
+    svcEligibilityId,
+    testCode,
+    voucherCodes,
+    pointers,
+  }: FindVoucherFaults): Promise<Fault[]> {
+    const values = [accountCode, voucherCodes, svcEligibilityId];
+    const vouchers = await this.database.query<VoucherTerms & { held: boolean }>(FIND_WANTED_AND_HELD, values);
+    return changeOf(voucherCodes, pointers, vouchers, testCode, this.clock.now()).faults;
   }
 }
 

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { VouchersController } from './vouchers.controller.js';
 import {
   DeleteVoucherHandler,
+  FindAppliedVouchersHandler,
+  FindVoucherFaultsHandler,
   PutVoucherHandler,
   ReleaseVouchersHandler,
   SetVouchersHandler,
@@ -10,6 +12,13 @@ import {
 /** Vouchers: their definitions, their redemption by eligibilities and their release. */
 @Module({
   controllers: [VouchersController],
-  providers: [PutVoucherHandler, DeleteVoucherHandler, SetVouchersHandler, ReleaseVouchersHandler],
+  providers: [
+    PutVoucherHandler,
+    DeleteVoucherHandler,
+    SetVouchersHandler,
+    ReleaseVouchersHandler,
+    FindAppliedVouchersHandler,
+    FindVoucherFaultsHandler,
+  ],
 })
 export class VouchersModule {}

@@ -4,6 +4,31 @@ import { Type } from 'class-transformer';
 import { ValidateBy, ValidateIf, ValidateNested, type ValidationOptions } from 'class-validator';
 import { fault, listOf, type Rule } from './rules.js';
 
+const DECLARED = Symbol('declared fields');
+
+type Dto = new () => object;
+
+/** A member as its decorator declares it: the rule of its own value, and the class of the objects in it. */
+export interface DeclaredField {
+  readonly name: string;
+  readonly rule: Rule;
+  readonly nested: (() => Dto) | null;
+}
+
+/** The members that a class and its ancestors declare. */
+export function declaredFields(dto: Dto): readonly DeclaredField[] {
+  return (Reflect.getMetadata(DECLARED, dto.prototype as object) as DeclaredField[] | undefined) ?? [];
+}
+
+function Declared(rule: Rule, nested: (() => Dto) | null = null): PropertyDecorator {
+  return (target, name) =>
+    Reflect.defineMetadata(
+      DECLARED,
+      [...declaredFields(target.constructor as Dto), { name: String(name), rule, nested }],
+      target,
+    );
+}
+
 /** What a failed class-validator constraint of ours carries for the problem document. */
 export interface FieldContext {
   rule?: Rule;
@@ -30,6 +55,7 @@ function context(value: FieldContext): ValidationOptions {
 export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, ...documented } = options;
   return applyDecorators(
+    Declared(rule),
     // `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1.
     ApiProperty({ ...rule.schema, ...documented, required, ...(required ? {} : { nullable: true }) }),
     required ? Present() : ValidateIf((_object, value) => value != null),
@@ -47,9 +73,10 @@ export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator
 }
 
 /** A nested object, checked by its own class. */
-export function ObjectField(type: () => new () => object, options: FieldOptions = {}): PropertyDecorator {
+export function ObjectField(type: () => Dto, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, ...documented } = options;
   return applyDecorators(
+    Declared(anObject, type),
     ApiProperty({ type: () => type(), ...documented, required }),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
@@ -61,24 +88,18 @@ export function ObjectField(type: () => new () => object, options: FieldOptions 
           defaultMessage: () => 'no object',
         },
       },
-      context({ code: 'type_invalid', detail: 'Must be an object.' }),
+      context({ rule: anObject }),
     ),
     ValidateNested(),
   );
 }
 
 /** An array of nested objects. */
-export function ObjectListField(
-  type: () => new () => object,
-  maxItems: number,
-  options: FieldOptions = {},
-): PropertyDecorator {
+export function ObjectListField(type: () => Dto, maxItems: number, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, ...documented } = options;
-  const objects = listOf(
-    { schema: {}, faults: (value) => (isObject(value) ? [] : [fault('type_invalid', 'Must be an object.')]) },
-    maxItems,
-  );
+  const objects = listOf(anObject, maxItems);
   return applyDecorators(
+    Declared(objects, type),
     ApiProperty({ type: () => type(), isArray: true, maxItems, ...documented, required }),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
@@ -96,7 +117,12 @@ export function ObjectListField(
   );
 }
 
-function isObject(value: unknown): boolean {
+const anObject: Rule = {
+  schema: {},
+  faults: (value) => (isObject(value) ? [] : [fault('type_invalid', 'Must be an object.')]),
+};
+
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

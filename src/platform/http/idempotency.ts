@@ -19,8 +19,8 @@ export const idempotencyKeyReused = defineProblem(
   'The idempotency key belongs to another request',
   'The same Idempotency-Key came before with another method, path or body. Use a new key for a new request.',
 );
-export const idempotencyKeyInProgress = defineProblem(
-  'idempotency_key_in_progress',
+export const idempotencyKeyInUse = defineProblem(
+  'idempotency_key_in_use',
   'conflict',
   'The first request with this key is in progress',
   'Send the request again in a moment to get the answer of the first one.',
@@ -87,7 +87,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const hash = sha256(canonicalJson([request.method, request.originalUrl, (request.body as unknown) ?? null]));
     return this.unitOfWork.run(async () => {
       const lock = await this.database.queryOne<{ locked: boolean }>(TRY_LOCK, [JSON.stringify(owner)]);
-      if (!lock?.locked) throw idempotencyKeyInProgress.error({ headers: { 'Retry-After': '1' } });
+      if (!lock?.locked) throw idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });
       const kept = await this.database.queryOne<{ request_hash: Buffer; status: number; body: string | null }>(
         FIND,
         owner,

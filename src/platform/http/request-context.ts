@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { v4 as uuid } from 'uuid';
+import type { Fault } from '../errors.js';
 import type { Caller } from './access.js';
 
 /** What is known of the request that is being served; follows it through every await. */
@@ -9,10 +10,12 @@ export interface RequestContext {
   readonly requestId: string | null;
   readonly traceparent: string | null;
   caller: Caller | null;
+  /** What path, query and body were found to have against them, so that one answer names all of it. */
+  readonly faults: Fault[];
 }
 
 const storage = new AsyncLocalStorage<RequestContext>();
-const OUTSIDE: RequestContext = Object.freeze({ requestId: null, traceparent: null, caller: null });
+const OUTSIDE: RequestContext = Object.freeze({ requestId: null, traceparent: null, caller: null, faults: [] });
 
 /** The context of the running request; an empty one in background work. */
 export function requestContext(): RequestContext {
@@ -28,7 +31,7 @@ export function requestContextMiddleware(request: Request, response: Response, n
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : uuid();
   response.setHeader('X-Request-Id', requestId);
-  storage.run({ requestId, traceparent: traceparentOf(request), caller: null }, next);
+  storage.run({ requestId, traceparent: traceparentOf(request), caller: null, faults: [] }, next);
 }
 
 /** The same trace with a parent id of our own (W3C Trace Context §3.4), or a new trace. */

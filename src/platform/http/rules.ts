@@ -1,4 +1,4 @@
-import { isBase64, isEmail, isISO31661Alpha2 } from 'class-validator';
+import { isEmail, isISO31661Alpha2 } from 'class-validator';
 import { formatDateTime, parseDateTime } from '../clock.js';
 import type { Fault } from '../errors.js';
 
@@ -17,9 +17,7 @@ export function fault(code: string, detail: string, pointer = ''): Fault {
 }
 
 // C0, DEL and C1; in free text the line breaks and tabs are allowed.
-
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-
 const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
 interface TextOptions {
@@ -116,18 +114,23 @@ export function boolean(): Rule {
 
 /** One of a list of texts; `anyCase` accepts and keeps them in any case. */
 export function oneOf(values: readonly string[], code: string, { anyCase = false } = {}): Rule {
-  const known = new Set(anyCase ? values.map((value) => value.toLowerCase()) : values);
+  // Letter by letter: `toLowerCase` would also take characters such as the Kelvin sign for ASCII letters.
+  const pattern = anyCase ? `^(${values.map(inAnyCase).join('|')})$` : null;
+  const form = pattern === null ? null : new RegExp(pattern);
+  const isKnown = (value: string) => (form === null ? values.includes(value) : form.test(value));
   return {
-    schema: anyCase
-      ? { type: 'string', description: `One of ${values.join(', ')}, in any case.`, example: values[0] }
+    schema: pattern
+      ? { type: 'string', pattern, description: `One of ${values.join(', ')}, in any case.`, example: values[0] }
       : { type: 'string', enum: [...values] },
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
-      return known.has(anyCase ? value.toLowerCase() : value)
-        ? []
-        : [fault(code, `Must be one of ${values.join(', ')}.`)];
+      return isKnown(value) ? [] : [fault(code, `Must be one of ${values.join(', ')}.`)];
     },
   };
+}
+
+function inAnyCase(word: string): string {
+  return word.replaceAll(/[A-Za-z]/g, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`);
 }
 
 export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
@@ -167,14 +170,18 @@ export function dateTime(): Rule {
   };
 }
 
-/** A code that an operator gives to something: it must be able to stand in one segment of a path. */
-export function code(max = 50): Rule {
+/**
+ * A code or id that somebody gives to something: it must be able to stand in one segment of a path, and be told from
+ * others by eye. So no invisible characters (Unicode's "other": controls, marks of direction, joiners, unassigned).
+ */
+export function code(max = 50, { code = 'code_invalid', example }: Pick<TextOptions, 'code' | 'example'> = {}): Rule {
   return text({
     min: 1,
     max,
-    code: 'code_invalid',
+    code,
+    example,
     form: 'Must be printable, without / and \\ and without blanks at its ends.',
-    pattern: /^[^\s/\\](?:[^/\\]*[^\s/\\])?$/,
+    pattern: /^(?!\s)[^/\\\p{C}\u2028\u2029]+(?<!\s)$/u,
   });
 }
 
@@ -195,8 +202,9 @@ export function email(): Rule {
     max: 254,
     code: 'email_invalid',
     form: 'Must be an e-mail address.',
-    format: 'email',
-    accepts: isEmail,
+    // JSON Schema's `email` is ASCII alone; RFC 6531 has letters of every script.
+    pattern: /^.+@[^@\s]+\.[^@\s]+$/u,
+    accepts: (value) => isEmail(value),
     example: 'ada@example.org',
   });
 }
@@ -207,7 +215,8 @@ export function country(): Rule {
     min: 2,
     code: 'country_invalid',
     form: 'Must be a two-letter code of ISO 3166-1 alpha-2.',
-    accepts: (value) => /^[A-Za-z]{2}$/.test(value) && isISO31661Alpha2(value),
+    pattern: /^[A-Za-z]{2}$/,
+    accepts: (value) => isISO31661Alpha2(value),
     example: 'US',
   });
 }
@@ -218,12 +227,17 @@ export function base64(maxBytes: number): Rule {
     schema: { type: 'string', contentEncoding: 'base64' },
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
-      if (value !== '' && !isBase64(value)) return [fault('base64_invalid', 'Must be base64.')];
       if (Buffer.byteLength(value, 'base64') > maxBytes)
         return [fault('too_long', `Must decode to at most ${maxBytes} bytes.`)];
-      return [];
+      return isBase64(value) ? [] : [fault('base64_invalid', 'Must be base64.')];
     },
   };
+}
+
+/** One pass over megabytes: a pattern with groups would fill the stack of the pattern matcher. */
+function isBase64(value: string): boolean {
+  const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
+  return value.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(value.slice(0, value.length - padding));
 }
 
 const timeZones = new Map<string, boolean>();
@@ -235,14 +249,14 @@ export function timeZone(): Rule {
     max: 64,
     code: 'time_zone_invalid',
     form: 'Must be an IANA time zone name such as America/New_York.',
+    // Intl also takes offsets ("+01:00") and abbreviations; the names of the tz database have an area and a location.
+    pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
     accepts: isTimeZone,
     example: 'America/New_York',
   });
 }
 
 function isTimeZone(name: string): boolean {
-  // Intl also takes offsets ("+01:00") and abbreviations; the names of the tz database have an area and a location.
-  if (name !== 'UTC' && !/^[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+$/.test(name)) return false;
   let known = timeZones.get(name);
   if (known === undefined) {
     try {

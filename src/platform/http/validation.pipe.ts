@@ -3,7 +3,9 @@ import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
 import { distance } from 'fastest-levenshtein';
 import { validationError, type Fault } from '../errors.js';
-import type { FieldContext } from './fields.js';
+import { declaredFields, isObject, type FieldContext } from './fields.js';
+import { requestContext } from './request-context.js';
+import { characterFault, fault } from './rules.js';
 
 const READ_ONLY_MEMBERS = Symbol('read-only members');
 const TOLERANT_READER = Symbol('tolerant reader');
@@ -18,7 +20,10 @@ export const ReadOnlyMembers =
   (target: Dto): void =>
     Reflect.defineMetadata(READ_ONLY_MEMBERS, names, target);
 
-/** Unknown members are kept in bodies of this class, never refused. */
+/**
+ * Unknown members are kept in bodies of this class, never refused. Such a body is judged where it stands and not copied:
+ * it may be large, and what is kept of it is what came.
+ */
 export const TolerantReader =
   () =>
   (target: Dto): void =>
@@ -27,54 +32,134 @@ export const TolerantReader =
 /**
  * Turns a body, the path parameters or the query into an instance of the handler's class, or throws one
  * `validation_error` with every fault. Classes are made of the decorators of fields.ts.
+ *
+ * A handler's arguments are all piped before the first refusal is answered: each adds its faults to those of the
+ * request, and the list that was thrown first holds them all when it is answered.
  */
 @Injectable()
 export class RequestValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     if (type === 'custom' || data !== undefined || !metatype || metatype === Object || metatype === Array) return value;
-    return type === 'body' ? readBody(metatype as Dto, value) : readParameters(metatype as Dto, value as object);
+    if (type !== 'body') return withFaultsOfRequest(inspectParameters(metatype as Dto, value as object)).instance;
+    return withFaultsOfRequest(inspectBody(metatype as Dto, value)).body;
   }
+}
+
+/** A body with the faults of its form, for a handler that has more to check before it names all of them. */
+export interface Inspected<T> {
+  body: T;
+  faults: Fault[];
+}
+
+/** Inspects a body without refusing it, unless the path or the query have faults as well. */
+export class InspectionPipe<T extends object> implements PipeTransform<unknown, Inspected<T>> {
+  constructor(private readonly inspect: (value: unknown) => Inspected<T>) {}
+
+  static of<T extends object>(dto: new () => T): InspectionPipe<T> {
+    return new InspectionPipe((value) => inspectBody(dto, value));
+  }
+
+  transform(value: unknown): Inspected<T> {
+    const inspected = this.inspect(value);
+    if (requestContext().faults.length > 0) withFaultsOfRequest(inspected);
+    return inspected;
+  }
+}
+
+function withFaultsOfRequest<T extends { faults: Fault[] }>(inspected: T): T {
+  const { faults } = requestContext();
+  faults.push(...inspected.faults);
+  if (faults.length > 0) throw validationError.error({ errors: faults });
+  return inspected;
 }
 
 /** @throws DomainError `validation_error` with a JSON Pointer to each fault. */
 export function readBody<T extends object>(dto: new () => T, value: unknown): T {
   const { body, faults } = inspectBody(dto, value);
-  if (faults.length > 0) throw validationError.error({ errors: faults.slice(0, MOST_FAULTS) });
+  if (faults.length > 0) throw validationError.error({ errors: faults });
   return body;
 }
 
-/**
- * The body with the faults of its form, for routes that check it against the database too and tell all faults at once.
- * Members named in `faults` may have any shape.
- * @throws DomainError `validation_error` when there is no JSON object at all.
- */
-export function inspectBody<T extends object>(dto: new () => T, value: unknown): { body: T; faults: Fault[] } {
+/** Members named in `faults` may have any shape; without a JSON object there is nothing but the fault that says so. */
+export function inspectBody<T extends object>(dto: new () => T, value: unknown): Inspected<T> {
   if (value === undefined)
-    throw validationError.error({ errors: [{ pointer: '', code: 'required', detail: 'A JSON body is needed.' }] });
+    return { body: new dto(), faults: [{ pointer: '', code: 'required', detail: 'A JSON body is needed.' }] };
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw validationError.error({
-      errors: [{ pointer: '', code: 'type_invalid', detail: 'The body must be a JSON object.' }],
-    });
-  const tolerant = Reflect.getMetadata(TOLERANT_READER, dto) === true;
+    return {
+      body: new dto(),
+      faults: [{ pointer: '', code: 'type_invalid', detail: 'The body must be a JSON object.' }],
+    };
+  if (Reflect.getMetadata(TOLERANT_READER, dto) === true)
+    return { body: value as T, faults: tolerantFaults(dto, value).slice(0, MOST_FAULTS) };
   const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
-  const body = plainToInstance(dto, Object.fromEntries(Object.entries(value).filter(([name]) => !readOnly.has(name))));
+  const members = Object.entries(value);
+  const own = Object.fromEntries(members.filter(([name]) => !readOnly.has(name)));
+  const body = plainToInstance(dto, own);
   const faults = collect(
-    validateSync(body, tolerant ? {} : { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
+    validateSync(body, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
     '',
   );
-  if (!tolerant) faults.push(...reservedMembers(value, ''));
-  return { body, faults };
+  faults.push(...reservedMembers(own, ''));
+  for (const [name, member] of members)
+    if (readOnly.has(name)) faults.push(...characterFaults(member, `/${escapePointer(name)}`));
+  return { body, faults: faults.slice(0, MOST_FAULTS) };
 }
 
-/** @throws DomainError `validation_error` with the name of each parameter at fault. */
-export function readParameters<T extends object>(dto: new () => T, value: object): T {
+function tolerantFaults(dto: Dto, value: object): Fault[] {
+  const faults = memberFaults(dto, value as Record<string, unknown>, '');
+  if (isKeepable(value)) return faults;
+  return [...faults, ...keptTextFaults(value, '', new Set(faults.map((found) => found.pointer!)))];
+}
+
+/** The faults of the members that the class declares, at every level. */
+function memberFaults(dto: Dto, value: Record<string, unknown>, path: string): Fault[] {
+  return declaredFields(dto).flatMap(({ name, rule, nested }) => {
+    const member = value[name];
+    if (member == null) return [];
+    const pointer = `${path}/${escapePointer(name)}`;
+    const faults = rule.faults(member).map((found) => ({ ...found, pointer: pointer + found.pointer }));
+    if (!nested || faults.some((found) => found.pointer === pointer)) return faults;
+    if (isObject(member)) return [...faults, ...memberFaults(nested(), member, pointer)];
+    if (!Array.isArray(member)) return faults;
+    return [
+      ...faults,
+      ...member.flatMap((entry: unknown, index) =>
+        isObject(entry) ? memberFaults(nested(), entry, `${pointer}/${index}`) : [],
+      ),
+    ];
+  });
+}
+
+/** What no database column can keep, wherever it stands: NUL and halves of surrogate pairs, in names too. */
+function keptTextFaults(value: unknown, path: string, told: ReadonlySet<string>): Fault[] {
+  if (typeof value === 'string') return told.has(path) ? [] : unkeepable(value, path);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const pointer = `${path}/${escapePointer(name)}`;
+    return [...unkeepable(name, pointer), ...keptTextFaults(member, pointer, told)];
+  });
+}
+
+function unkeepable(text: string, pointer: string): Fault[] {
+  if (text.includes('\0')) return [fault('control_character', 'NUL is not allowed.', pointer)];
+  return text.isWellFormed() ? [] : [fault('lone_surrogate', 'The text holds half of a surrogate pair.', pointer)];
+}
+
+function isKeepable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.keys(value).every(
+    (name) => (Array.isArray(value) || isKeepable(name)) && isKeepable((value as Record<string, unknown>)[name]),
+  );
+}
+
+function inspectParameters<T extends object>(dto: new () => T, value: object): { instance: T; faults: Fault[] } {
   const instance = plainToInstance(dto, { ...value });
   const faults = collect(validateSync(instance, { whitelist: true, forbidUnknownValues: false }), '');
-  if (faults.length > 0)
-    throw validationError.error({
-      errors: faults.map(({ pointer, code, detail }) => ({ parameter: pointer!.split('/')[1], code, detail })),
-    });
-  return instance;
+  return {
+    instance,
+    faults: faults.map(({ pointer, code, detail }) => ({ parameter: pointer!.split('/')[1], code, detail })),
+  };
 }
 
 function collect(errors: ValidationError[], path: string): Fault[] {
@@ -86,7 +171,8 @@ function collect(errors: ValidationError[], path: string): Fault[] {
       if (rule) return rule.faults(error.value).map((found) => ({ ...found, pointer: pointer + found.pointer }));
       return code && detail ? [{ pointer, code, detail }] : [];
     });
-    return [...own, ...collect(error.children ?? [], pointer)];
+    // What is wrong as a whole is not looked into.
+    return own.some((found) => found.pointer === pointer) ? own : [...own, ...collect(error.children ?? [], pointer)];
   });
 }
 
@@ -111,15 +197,27 @@ function nearestHint(name: string, known: string[]): string {
     : '';
 }
 
-/** class-transformer silently drops these names; a caller who sends them is told like for any unknown member. */
+/** class-transformer silently drops the names that every object has; who sends one is told like for any unknown member. */
 function reservedMembers(value: unknown, path: string): Fault[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const pointer = `${path}/${escapePointer(name)}`;
-    if (!Array.isArray(value) && (name === '__proto__' || name === 'constructor'))
+    if (!Array.isArray(value) && name in Object.prototype)
       return [{ pointer, code: 'unknown_field', detail: 'There is no such member.' }];
     return reservedMembers(member, pointer);
   });
+}
+
+/** Members without effect may have any shape, but not hold what is refused wherever it stands. */
+function characterFaults(value: unknown, pointer: string): Fault[] {
+  if (typeof value === 'string') {
+    const found = characterFault(value, true);
+    return found ? [{ ...found, pointer }] : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) =>
+    characterFaults(member, `${pointer}/${escapePointer(name)}`),
+  );
 }
 
 /** RFC 6901 §3 */

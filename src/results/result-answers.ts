@@ -1,0 +1,119 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Response } from 'express';
+import { formatDateTime } from '../platform/clock.js';
+import { Field } from '../platform/http/fields.js';
+import { dateTime, integer, oneOf, text, type Rule } from '../platform/http/rules.js';
+import { PHOTO, VIDEO_LINK, withMembers, type KeptBody } from './result-body.js';
+import type { ReadRevision } from './result-store.js';
+import { RESULT_SOURCES, type ResultSource } from './results.rules.js';
+import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
+
+/** Whatever the driver sent. */
+const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
+
+export class ResultModel {
+  @Field(oneOf(RESULT_SOURCES, 'source_invalid'), { required: true })
+  source: ResultSource;
+
+  @Field(integer(1, 2_147_483_647), { required: true, description: 'Counts the accepted bodies of the exam.' })
+  revision: number;
+
+  @Field(dateTime(), { required: true })
+  received_datetime: string;
+
+  @Field(anyObject, {
+    required: true,
+    description: `As it came; ${PHOTO} and ${VIDEO_LINK} only for callers with the scope results.`,
+  })
+  body: object;
+}
+
+export class UnmatchedResultModel {
+  @Field(text({ max: 36 }), { required: true })
+  id: string;
+
+  @Field(oneOf(RESULT_SOURCES, 'source_invalid'), { required: true })
+  source: ResultSource;
+
+  @Field(dateTime(), { required: true })
+  received_datetime: string;
+
+  @Field(text({ max: 50 }), { required: true, description: 'Of the problem that the driver got.' })
+  code: string;
+
+  @Field(text({ max: 200 }), { required: true, description: 'User name of the driver.' })
+  username: string;
+
+  @Field(text({ max: 50 }), { description: 'Null for a registration result, which names no account.' })
+  account_code: string | null;
+
+  @Field(anyObject, { required: true, description: `As it came; the list leaves ${PHOTO} and ${VIDEO_LINK} out.` })
+  body: object;
+}
+
+export class UnmatchedResultDetailModel extends UnmatchedResultModel {
+  @Field(dateTime(), { description: 'When an operator accepted it.' })
+  accepted_datetime: string | null;
+
+  @Field(text({ max: 8 }), { description: 'The exam that it was accepted for.' })
+  svc_eligiblity_id: string | null;
+}
+
+/** The JSON text of a {@link ResultModel}: the body is put in as it came, not as it would be written again. */
+export function resultText({ source, revision, received_datetime, body, photo, videoLink }: ReadRevision): string {
+  return withBody(
+    { source, revision, received_datetime: formatDateTime(received_datetime) },
+    wholeText({ text: body, photo, videoLink }),
+  );
+}
+
+/** The JSON text of an {@link UnmatchedResultModel}. */
+export function unmatchedText(summary: UnmatchedSummary, body: string): string {
+  return withBody(summaryOf(summary), body);
+}
+
+/** The JSON text of an {@link UnmatchedResultDetailModel}. */
+export function unmatchedDetailText(result: ReadUnmatched): string {
+  const { accepted_datetime, svc_eligiblity_id } = result;
+  return withBody(
+    {
+      ...summaryOf(result),
+      accepted_datetime: accepted_datetime && formatDateTime(accepted_datetime),
+      svc_eligiblity_id,
+    },
+    wholeText(result.body),
+  );
+}
+
+function summaryOf({ id, source, received_datetime, code, username, account_code }: UnmatchedSummary): object {
+  return { id, source, received_datetime: formatDateTime(received_datetime), code, username, account_code };
+}
+
+function wholeText({ text, photo, videoLink }: Pick<KeptBody, 'text' | 'photo' | 'videoLink'>): string {
+  return withMembers(text, { [PHOTO]: photo, [VIDEO_LINK]: videoLink });
+}
+
+function withBody(members: object, body: string): string {
+  return `${JSON.stringify(members).slice(0, -1)},"body":${body}}`;
+}
+
+/** Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory. */
+export async function sendArray(response: Response, entries: AsyncIterable<string>): Promise<void> {
+  response.type('application/json');
+  try {
+    await pipeline(Readable.from(arrayText(entries), { highWaterMark: 1 }), response);
+  } catch (error) {
+    // The caller went away.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+}
+
+async function* arrayText(entries: AsyncIterable<string>): AsyncIterable<string> {
+  let before = '[';
+  for await (const entry of entries) {
+    yield before + entry;
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}

@@ -1,0 +1,211 @@
+import { isAscii } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { malformedJson, payloadTooLarge, validationError } from '../platform/errors.js';
+import { parseJson } from '../platform/http/body.js';
+import { canonicalJson } from '../platform/http/canonical-json.js';
+import { declaredFields, isObject } from '../platform/http/fields.js';
+import { inspectBody } from '../platform/http/validation.pipe.js';
+
+/**
+ * A result's body as it came, in parts.
+ *
+ * 1. The bytes are split at the borders of the outermost members; photo and video link are taken out, each as the JSON
+ *    text of its value. They are kept encrypted, and put back for callers who may see them.
+ * 2. What is left is kept as text, so that numbers beyond a double, repeated names and the order of members stay.
+ * 3. The values are parsed beside it, to be checked, matched and hashed.
+ *
+ * Never rebuild the kept text from parsed values.
+ */
+export const PHOTO = 'userPhotoBase64String';
+export const VIDEO_LINK = 'videoReviewLink';
+
+type Dto = new () => object;
+
+/** What is kept of a body. */
+export interface KeptBody {
+  /** The JSON text without photo and video link. */
+  readonly text: string;
+  /** JSON text of the members' values; null when left out or null. */
+  readonly photo: Buffer | null;
+  readonly videoLink: Buffer | null;
+  /** Equal for bodies that say the same, whatever the order of their members. */
+  readonly hash: Buffer;
+}
+
+const MOST_FAULTS = 1000;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const NULL_TEXT = 'null';
+
+/**
+ * The known members of `value` have their declared types; the others may be anything.
+ * @throws DomainError malformed_json, payload_too_large, validation_error with every fault
+ */
+export function readResultBody<T extends object>(
+  dto: new () => T,
+  bytes: Buffer | undefined,
+): { value: T; kept: KeptBody } {
+  const { value, text, photo, videoLink } = bytes === undefined ? NOTHING : split(withoutMark(bytes));
+  const { body, faults } = inspectBody(dto, value);
+  // More entries than any exam has are a matter of size, not of form.
+  if (faults.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
+  if (faults.length > 0) throw validationError.error({ errors: faults.slice(0, MOST_FAULTS) });
+  return { value: body, kept: { text, photo, videoLink, hash: hashOf(dto, body as Record<string, unknown>, text) } };
+}
+
+/** The kept text with photo and video link in it again. */
+export function withMembers(text: string, members: Record<string, Buffer | null>): string {
+  const added = Object.entries(members).flatMap(([name, value]) =>
+    value === null ? [] : [`${JSON.stringify(name)}:${value.toString('utf8')}`],
+  );
+  if (added.length === 0) return text;
+  const inner = text.slice(1, -1).trim();
+  return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`;
+}
+
+type Parts = Omit<KeptBody, 'hash'> & { value: unknown };
+
+const NOTHING: Parts = { value: undefined, text: '', photo: null, videoLink: null };
+
+/** RFC 8259 §8.1: a reader may ignore a byte order mark. */
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+function split(json: Buffer): Parts {
+  const members = membersOf(json);
+  if (members === null) return { ...NOTHING, value: parseJson(json.toString('utf8')) };
+  const apart = new Map<string, Buffer>();
+  const kept: Buffer[] = [];
+  for (const { name, member, value } of members)
+    if (name === PHOTO || name === VIDEO_LINK) apart.set(name, value);
+    else kept.push(kept.length === 0 ? OPEN : COMMA, member);
+  const text = kept.length === 0 ? '{}' : Buffer.concat([...kept, CLOSE]).toString('utf8');
+  const value = parseJson(text) as Record<string, unknown>;
+  for (const [name, literal] of apart) {
+    value[name] = valueOf(literal);
+    if (value[name] === null) apart.delete(name);
+  }
+  return { value, text, photo: apart.get(PHOTO) ?? null, videoLink: apart.get(VIDEO_LINK) ?? null };
+}
+
+/** The value of a JSON text. A plain text of megabytes is read with one copy. */
+function valueOf(literal: Buffer): unknown {
+  const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
+  if (!plain) return parseJson(literal.toString('utf8'));
+  const text = literal.toString('latin1', 1, literal.length - 1);
+  // RFC 8259 §7
+   
+  return /[\u0000-\u001f]/.test(text) ? malformed() : text;
+}
+
+const OPEN = Buffer.from('{');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from('}');
+
+interface Member {
+  readonly name: string;
+  /** The text of name, colon and value. */
+  readonly member: Buffer;
+  readonly value: Buffer;
+}
+
+/** The members of a JSON object, null when the text is none. What stands inside of a value is left to JSON.parse. */
+function membersOf(json: Buffer): Member[] | null {
+  let at = afterBlanks(json, 0);
+  if (json[at] !== 0x7b) return null;
+  const members: Member[] = [];
+  at = afterBlanks(json, at + 1);
+  if (json[at] === 0x7d) return afterBlanks(json, at + 1) === json.length ? [] : malformed();
+  for (;;) {
+    if (json[at] !== QUOTE) malformed();
+    const start = at;
+    at = afterString(json, at);
+    const name = parseJson(json.toString('utf8', start, at)) as string;
+    at = afterBlanks(json, at);
+    if (json[at] !== 0x3a) malformed();
+    const valueAt = afterBlanks(json, at + 1);
+    at = afterValue(json, valueAt);
+    members.push({ name, member: json.subarray(start, at), value: json.subarray(valueAt, at) });
+    at = afterBlanks(json, at);
+    if (json[at] === 0x7d) return afterBlanks(json, at + 1) === json.length ? members : malformed();
+    if (json[at] !== 0x2c) malformed();
+    at = afterBlanks(json, at + 1);
+  }
+}
+
+function malformed(): never {
+  throw malformedJson.error();
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function afterBlanks(json: Buffer, at: number): number {
+  while (isBlank(json[at])) at++;
+  return at;
+}
+
+/** `at` is the place of the opening quote. */
+function afterString(json: Buffer, at: number): number {
+  for (let end = at; ;) {
+    end = json.indexOf(QUOTE, end + 1);
+    if (end < 0) malformed();
+    let backslashes = 0;
+    while (json[end - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+}
+
+function afterValue(json: Buffer, at: number): number {
+  if (json[at] === QUOTE) return afterString(json, at);
+  let depth = 0;
+  for (; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = afterString(json, at) - 1;
+    else if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (depth === 0 && (byte === 0x2c || byte === 0x7d || isBlank(byte))) return at;
+    else if ((byte === 0x7d || byte === 0x5d) && --depth <= 0) return at + 1;
+  }
+  return malformed();
+}
+
+function hashOf(dto: Dto, body: Record<string, unknown>, text: string): Buffer {
+  const { [PHOTO]: photo, [VIDEO_LINK]: videoLink, ...rest } = body;
+  const hash = createHash('sha256').update(canonicalJson(withoutNulls(dto, rest)));
+  hash.update(JSON.stringify(longNumbers(text)));
+  for (const apart of [videoLink, photo]) {
+    if (apart == null) hash.update(NULL_TEXT);
+    else if (typeof apart === 'string') hash.update('"').update(apart).update('"');
+    else hash.update(canonicalJson(apart));
+  }
+  return hash.digest();
+}
+
+/** Null for a known member is as left out. */
+function withoutNulls(dto: Dto, value: Record<string, unknown>): Record<string, unknown> {
+  const left = { ...value };
+  for (const { name, nested } of declaredFields(dto)) {
+    const member = left[name];
+    if (member === null) delete left[name];
+    else if (nested && isObject(member)) left[name] = withoutNulls(nested(), member);
+    else if (nested && Array.isArray(member))
+      left[name] = member.map((entry) => withoutNulls(nested(), entry as Record<string, unknown>));
+  }
+  return left;
+}
+
+/** The numbers that a double may not hold exactly: parsed, two of them could look alike. */
+function longNumbers(text: string): string[] {
+  const bytes = Buffer.from(text);
+  const found: string[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const quote = bytes.indexOf(QUOTE, at);
+    const between = bytes.toString('latin1', at, quote < 0 ? bytes.length : quote);
+    for (const [number] of between.matchAll(/\d[\d.eE+-]*/g))
+      if (number.length > 15 || /e/i.test(number)) found.push(number);
+    at = quote < 0 ? bytes.length : afterString(bytes, quote);
+  }
+  return found.sort();
+}

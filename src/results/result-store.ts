@@ -1,0 +1,243 @@
+import { Injectable } from '@nestjs/common';
+import type { Eligibility } from '../eligibility/eligibility.commands.js';
+import { statusAt, type EligibilityState } from '../eligibility/eligibility.queries.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { Secrets } from '../platform/secrets.js';
+import type { KeptBody } from './result-body.js';
+import type { ResultRevision } from './result-revision.entity.js';
+import { locatorKey, type CandidateExam, type FoundRegistration, type RegistrationFacts } from './results.rules.js';
+
+const STATE = 'status, hold_reason, approval_pending, schedule_start_date, eligibility_end_date';
+/** The accounts of the caller; null stands for all, named one by one so that the indexes serve. */
+const MINE = 'ANY (coalesce($1::text[], ARRAY(SELECT account_code FROM accounts)))';
+
+const FIND_REGISTRATIONS = prepared(
+  'results-find-registrations',
+  `WITH found (by, svc_eligiblity_id) AS (
+     SELECT 'svc_eligiblity_id', svc_eligiblity_id FROM eligibilities WHERE svc_eligiblity_id = $2
+     UNION ALL
+     SELECT 'booking_code', svc_eligiblity_id FROM bookings WHERE booking_code = $2
+     UNION ALL
+     SELECT 'client_eligibility_id', svc_eligiblity_id FROM eligibilities
+     WHERE account_code = ${MINE} AND client_eligibility_id = $2 AND status <> 'CANCELLED'
+     UNION ALL
+     SELECT 'locator', svc_eligiblity_id FROM registration_locators WHERE account_code = ${MINE} AND locator_key = $3
+     UNION ALL
+     SELECT 'test_and_email', svc_eligiblity_id FROM eligibilities
+     WHERE account_code = ${MINE} AND test_code = $2 AND lower(email) = lower($4)
+       AND status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AND email IS NOT NULL)
+   SELECT by, svc_eligiblity_id, locator_key, ${STATE}
+   FROM found JOIN eligibilities USING (svc_eligiblity_id)
+   LEFT JOIN registration_locators USING (svc_eligiblity_id)
+   WHERE eligibilities.account_code = ${MINE}`,
+);
+const LOCK_EXAM = prepared(
+  'results-lock-exam',
+  'SELECT svc_eligiblity_id, account_code, status FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE',
+);
+// In the order in which the eligibility module locks the records of a test.
+const LOCK_CANDIDATE = prepared(
+  'results-lock-candidate',
+  'SELECT 1 FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 ORDER BY position DESC FOR UPDATE',
+);
+const EXAM_OF_BOOKING = prepared(
+  'results-exam-of-booking',
+  'SELECT svc_eligiblity_id FROM bookings WHERE booking_code = $1',
+);
+const FIND_EXAMS = prepared(
+  'results-find-exams',
+  `SELECT svc_eligiblity_id, ${STATE},
+     coalesce(booking_on, (SELECT max(booking_on) FROM bookings
+                           WHERE svc_eligiblity_id = exam.svc_eligiblity_id AND status = 'COMPLETED')) AS booking_on,
+     EXISTS (SELECT FROM result_revisions
+             WHERE svc_eligiblity_id = exam.svc_eligiblity_id AND source = 'ACCOUNT') AS has_account_result
+   FROM eligibilities exam WHERE account_code = $1 AND candidate_id = $2`,
+);
+const FIND_RESULT_ID = prepared(
+  'results-find-result-id',
+  `SELECT svc_eligiblity_id, candidate_id FROM account_result_ids known JOIN eligibilities USING (svc_eligiblity_id)
+   WHERE known.account_code = $1 AND result_id = $2`,
+);
+const IS_NEWEST_SOMEWHERE = prepared(
+  'results-is-newest-somewhere',
+  `SELECT 1 FROM result_revisions same
+   WHERE account_code = $1 AND body_hash = $2 AND source = 'ACCOUNT'
+     AND NOT EXISTS (SELECT FROM result_revisions newer
+                     WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = 'ACCOUNT'
+                       AND newer.revision > same.revision)
+   LIMIT 1`,
+);
+const FIND_NEWEST = prepared(
+  'results-find-newest',
+  `SELECT coalesce(max(revision), 0) AS revision,
+     (SELECT body_hash FROM result_revisions WHERE svc_eligiblity_id = $1 AND source = $2
+      ORDER BY revision DESC LIMIT 1) AS body_hash
+   FROM result_revisions WHERE svc_eligiblity_id = $1`,
+);
+const ADD = prepared(
+  'results-add',
+  `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, photo, video_link,
+     result_id, simulated, username, received_datetime)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+);
+const ADD_LOCATOR = prepared(
+  'results-add-locator',
+  `INSERT INTO registration_locators (svc_eligiblity_id, account_code, locator, locator_key)
+   VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+);
+const HAS_LOCATOR = prepared(
+  'results-has-locator',
+  'SELECT 1 FROM registration_locators WHERE svc_eligiblity_id = $1 AND locator_key = $2',
+);
+const ADD_RESULT_ID = prepared(
+  'results-add-result-id',
+  `INSERT INTO account_result_ids (svc_eligiblity_id, account_code, result_id) VALUES ($1, $2, $3)
+   ON CONFLICT DO NOTHING`,
+);
+const HAS_RESULT_ID = prepared(
+  'results-has-result-id',
+  'SELECT 1 FROM account_result_ids WHERE account_code = $2 AND result_id = $3 AND svc_eligiblity_id = $1',
+);
+const LIST = prepared(
+  'results-list',
+  `SELECT svc_eligiblity_id, revision FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)
+   WHERE eligibilities.account_code = $1 AND candidate_id = $2 AND test_code = $3
+   ORDER BY result_revisions.position DESC`,
+);
+const GET = prepared(
+  'results-get',
+  `SELECT svc_eligiblity_id, revision, source, body, received_datetime,
+     CASE WHEN $3 THEN photo END AS photo, CASE WHEN $3 THEN video_link END AS video_link
+   FROM result_revisions WHERE svc_eligiblity_id = $1 AND revision = $2`,
+);
+
+/** An exam whose eligibility row is held. */
+export type LockedExam = Pick<Eligibility, 'svc_eligiblity_id' | 'account_code' | 'status'>;
+
+export type RevisionKey = Pick<ResultRevision, 'svc_eligiblity_id' | 'revision'>;
+export type NewRevision = Omit<
+  ResultRevision,
+  'position' | 'revision' | 'body' | 'body_hash' | 'photo' | 'video_link'
+> & {
+  body: KeptBody;
+};
+export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime'> &
+  Pick<KeptBody, 'photo' | 'videoLink'>;
+
+/** Results in the database. Photos and video links pass through here in clear, and nowhere else. */
+@Injectable()
+export class ResultStore {
+  constructor(
+    private readonly database: Database,
+    private readonly secrets: Secrets,
+  ) {}
+
+  /** Everything in these accounts (null: in all) that something in the result leads to. */
+  async findRegistrations(
+    { examCode, locator, email }: RegistrationFacts,
+    accountCodes: string[] | null,
+    now: Date,
+  ): Promise<FoundRegistration[]> {
+    const rows = await this.database.query<FoundRegistration & EligibilityState>(FIND_REGISTRATIONS, [
+      accountCodes,
+      examCode,
+      locator === null ? null : locatorKey(locator),
+      email,
+    ]);
+    return rows.map((row) => ({ ...row, status: statusAt(row, now) }));
+  }
+
+  /** Holds the eligibility until the transaction ends: deliveries for one exam stand in a queue. */
+  lockExam(svcEligibilityId: string): Promise<LockedExam | null> {
+    return this.database.queryOne<LockedExam>(LOCK_EXAM, [svcEligibilityId]);
+  }
+
+  /** Holds all eligibilities of a candidate. */
+  async lockCandidate(accountCode: string, candidateId: string): Promise<void> {
+    await this.database.query(LOCK_CANDIDATE, [accountCode, candidateId]);
+  }
+
+  async findExamOfBooking(bookingCode: string): Promise<string | null> {
+    const row = await this.database.queryOne<{ svc_eligiblity_id: string }>(EXAM_OF_BOOKING, [bookingCode]);
+    return row?.svc_eligiblity_id ?? null;
+  }
+
+  async findCandidateExams(accountCode: string, candidateId: string, now: Date): Promise<CandidateExam[]> {
+    const rows = await this.database.query<CandidateExam & EligibilityState>(FIND_EXAMS, [accountCode, candidateId]);
+    return rows.map((row) => ({ ...row, status: statusAt(row, now) }));
+  }
+
+  findResultId(
+    accountCode: string,
+    resultId: string,
+  ): Promise<{ svc_eligiblity_id: string; candidate_id: string } | null> {
+    return this.database.queryOne(FIND_RESULT_ID, [accountCode, resultId]);
+  }
+
+  /** Whether the body is the newest account result of some exam of the account. */
+  async isNewestAccountResult(accountCode: string, { hash }: KeptBody): Promise<boolean> {
+    return (await this.database.queryOne(IS_NEWEST_SOMEWHERE, [accountCode, hash])) !== null;
+  }
+
+  /** Adds a revision to an exam that is held; false when the newest of its source is the same already. */
+  async add(revision: NewRevision): Promise<boolean> {
+    const { svc_eligiblity_id: id, body } = revision;
+    const newest = await this.database.queryOne<{ revision: number; body_hash: Buffer | null }>(FIND_NEWEST, [
+      id,
+      revision.source,
+    ]);
+    if (newest!.body_hash?.equals(body.hash)) return false;
+    const number = newest!.revision + 1;
+    await this.database.execute(ADD, [
+      id,
+      number,
+      revision.account_code,
+      revision.source,
+      body.text,
+      body.hash,
+      this.seal(body.photo, photoOf(id, number)),
+      this.seal(body.videoLink, videoLinkOf(id, number)),
+      revision.result_id,
+      revision.simulated,
+      revision.username,
+      revision.received_datetime,
+    ]);
+    return true;
+  }
+
+  /** False when the registration has another locator, or another registration of the account has this one. */
+  async addLocator({ svc_eligiblity_id: id, account_code }: LockedExam, locator: string): Promise<boolean> {
+    const key = locatorKey(locator);
+    if ((await this.database.execute(ADD_LOCATOR, [id, account_code, locator, key])) === 1) return true;
+    return (await this.database.queryOne(HAS_LOCATOR, [id, key])) !== null;
+  }
+
+  /** False when another exam of the account has it. */
+  async addResultId({ svc_eligiblity_id: id, account_code }: LockedExam, resultId: string): Promise<boolean> {
+    if ((await this.database.execute(ADD_RESULT_ID, [id, account_code, resultId])) === 1) return true;
+    return (await this.database.queryOne(HAS_RESULT_ID, [id, account_code, resultId])) !== null;
+  }
+
+  /** The revisions of a candidate's exams of a test, newest first. */
+  list(accountCode: string, candidateId: string, testCode: string): Promise<RevisionKey[]> {
+    return this.database.query<RevisionKey>(LIST, [accountCode, candidateId, testCode]);
+  }
+
+  /** Photo and video link are null when they are not asked for. */
+  async get({ svc_eligiblity_id: id, revision }: RevisionKey, withPhotoAndLink: boolean): Promise<ReadRevision> {
+    const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withPhotoAndLink]);
+    const { photo, video_link, ...rest } = row!;
+    return {
+      ...rest,
+      photo: photo && this.secrets.decrypt(photo, photoOf(id, revision)),
+      videoLink: video_link && this.secrets.decrypt(video_link, videoLinkOf(id, revision)),
+    };
+  }
+
+  private seal(plain: Buffer | null, purpose: string): Buffer | null {
+    return plain && this.secrets.encrypt(plain, purpose);
+  }
+}
+
+const photoOf = (id: string, revision: number) => `result_revisions.photo ${id} ${revision}`;
+const videoLinkOf = (id: string, revision: number) => `result_revisions.video_link ${id} ${revision}`;

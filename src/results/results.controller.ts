@@ -1,0 +1,112 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Res, UseFilters } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
+import { FindEligibilities } from '../eligibility/eligibility.queries.js';
+import { Clock } from '../platform/clock.js';
+import { Access, CurrentCaller, type Caller } from '../platform/http/access.js';
+import { BodyLimit, RawBody } from '../platform/http/body.js';
+import { AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { Field } from '../platform/http/fields.js';
+import { text } from '../platform/http/rules.js';
+import { ComponentDownFilter } from './component-down.filter.js';
+import { ResultModel, resultText, sendArray } from './result-answers.js';
+import { readResultBody, type KeptBody } from './result-body.js';
+import { ResultStore } from './result-store.js';
+import { DeliverAccountResult, DeliverRegistrationResult, type Delivery } from './results.commands.js';
+import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
+import { accountFacts, registrationFacts } from './results.rules.js';
+
+const MOST_BYTES = 8 * 1024 * 1024;
+
+class AccountPath {
+  @Field(text({ min: 1, max: 50 }), { required: true })
+  account_code: string;
+}
+
+@ApiTags('Results')
+@Controller()
+@Access('results')
+@UseFilters(ComponentDownFilter)
+@BodyLimit(MOST_BYTES)
+@RawBody()
+export class DeliveryController {
+  constructor(
+    private readonly commandBus: CommandBus,
+    private readonly clock: Clock,
+  ) {}
+
+  @Post('registrations/registration/results')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Deliver a result by registration',
+    description: 'Unknown members are kept. The same body again changes nothing.',
+  })
+  @ApiBody({ type: CandidateResultsDetails })
+  @AnswerEmpty(200, 'Accepted; no body.')
+  @BodyProblems()
+  async deliverByRegistration(
+    @Body() bytes: unknown,
+    @CurrentCaller() { username, isOperator, accountCodes }: Caller,
+  ): Promise<void> {
+    const { value, kept } = readResultBody(CandidateResultsDetails, bytes as Buffer | undefined);
+    const mine = isOperator ? null : [...accountCodes];
+    await this.commandBus.execute(
+      new DeliverRegistrationResult(this.delivery(kept, username), registrationFacts(value), mine),
+    );
+  }
+
+  @Put('accounts/:account_code')
+  @ApiOperation({
+    summary: 'Deliver a result by account and candidate',
+    description: 'Unknown members are kept. The same body again changes nothing.',
+  })
+  @ApiBody({ type: CandidateResultData })
+  @AnswerEmpty(200, 'Accepted; no body.')
+  @BodyProblems()
+  async deliverByAccount(
+    @Param() { account_code }: AccountPath,
+    @Body() bytes: unknown,
+    @CurrentCaller() { username }: Caller,
+  ): Promise<void> {
+    const { value, kept } = readResultBody(CandidateResultData, bytes as Buffer | undefined);
+    await this.commandBus.execute(
+      new DeliverAccountResult(this.delivery(kept, username), accountFacts(value), account_code),
+    );
+  }
+
+  private delivery(body: KeptBody, username: string): Delivery {
+    return { body, username, receivedAt: this.clock.now() };
+  }
+}
+
+@ApiTags('Results')
+@Controller('accounts/:account_code/candidates/:candidate_id/tests/:test_code/results')
+export class ResultsController {
+  constructor(
+    private readonly queryBus: QueryBus,
+    private readonly store: ResultStore,
+  ) {}
+
+  @Get()
+  @Access('read')
+  @ApiOperation({ summary: 'The results of a candidate for a test' })
+  @AnswerList(ResultModel, 'Newest revision first, over all exams of the candidate for the test.')
+  @Problems(400, 404)
+  async list(
+    @Param() { account_code, candidate_id, test_code }: CandidateTestPath,
+    @CurrentCaller() { scopes }: Caller,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, { testCode: test_code }));
+    const revisions = await this.store.list(account_code, candidate_id, test_code);
+    const { store } = this;
+    await sendArray(
+      response,
+      (async function* () {
+        for (const revision of revisions) yield resultText(await store.get(revision, scopes.has('results')));
+      })(),
+    );
+  }
+}

@@ -1,0 +1,236 @@
+import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Injectable } from '@nestjs/common';
+import { bookingNotFound, CompleteExam } from '../bookings/bookings.commands.js';
+import { eligibilityNotFound } from '../eligibility/eligibility.queries.js';
+import { Clock } from '../platform/clock.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { DomainError, forbiddenOperation } from '../platform/errors.js';
+import { ResultStore, type LockedExam } from './result-store.js';
+import {
+  AcceptUnmatchedResult,
+  DeliverAccountResult,
+  DeliverRegistrationResult,
+  type Delivery,
+} from './results.commands.js';
+import type { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
+import {
+  candidateExamAmbiguous,
+  candidateExamNotFound,
+  registrationAmbiguous,
+  registrationMismatch,
+  registrationNotFound,
+  resultIdConflict,
+  unmatchedResultAccepted,
+  unmatchedResultNotFound,
+} from './results.errors.js';
+import {
+  accountFacts,
+  matchCandidateExam,
+  matchRegistration,
+  matchResultId,
+  registrationFacts,
+  type AccountFacts,
+  type Match,
+  type RegistrationFacts,
+  type ResultSource,
+} from './results.rules.js';
+import { UnmatchedStore, type ReadUnmatched } from './unmatched-store.js';
+
+const ATTEMPTS = 5;
+
+const REFUSALS = new Set([
+  registrationMismatch,
+  registrationAmbiguous,
+  registrationNotFound,
+  resultIdConflict,
+  candidateExamNotFound,
+  candidateExamAmbiguous,
+]);
+
+/** @throws DomainError the refusal */
+function matched(match: Match): string {
+  if ('refusal' in match) throw match.refusal.error();
+  return match.svcEligibilityId;
+}
+
+/**
+ * What both routes and the operator share.
+ *
+ * 1. The eligibility is held first, then its booking (by CompleteExam): results and bookings never wait for each other.
+ * 2. What was matched before the row was held is matched again once it is: nothing can change it from there on.
+ * 3. The revision, the completion, the event and the audit row commit together.
+ * 4. A refusal rolls back; only then is the body kept for an operator, in a transaction of its own.
+ */
+@Injectable()
+export class ResultAcceptance {
+  constructor(
+    private readonly store: ResultStore,
+    private readonly unmatched: UnmatchedStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+  ) {}
+
+  /** Adds the revision to an exam that is held; the same body as its newest changes nothing. */
+  async accept(
+    exam: LockedExam,
+    source: ResultSource,
+    { body, username, receivedAt }: Delivery,
+    { resultId, simulated }: { resultId: string | null; simulated: boolean },
+  ): Promise<void> {
+    const { svc_eligiblity_id, account_code } = exam;
+    const added = await this.store.add({
+      svc_eligiblity_id,
+      account_code,
+      source,
+      body,
+      result_id: resultId,
+      simulated,
+      username,
+      received_datetime: receivedAt,
+    });
+    if (!added) return;
+    if (!simulated) await this.commandBus.execute(new CompleteExam(svc_eligiblity_id));
+    this.unitOfWork.audit('result.accept', svc_eligiblity_id);
+  }
+
+  /** Does the work in a transaction; a body that it refuses to match is kept for an operator. */
+  async deliver(
+    source: ResultSource,
+    accountCode: string | null,
+    delivery: Delivery,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    try {
+      await this.unitOfWork.run(work);
+    } catch (error) {
+      if (error instanceof DomainError && REFUSALS.has(error.problem))
+        await this.unmatched.keep(source, accountCode, error.code, delivery);
+      throw error;
+    }
+  }
+
+  /** Finds the exam and holds it. */
+  async hold(find: () => Promise<string>): Promise<LockedExam> {
+    let id = await find();
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const exam = await this.store.lockExam(id);
+      const again = await find();
+      if (exam && again === id) return exam;
+      id = again;
+    }
+    throw new Error('What the result matches changed again and again.');
+  }
+}
+
+@CommandHandler(DeliverRegistrationResult)
+export class DeliverRegistrationResultHandler implements ICommandHandler<DeliverRegistrationResult> {
+  constructor(
+    private readonly acceptance: ResultAcceptance,
+    private readonly store: ResultStore,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({ delivery, facts, accountCodes }: DeliverRegistrationResult): Promise<void> {
+    await this.acceptance.deliver('REGISTRATION', null, delivery, async () => {
+      const exam = await this.acceptance.hold(() => this.match(facts, accountCodes));
+      // A rehearsal has a locator of its own, which must not stand in the way of the exam's.
+      if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
+        throw registrationMismatch.error();
+      await this.acceptance.accept(exam, 'REGISTRATION', delivery, { resultId: null, simulated: facts.simulated });
+    });
+  }
+
+  private async match(facts: RegistrationFacts, accountCodes: string[] | null): Promise<string> {
+    const found = await this.store.findRegistrations(facts, accountCodes, this.clock.now());
+    return matched(matchRegistration(found, facts.locator));
+  }
+}
+
+@CommandHandler(DeliverAccountResult)
+export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccountResult> {
+  constructor(
+    private readonly acceptance: ResultAcceptance,
+    private readonly store: ResultStore,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({ delivery, facts, accountCode }: DeliverAccountResult): Promise<void> {
+    const { candidateId, resultId } = facts;
+    await this.acceptance.deliver('ACCOUNT', accountCode, delivery, async () => {
+      const seen = await this.matchResultId(facts, accountCode);
+      if (seen === null && candidateId === null) throw candidateExamNotFound.error();
+      // Deliveries for one candidate stand in a queue: what the first has done, the next ones see.
+      if (candidateId !== null) await this.store.lockCandidate(accountCode, candidateId);
+      if (resultId === null && (await this.store.isNewestAccountResult(accountCode, delivery.body))) return;
+      const exam = await this.acceptance.hold(
+        async () => (await this.matchResultId(facts, accountCode)) ?? this.matchExam(accountCode, candidateId!),
+      );
+      if (resultId !== null && !(await this.store.addResultId(exam, resultId))) throw resultIdConflict.error();
+      await this.acceptance.accept(exam, 'ACCOUNT', delivery, { resultId, simulated: false });
+    });
+  }
+
+  /** The exam of a result_id that the account has seen, else null. */
+  private async matchResultId({ resultId, candidateId }: AccountFacts, accountCode: string): Promise<string | null> {
+    const seen = resultId === null ? null : await this.store.findResultId(accountCode, resultId);
+    return seen && matched(matchResultId(seen, candidateId));
+  }
+
+  private async matchExam(accountCode: string, candidateId: string): Promise<string> {
+    const now = this.clock.now();
+    return matched(matchCandidateExam(await this.store.findCandidateExams(accountCode, candidateId, now), now));
+  }
+}
+
+@CommandHandler(AcceptUnmatchedResult)
+export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmatchedResult> {
+  constructor(
+    private readonly acceptance: ResultAcceptance,
+    private readonly store: ResultStore,
+    private readonly unmatched: UnmatchedStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({ id, exam: named }: AcceptUnmatchedResult): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const result = await this.unmatched.lock(id);
+      if (!result) throw unmatchedResultNotFound.error();
+      if (result.accepted_datetime !== null) throw unmatchedResultAccepted.error();
+      const exam = await this.holdNamed(named);
+      if (result.account_code !== null && result.account_code !== exam.account_code)
+        throw forbiddenOperation.error({ detail: 'The result was delivered for another account.' });
+      if (exam.status === 'CANCELLED')
+        throw forbiddenOperation.error({ detail: 'A record that is CANCELLED does not take a result.' });
+      const facts = factsOf(result);
+      // The operator has the last word: a locator or result_id that belongs elsewhere stays there.
+      if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
+      if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
+      const delivery = { body: result.body, username: result.username, receivedAt: result.received_datetime };
+      await this.acceptance.accept(exam, result.source, delivery, facts);
+      await this.unmatched.settle(id, exam.svc_eligiblity_id, this.clock.now());
+      this.unitOfWork.audit('unmatched-result.accept', id);
+    });
+  }
+
+  /** @throws DomainError booking_not_found, eligibility_not_found */
+  private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedExam> {
+    const id = 'bookingCode' in named ? await this.store.findExamOfBooking(named.bookingCode) : named.svcEligibilityId;
+    if (id === null) throw bookingNotFound.error();
+    const exam = await this.store.lockExam(id);
+    if (!exam) throw eligibilityNotFound.error();
+    return exam;
+  }
+}
+
+function factsOf({ source, body }: ReadUnmatched): {
+  locator: string | null;
+  resultId: string | null;
+  simulated: boolean;
+} {
+  const value = JSON.parse(body.text) as unknown;
+  if (source === 'ACCOUNT')
+    return { locator: null, simulated: false, resultId: accountFacts(value as CandidateResultData).resultId };
+  const { locator, simulated } = registrationFacts(value as CandidateResultsDetails);
+  return { locator, simulated, resultId: null };
+}

@@ -1,0 +1,27 @@
+import { Module } from '@nestjs/common';
+import { ResultStore } from './result-store.js';
+import { DeliveryController, ResultsController } from './results.controller.js';
+import {
+  AcceptUnmatchedResultHandler,
+  DeliverAccountResultHandler,
+  DeliverRegistrationResultHandler,
+  ResultAcceptance,
+} from './results.handlers.js';
+import { UnmatchedStore } from './unmatched-store.js';
+import { UnmatchedSweep } from './unmatched-sweep.js';
+import { UnmatchedResultsController } from './unmatched.controller.js';
+
+/** Results: the two delivery routes, their matching and revisions, and what no exam was found for. */
+@Module({
+  controllers: [DeliveryController, ResultsController, UnmatchedResultsController],
+  providers: [
+    ResultStore,
+    UnmatchedStore,
+    UnmatchedSweep,
+    ResultAcceptance,
+    DeliverRegistrationResultHandler,
+    DeliverAccountResultHandler,
+    AcceptUnmatchedResultHandler,
+  ],
+})
+export class ResultsModule {}

@@ -1,0 +1,52 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+import type { ResultSource } from './results.rules.js';
+
+/** A body that no exam could be found for, until an operator accepts it for one or its time is over. */
+@Entity('unmatched_results')
+export class UnmatchedResult {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('text')
+  source: ResultSource;
+
+  /** That of the path; null for a registration result, which names none. */
+  @Column('text', { nullable: true })
+  account_code: string | null;
+
+  /** Of the problem that refused it. */
+  @Column('text')
+  code: string;
+
+  @Column('text')
+  username: string;
+
+  /** The JSON text as it came, without photo and video link. */
+  @Column('text')
+  body: string;
+
+  @Column('bytea')
+  body_hash: Buffer;
+
+  /** Encrypted JSON text of the member's value. */
+  @Column('bytea', { nullable: true })
+  photo: Buffer | null;
+
+  /** Encrypted JSON text of the member's value. */
+  @Column('bytea', { nullable: true })
+  video_link: Buffer | null;
+
+  @Column('timestamptz')
+  received_datetime: Date;
+
+  @Column('timestamptz', { nullable: true })
+  accepted_datetime: Date | null;
+
+  /** The exam that it was accepted for. */
+  @Column('text', { nullable: true })
+  svc_eligiblity_id: string | null;
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuid } from 'uuid';
+import { Database, prepared } from '../platform/database/database.js';
+import type { Page } from '../platform/http/paging.js';
+import { Secrets } from '../platform/secrets.js';
+import type { KeptBody } from './result-body.js';
+import type { Delivery } from './results.commands.js';
+import type { ResultSource } from './results.rules.js';
+import type { UnmatchedResult } from './unmatched-result.entity.js';
+
+const SUMMARY = 'id, position, source, received_datetime, code, username, account_code';
+const ID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+// The same body again is the same result: what changes is why it is refused.
+const KEEP = prepared(
+  'unmatched-keep',
+  `INSERT INTO unmatched_results
+     (id, source, account_code, code, username, body, body_hash, photo, video_link, received_datetime)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+   ON CONFLICT (source, account_code, username, body_hash) WHERE accepted_datetime IS NULL
+   DO UPDATE SET code = excluded.code`,
+);
+const LIST = prepared(
+  'unmatched-list',
+  `SELECT ${SUMMARY} FROM unmatched_results
+   WHERE accepted_datetime IS NULL AND ($1::bigint IS NULL OR position < $1) ORDER BY position DESC LIMIT $2`,
+);
+const GET_BODY = prepared('unmatched-get-body', 'SELECT body FROM unmatched_results WHERE id = $1');
+const FIND = prepared('unmatched-find', 'SELECT * FROM unmatched_results WHERE id = $1');
+const LOCK = prepared('unmatched-lock', 'SELECT * FROM unmatched_results WHERE id = $1 FOR UPDATE');
+// The exam has the photo and the link now; one copy is enough.
+const SETTLE = prepared(
+  'unmatched-settle',
+  `UPDATE unmatched_results
+   SET accepted_datetime = $2, svc_eligiblity_id = $3, photo = NULL, video_link = NULL WHERE id = $1`,
+);
+const SWEEP = prepared(
+  'unmatched-sweep',
+  `DELETE FROM unmatched_results WHERE id IN (
+     SELECT id FROM unmatched_results WHERE received_datetime < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+);
+
+export type UnmatchedSummary = Pick<
+  UnmatchedResult,
+  'id' | 'position' | 'source' | 'received_datetime' | 'code' | 'username' | 'account_code'
+>;
+export type ReadUnmatched = UnmatchedSummary &
+  Pick<UnmatchedResult, 'accepted_datetime' | 'svc_eligiblity_id'> & { body: KeptBody };
+
+/** Unmatched results in the database. */
+@Injectable()
+export class UnmatchedStore {
+  constructor(
+    private readonly database: Database,
+    private readonly secrets: Secrets,
+  ) {}
+
+  async keep(source: ResultSource, accountCode: string | null, code: string, delivery: Delivery): Promise<void> {
+    const { body } = delivery;
+    const id = uuid();
+    await this.database.execute(KEEP, [
+      id,
+      source,
+      accountCode,
+      code,
+      delivery.username,
+      body.text,
+      body.hash,
+      body.photo && this.secrets.encrypt(body.photo, photoOf(id)),
+      body.videoLink && this.secrets.encrypt(body.videoLink, videoLinkOf(id)),
+      delivery.receivedAt,
+    ]);
+  }
+
+  /** Those that wait for an operator, newest first, without their bodies. */
+  list(page: Page): Promise<UnmatchedSummary[]> {
+    return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take]);
+  }
+
+  /** The body without photo and link; null when the row has gone meanwhile. */
+  async findBody(id: string): Promise<string | null> {
+    return (await this.database.queryOne<{ body: string }>(GET_BODY, [id]))?.body ?? null;
+  }
+
+  async find(id: string): Promise<ReadUnmatched | null> {
+    return ID_FORM.test(id) ? this.read(await this.database.queryOne<UnmatchedResult>(FIND, [id])) : null;
+  }
+
+  async lock(id: string): Promise<ReadUnmatched | null> {
+    return ID_FORM.test(id) ? this.read(await this.database.queryOne<UnmatchedResult>(LOCK, [id])) : null;
+  }
+
+  async settle(id: string, svcEligibilityId: string, now: Date): Promise<void> {
+    await this.database.execute(SETTLE, [id, now, svcEligibilityId]);
+  }
+
+  /** Takes away at most `most` that came before the moment; returns how many. */
+  sweep(before: Date, most: number): Promise<number> {
+    return this.database.execute(SWEEP, [before, most]);
+  }
+
+  private read(row: UnmatchedResult | null): ReadUnmatched | null {
+    if (row === null) return null;
+    const { body, body_hash, photo, video_link, ...rest } = row;
+    return {
+      ...rest,
+      body: {
+        text: body,
+        hash: body_hash,
+        photo: photo && this.secrets.decrypt(photo, photoOf(row.id)),
+        videoLink: video_link && this.secrets.decrypt(video_link, videoLinkOf(row.id)),
+      },
+    };
+  }
+}
+
+const photoOf = (id: string) => `unmatched_results.photo ${id}`;
+const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;

@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Clock } from '../platform/clock.js';
+import { Logger } from '../platform/logger.js';
+import { UnmatchedStore } from './unmatched-store.js';
+
+const KEPT_MS = 30 * 86_400_000;
+/** Few at a time: each may be megabytes. */
+const BATCH = 20;
+
+/** Takes away the unmatched results whose 30 days are over. Several processes may sweep at the same time. */
+@Injectable()
+export class UnmatchedSweep {
+  constructor(
+    private readonly store: UnmatchedStore,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
+
+  @Interval(60_000)
+  async run(): Promise<void> {
+    try {
+      const before = new Date(this.clock.now().getTime() - KEPT_MS);
+      while ((await this.store.sweep(before, BATCH)) === BATCH);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'the sweep of unmatched results failed; the next round tries again');
+    }
+  }
+}

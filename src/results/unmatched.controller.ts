@@ -1,0 +1,98 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../config.js';
+import { validationError } from '../platform/errors.js';
+import { Access } from '../platform/http/access.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { Field } from '../platform/http/fields.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { text } from '../platform/http/rules.js';
+import {
+  sendArray,
+  unmatchedDetailText,
+  UnmatchedResultDetailModel,
+  UnmatchedResultModel,
+  unmatchedText,
+} from './result-answers.js';
+import { AcceptUnmatchedResult } from './results.commands.js';
+import { unmatchedResultNotFound } from './results.errors.js';
+import { UnmatchedStore } from './unmatched-store.js';
+
+class UnmatchedPath {
+  @Field(text({ min: 1, max: 50 }), { required: true })
+  id: string;
+}
+
+class AcceptRequest {
+  @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), { description: 'Either this …' })
+  booking_code?: string | null;
+
+  @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA' }), { description: '… or this.' })
+  svc_eligiblity_id?: string | null;
+}
+
+@ApiTags('Administration')
+@Controller('admin/unmatched-results')
+@Access('admin')
+export class UnmatchedResultsController {
+  constructor(
+    private readonly commandBus: CommandBus,
+    private readonly store: UnmatchedStore,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'Results that no exam was found for, newest first',
+    description: 'Kept for 30 days. Photo and video link stand in the single result only.',
+  })
+  @AnswerList(UnmatchedResultModel)
+  @Problems(400)
+  async list(@Query() query: PageQuery, @Req() request: Request, @Res() response: Response): Promise<void> {
+    const page = pageOf(query);
+    const rows = sendPage(await this.store.list(page), page, request, response, this.config);
+    const { store } = this;
+    await sendArray(
+      response,
+      (async function* () {
+        for (const row of rows) {
+          const body = await store.findBody(row.id);
+          if (body !== null) yield unmatchedText(row, body);
+        }
+      })(),
+    );
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'A result that no exam was found for, with photo and video link' })
+  @Answer(200, UnmatchedResultDetailModel, 'The result.')
+  @Problems(400, 404)
+  async get(@Param() { id }: UnmatchedPath, @Res() response: Response): Promise<void> {
+    const result = await this.store.find(id);
+    if (!result) throw unmatchedResultNotFound.error();
+    response.type('application/json').send(unmatchedDetailText(result));
+  }
+
+  @Post(':id/accept')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'Accept a result for an exam',
+    description: 'As if the driver’s call had matched it. Name the exam by booking_code or svc_eligiblity_id.',
+  })
+  @AnswerEmpty(204, 'Accepted.')
+  @BodyProblems(404, 409)
+  async accept(@Param() { id }: UnmatchedPath, @Body() body: AcceptRequest): Promise<void> {
+    await this.commandBus.execute(new AcceptUnmatchedResult(id, examOf(body)));
+  }
+}
+
+/** @throws DomainError validation_error unless exactly one is given */
+function examOf({ booking_code, svc_eligiblity_id }: AcceptRequest): AcceptUnmatchedResult['exam'] {
+  if (booking_code != null && svc_eligiblity_id == null) return { bookingCode: booking_code };
+  if (booking_code == null && svc_eligiblity_id != null) return { svcEligibilityId: svc_eligiblity_id };
+  throw validationError.error({
+    errors: [{ pointer: '', code: 'one_required', detail: 'Give either booking_code or svc_eligiblity_id.' }],
+  });
+}

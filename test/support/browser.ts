@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+
+const MODULES = join(__dirname, '..', '..', 'node_modules');
+const CHROMIUM = join(MODULES, '@sparticuz', 'chromium');
+const { version } = JSON.parse(readFileSync(join(CHROMIUM, 'package.json'), 'utf8')) as { version: string };
+const HOME = join(MODULES, '.cache', `chromium-${version}`);
+
+/**
+ * A real Chromium of the npm dependencies, with the libraries and the font that come with it: it needs no package of
+ * the system. It talks to loopback alone.
+ */
+export async function startBrowser(): Promise<Browser> {
+  await unpackOnce();
+  return chromium.launch({
+    executablePath: join(HOME, 'chromium'),
+    args: [
+      // Chromium refuses to run as root with its sandbox, and what it opens here is our own.
+      '--no-sandbox',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-pings',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--font-render-hinting=none',
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
+    ],
+    env: {
+      HOME,
+      PATH: process.env['PATH'] ?? '',
+      LD_LIBRARY_PATH: join(HOME, 'al2023', 'lib'),
+      FONTCONFIG_FILE: join(HOME, 'fonts.conf'),
+      TZ: 'America/New_York',
+    },
+  });
+}
+
+/** The package unpacks into the temporary directory of a process; one of several that do so at once wins the rename. */
+async function unpackOnce(): Promise<void> {
+  if (existsSync(HOME)) return;
+  mkdirSync(join(HOME, '..'), { recursive: true });
+  const draft = mkdtempSync(`${HOME}-`);
+  try {
+    await promisify(execFile)(process.execPath, ['-e', 'require(process.argv[1]).executablePath()', CHROMIUM], {
+      // Only for a Lambda function does the package unpack its libraries.
+      env: { TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' },
+    });
+    writeFileSync(
+      join(draft, 'fonts.conf'),
+      `<fontconfig><dir>${HOME}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${HOME}/fonts-cache</cachedir></fontconfig>`,
+    );
+    renameSync(draft, HOME);
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true });
+    if (!existsSync(HOME)) throw error;
+  }
+}
+
+/** A page in a context of its own, with what went wrong in it. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Console errors and warnings, exceptions that nobody caught, breaches of the content security policy. */
+  readonly complaints: string[];
+  /** Answers of 400 and above as `status METHOD path`: the browser reports them as errors, whoever expects them. */
+  readonly refusals: string[];
+}
+
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const refusals: string[] = [];
+  page.on('console', (message) => {
+    const told = message.type() === 'error' || message.type() === 'warning';
+    if (told && !message.text().startsWith('Failed to load resource')) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+  page.on('response', (response) => {
+    if (response.status() < 400) return;
+    refusals.push(`${response.status()} ${response.request().method()} ${new URL(response.url()).pathname}`);
+  });
+  await page.addInitScript(
+    `document.addEventListener('securitypolicyviolation', (event) =>
+       console.error('CSP', event.effectiveDirective, event.blockedURI, event.sample));`,
+  );
+  return { page, complaints, refusals };
+}
