@@ -20,12 +20,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
-import { SCOPES } from '../src/platform/http/access.js';
-import { randomCode, randomToken, sha256 } from '../src/platform/secrets.js';
 import { startPartner, type Partner } from '../test/support/partner.js';
+import { prepare, query, TEST_CODE } from './prepare.js';
 import { ServiceProcess } from './service-process.js';
 
 const WORKERS = 4;
@@ -45,7 +43,7 @@ class Ledger {
 
   listenTo(partner: Partner): void {
     partner.answer(async (request) => {
-      const id = request.headers['webhook-id']!;
+      const id = request.headers['webhook-id'];
       if (this.underWay.has(id)) this.inFlightTwice += 1;
       this.underWay.add(id);
       await pause(randomInt(15));
@@ -102,12 +100,12 @@ class Load {
     const candidate = `C-${randomUUID()}`;
     const { account } = this;
     await this.call('POST', `/accounts/${account}/candidates`, {
-      test_code: 'CHAOS',
+      test_code: TEST_CODE,
       eligibility_end_date: dateTime(Date.now() + 90 * DAY_MS),
       candidate: { candidate_id: candidate, first_name: 'Ada', last_name: 'Lovelace' },
     });
     const booking = { booking_on: dateTime(Date.now() + 7 * DAY_MS), delivery_mode: 'SVC_REMOTE_PROCTORED' };
-    const path = `/accounts/${account}/candidates/${candidate}/tests/CHAOS/bookings`;
+    const path = `/accounts/${account}/candidates/${candidate}/tests/${TEST_CODE}/bookings`;
     const { booking_code: code } = (await this.call('POST', path, booking)) as { booking_code: string };
     this.acknowledged.set(code, 1);
     if (randomInt(2) === 0) {
@@ -136,61 +134,6 @@ class Load {
     if (!response.ok) throw new Error(`${response.status} ${text}`);
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   }
-}
-
-async function retrying<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (attempt === 40) throw error;
-      await pause(250);
-    }
-  }
-}
-
-function query(url: string, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-  return retrying(async () => {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(text, values)).rows;
-    } finally {
-      await client.end();
-    }
-  });
-}
-
-/** An account with a test, and a token that may do everything. */
-async function prepare(url: string): Promise<{ account: string; token: string }> {
-  const account = randomCode(12);
-  const key = randomCode(20);
-  const family = randomUUID();
-  const token = randomToken();
-  await query(url, `INSERT INTO accounts (account_code, name) VALUES ($1, 'Chaos')`, [account]);
-  await query(url, `INSERT INTO tests (account_code, test_code, name) VALUES ($1, 'CHAOS', 'Chaos')`, [account]);
-  await query(url, `INSERT INTO test_portions VALUES ($1, 'CHAOS', 'MAIN', 'Main', 0)`, [account]);
-  await query(url, `INSERT INTO users (username, password_hash, scopes) VALUES ('chaos', '$argon2id$none', $1)`, [
-    SCOPES,
-  ]);
-  await query(
-    url,
-    `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'chaos', $2, $3, '{password}')`,
-    [key, randomBytes(32), SCOPES],
-  );
-  await query(
-    url,
-    `INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at)
-     VALUES ($1, $2, 'chaos', $3, now() + interval '1 day')`,
-    [family, key, SCOPES],
-  );
-  await query(
-    url,
-    `INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at) VALUES ($1, $2, $3, now() + interval '1 day')`,
-    [sha256(token), family, SCOPES],
-  );
-  return { account, token };
 }
 
 async function subscribe(service: ServiceProcess, account: string, token: string, partner: Partner): Promise<void> {

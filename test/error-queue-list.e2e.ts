@@ -37,8 +37,8 @@ test('the summary tells causes, the most frequent first', async () => {
   });
   expect(body[0]).toEqual({
     ...cause('client_error', 400, 'MANUAL', 2),
-    oldest: rows[0]!['created_datetime'],
-    newest: rows[2]!['created_datetime'],
+    oldest: rows[0]['created_datetime'],
+    newest: rows[2]['created_datetime'],
   });
   expect(body).toHaveLength(4);
   expect(body).toEqual(
@@ -65,7 +65,7 @@ test.each([
 
 test('by account and booking', async () => {
   const [row] = await subscribed.queue();
-  const byBooking = await subscribed.admin('GET', `error-queue?booking_code=${row!['booking_code']}`);
+  const byBooking = await subscribed.admin('GET', `error-queue?booking_code=${row['booking_code']}`);
   expect(byBooking.body).toEqual([row]);
   expect((await subscribed.admin('GET', `error-queue?account_code=${subscribed.scene.account}`)).body).toHaveLength(5);
 });

@@ -51,21 +51,21 @@ async function jobIn(id: string, state: string) {
 describe('one', () => {
   test('is sent again, byte for byte, and leaves the queue', async () => {
     const [row] = await refused(1);
-    const before = await subscribed.notification(row!['id']);
-    const answer = await subscribed.admin('POST', `error-queue/${row!['id']}/resend`, { reason: 'they have it now' });
+    const before = await subscribed.notification(row['id']);
+    const answer = await subscribed.admin('POST', `error-queue/${row['id']}/resend`, { reason: 'they have it now' });
     expect(answer.status).toBe(202);
     const [request] = await subscribed.partner.received(1);
-    expect(request!.json).toEqual(before['body']);
-    expect(request!.headers['webhook-id']).toBe(row!['id']);
+    expect(request.json).toEqual(before['body']);
+    expect(request.headers['webhook-id']).toBe(row['id']);
     await eventually(async () => {
-      const after = await subscribed.notification(row!['id']);
+      const after = await subscribed.notification(row['id']);
       expect(after).toMatchObject({ state: 'DELIVERED', retry: null, failure: null, http_status: 200 });
       expect(after['attempts'].map((attempt: any) => [attempt.trigger, attempt.http_status])).toEqual([
         ['FIRST', 400],
         ['MANUAL', 200],
       ]);
     });
-    const again = await subscribed.admin('POST', `error-queue/${row!['id']}/resend`);
+    const again = await subscribed.admin('POST', `error-queue/${row['id']}/resend`);
     expect([again.status, again.body.code]).toEqual([409, 'not_in_error_queue']);
   });
 
@@ -73,7 +73,7 @@ describe('one', () => {
     const [row] = await refused(1);
     subscribed.partner.answer({ status: 200, delayMs: 200 });
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => subscribed.admin('POST', `error-queue/${row!['id']}/resend`)),
+      Array.from({ length: 10 }, () => subscribed.admin('POST', `error-queue/${row['id']}/resend`)),
     );
     expect(answers.map((answer) => answer.status).sort()).toEqual([202, ...Array<number>(9).fill(409)]);
     await pause(600);
@@ -91,7 +91,7 @@ describe('one', () => {
     subscribed.partner.answer({ status: 200, delayMs: 500 });
     await app.given.sql('UPDATE subscriptions SET next_probe_at = now() WHERE id = $1', [subscribed.id]);
     await subscribed.partner.received(2);
-    const answer = await subscribed.admin('POST', `error-queue/${row!['id']}/resend`);
+    const answer = await subscribed.admin('POST', `error-queue/${row['id']}/resend`);
     expect([answer.status, answer.body.code]).toEqual([409, 'not_in_error_queue']);
     await eventually(async () => expect(await subscribed.queue()).toHaveLength(0));
     expect(subscribed.partner.requests).toHaveLength(2);
@@ -100,7 +100,7 @@ describe('one', () => {
   test('that fails comes back to the queue', async () => {
     const [row] = await refused(1);
     subscribed.partner.answer({ status: 403 });
-    await subscribed.admin('POST', `error-queue/${row!['id']}/resend`);
+    await subscribed.admin('POST', `error-queue/${row['id']}/resend`);
     await eventually(async () =>
       expect((await subscribed.queue())[0]).toMatchObject({ retry: 'MANUAL', failure: 'auth', http_status: 403 }),
     );
@@ -108,16 +108,16 @@ describe('one', () => {
 
   test('can be settled outside, and is never sent again', async () => {
     const [row] = await refused(1);
-    const missing = await subscribed.admin('POST', `error-queue/${row!['id']}/resolve`, {});
+    const missing = await subscribed.admin('POST', `error-queue/${row['id']}/resolve`, {});
     expect(missing.body.errors).toEqual([expect.objectContaining({ pointer: '/reason', code: 'required' })]);
-    const resolved = await subscribed.admin('POST', `error-queue/${row!['id']}/resolve`, { reason: 'told by phone' });
+    const resolved = await subscribed.admin('POST', `error-queue/${row['id']}/resolve`, { reason: 'told by phone' });
     expect([resolved.status, resolved.body.state]).toEqual([200, 'RESOLVED']);
     for (const action of ['resend', 'resolve']) {
-      const answer = await subscribed.admin('POST', `error-queue/${row!['id']}/${action}`, { reason: 'again' });
+      const answer = await subscribed.admin('POST', `error-queue/${row['id']}/${action}`, { reason: 'again' });
       expect([answer.status, answer.body.code]).toEqual([409, 'not_in_error_queue']);
     }
     expect(await subscribed.queue()).toEqual([]);
-    const audit = await subscribed.admin('GET', `audit?subject=${row!['id']}`);
+    const audit = await subscribed.admin('GET', `audit?subject=${row['id']}`);
     expect(audit.body.map((entry: any) => entry.action)).toEqual(['notification.resolve']);
   });
 
@@ -146,7 +146,7 @@ describe('many', () => {
       created_datetime: expect.any(String),
     });
     const ids = subscribed.partner.requests.map((request) => request.headers['webhook-id']);
-    expect(ids[0]).toBe(rows[0]!['id']);
+    expect(ids[0]).toBe(rows[0]['id']);
     expect([...ids].sort()).toEqual(rows.map((row) => row['id']).sort());
     for (const action of ['pause', 'resume', 'abort']) {
       const refusal = await subscribed.admin('POST', `error-queue/resends/${answer.body.resend_id}/${action}`);
@@ -180,7 +180,7 @@ describe('many', () => {
     subscribed.partner.answer({ status: 200 });
     await subscribed.admin('POST', `error-queue/resends/${answer.body.resend_id}/resume`);
     expect(await jobIn(answer.body.resend_id, 'DONE')).toMatchObject({ matched: 1, sent: 1, delivered: 1 });
-    expect((await subscribed.queue()).map((row) => row['id'])).toEqual([later!['id']]);
+    expect((await subscribed.queue()).map((row) => row['id'])).toEqual([later['id']]);
   });
 
   test('one event tries the partner first; a failure of the partner pauses the job', async () => {
@@ -188,7 +188,7 @@ describe('many', () => {
     subscribed.partner.answer({ status: 401 });
     const { body } = await bulk();
     expect(await jobIn(body.resend_id, 'PAUSED')).toMatchObject({ matched: 5, sent: 1, delivered: 0, failed: 1 });
-    expect(subscribed.partner.requests.map((request) => request.headers['webhook-id'])).toEqual([rows[0]!['id']]);
+    expect(subscribed.partner.requests.map((request) => request.headers['webhook-id'])).toEqual([rows[0]['id']]);
     subscribed.partner.answer({ status: 200 });
     await subscribed.admin('POST', `error-queue/resends/${body.resend_id}/resume`);
     expect(await jobIn(body.resend_id, 'DONE')).toMatchObject({ sent: 5, delivered: 4, failed: 1 });
@@ -196,7 +196,7 @@ describe('many', () => {
 
   test('a client error only counts as failed, and the next event is tried', async () => {
     const rows = await refused(4);
-    subscribed.partner.answer((request) => ({ status: request.headers['webhook-id'] === rows[0]!['id'] ? 400 : 200 }));
+    subscribed.partner.answer((request) => ({ status: request.headers['webhook-id'] === rows[0]['id'] ? 400 : 200 }));
     const { body } = await bulk();
     expect(await jobIn(body.resend_id, 'DONE')).toMatchObject({ sent: 4, delivered: 3, failed: 1 });
   });
@@ -230,11 +230,11 @@ describe('many', () => {
     await subscribed.post('suspend');
     const { body } = await bulk();
     await jobIn(body.resend_id, 'PAUSED');
-    await subscribed.admin('POST', `error-queue/${rows[0]!['id']}/resolve`, { reason: 'by phone' });
+    await subscribed.admin('POST', `error-queue/${rows[0]['id']}/resolve`, { reason: 'by phone' });
     await subscribed.post('resume');
     await subscribed.admin('POST', `error-queue/resends/${body.resend_id}/resume`);
     expect(await jobIn(body.resend_id, 'DONE')).toMatchObject({ matched: 2, sent: 1, delivered: 1, failed: 0 });
-    expect(subscribed.partner.requests.map((request) => request.headers['webhook-id'])).toEqual([rows[1]!['id']]);
+    expect(subscribed.partner.requests.map((request) => request.headers['webhook-id'])).toEqual([rows[1]['id']]);
   });
 
   test('a double click makes one job', async () => {
@@ -255,7 +255,7 @@ describe('many', () => {
     await subscribed.post('resume');
     const other = await startApp({
       databaseUrl: app.databaseUrl,
-      env: { ROLES: 'delivery', SECRETS_KEY: app.config.secretsKeys[0]!.toString('base64') },
+      env: { ROLES: 'delivery', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
     });
     await subscribed.admin('POST', `error-queue/resends/${body.resend_id}/resume`);
     expect(await jobIn(body.resend_id, 'DONE')).toMatchObject({ sent: 4, delivered: 4 });

@@ -87,8 +87,8 @@ test.each([
   const [row] = await app.given.sql('SELECT subscriptions::text AS row FROM subscriptions WHERE id = $1', [
     created.body.id,
   ]);
-  expect(row!['row']).not.toContain(secret);
-  expect(row!['row']).not.toContain(Buffer.from(secret).toString('hex'));
+  expect(row['row']).not.toContain(secret);
+  expect(row['row']).not.toContain(Buffer.from(secret).toString('hex'));
 });
 
 test('certificates are kept, the key is write-only', async () => {
@@ -166,8 +166,8 @@ test('verify sends a complete, signed sample, with the authentication, and store
   const verified = await call('POST', `/${created.body.id}/verify`);
   expect([verified.status, verified.body.state]).toEqual([200, 'ACTIVE']);
   const [request] = await partner.received(1);
-  expect(request!.json).toMatchObject({ change_reason: 'BOOKING_CREATED', candidate_id: expect.any(String) });
-  expect(request!.headers).toMatchObject({
+  expect(request.json).toMatchObject({ change_reason: 'BOOKING_CREATED', candidate_id: expect.any(String) });
+  expect(request.headers).toMatchObject({
     authorization: expect.stringMatching(/^Bearer /),
     'webhook-signature': expect.stringMatching(/^v1,/),
   });
