@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Webhook } from 'standardwebhooks';
+import { HttpClient } from '../demo/http-client';
 import { isSigned } from '../demo/signature';
 import { eventually } from './support/eventually';
 
@@ -73,7 +74,7 @@ describe('README.md', () => {
     }
 
     it('does what it says, typed as it stands', async () => {
-      const [first, ...lines] = blocksOf('A walk through');
+      const [first, ...lines] = blocksOf(README, 'A walk through');
       expect(first).toBe('npm run partner\n');
       service = start('start', { PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn' });
       const base = await service.says(/Ready: (\S+)/);
@@ -98,6 +99,39 @@ describe('README.md', () => {
       // The first is the sample.
       expect(reasons).toEqual(['BOOKING_CREATED', 'BOOKING_CREATED', 'EXAM_COMPLETED']);
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
+    }, 240_000);
+
+    it('leads to the error queue of docs/operations.md, whose lines do what they say', async () => {
+      const base = await service.says(/Ready: (\S+)/);
+      const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
+      const { client: operator, token } = await HttpClient.login(base, sandbox.operator);
+      const [subscription] = await operator.call<any[]>(200, 'GET', '/admin/subscriptions');
+      const settings = `/admin/subscriptions/${subscription.id}`;
+      // Without the partner's certificate its TLS is not trusted.
+      await operator.call(200, 'PATCH', settings, { ca_pem: null });
+      const candidate = { candidate_id: 'grace', first_name: 'Grace', last_name: 'Hopper' };
+      const account = `/accounts/${sandbox.account_code}`;
+      await operator.call(200, 'POST', `${account}/candidates`, { test_code: 'SANDBOX-ONE', candidate });
+      const { booking_code } = await operator.call<any>(
+        201,
+        'POST',
+        `${account}/candidates/grace/tests/SANDBOX-ONE/bookings`,
+        { booking_on: '2030-05-14T09:00:00Z', delivery_mode: 'SVC_REMOTE_PROCTORED' },
+      );
+      await operator.call(204, 'DELETE', `${account}/bookings/${booking_code}`);
+      const queued = () => operator.call<any[]>(200, 'GET', '/admin/error-queue?failure=tls&retry=MANUAL');
+      await eventually(async () => (await queued()).length === 2, 30_000);
+      await operator.call(200, 'PATCH', settings, { ca_pem: subscription.ca_pem });
+
+      const blocks = blocksOf(readFileSync(join(ROOT, 'docs/operations.md'), 'utf8'), 'The error queue');
+      expect(blocks).toHaveLength(4);
+      const shell = new Running(
+        spawn('sh', ['-eu', '-c', blocks.join('\n')], { cwd: folder, env: plain({ BASE: base, OPERATOR: token }) }),
+      );
+      expect(`${await shell.exit} ${shell.output}`).toMatch(/^0 /);
+      expect(shell.output).toMatch(/"state":"(RUNNING|DONE)"/);
+      await eventually(async () => (await queued()).length === 0, 30_000);
+      await eventually(() => partner.output.split(booking_code).length === 3, 30_000);
       expect(await partner.stop()).toBe(0);
       expect(await service.stop()).toBe(0);
     }, 240_000);
@@ -177,8 +211,8 @@ function plain(more: Record<string, string>): NodeJS.ProcessEnv {
 }
 
 /** The `sh` blocks of a section. */
-function blocksOf(title: string): string[] {
-  const [, section = ''] = README.split(`\n## ${title}\n`);
+function blocksOf(document: string, title: string): string[] {
+  const [, section = ''] = document.split(`\n## ${title}\n`);
   const [text] = section.split('\n## ');
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
 }
