@@ -60,9 +60,7 @@ export class BodyReader implements NestInterceptor {
     const read = (): Promise<void> => this.read(request, http.getResponse<Response>(), limit, asBytes);
     const bytes = announcedBytes(request, limit);
     if (bytes <= DEFAULT_LIMIT || bytes > limit) return from(read()).pipe(switchMap(() => next.handle()));
-    return from(this.readLarge(request, bytes, read)).pipe(
-      switchMap((leave) => next.handle().pipe(finalize(leave))),
-    );
+    return from(this.readLarge(request, bytes, read)).pipe(switchMap((leave) => next.handle().pipe(finalize(leave))));
   }
 
   /** Resolves with what gives the room back that the body takes. */
