@@ -1,7 +1,7 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|demo|bench|chaos|openapi] [arguments]
+// usage: node scripts/start.mjs [main|admin|openapi|demo|partner|bench|chaos] [arguments]
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,7 @@ const programs = {
   admin: 'dist/src/admin.js',
   openapi: 'dist/src/write-openapi.js',
   demo: 'dist/demo/demo.js',
+  partner: 'dist/demo/partner.js',
   bench: 'dist/bench/bench.js',
   chaos: 'dist/bench/chaos.js',
 };
@@ -24,13 +25,28 @@ function newest(path) {
   return Math.max(0, ...readdirSync(path).map((name) => newest(join(path, name))));
 }
 
-function buildWhenStale() {
-  const marker = join(root, 'dist/.built');
-  const sources = ['src', 'bench', 'demo', 'test/support', 'ormconfig.ts', 'tsconfig.json', 'package-lock.json'];
-  const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const marker = join(root, 'dist/.built');
+const sources = ['src', 'bench', 'demo', 'test/support', 'ormconfig.ts', 'tsconfig.json', 'package-lock.json'];
+
+function isStale() {
   // An image ships dist without the sources' compiler.
-  if (!existsSync(join(root, 'src')) || built > Math.max(...sources.map((source) => newest(join(root, source)))))
-    return;
+  if (!existsSync(join(root, 'src'))) return false;
+  const built = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return built <= Math.max(...sources.map((source) => newest(join(root, source))));
+}
+
+function buildWhenStale() {
+  if (!isStale()) return;
+  // The build empties dist first: of several programs that start at once, one compiles and the others wait for it.
+  const unlock = lock(join(root, 'node_modules/.compiling'));
+  try {
+    if (isStale()) build();
+  } finally {
+    unlock();
+  }
+}
+
+function build() {
   process.stderr.write('Compiling …\n');
   const started = new Date();
   const cli = require.resolve('@nestjs/cli/bin/nest.js');
@@ -38,13 +54,44 @@ function buildWhenStale() {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  if (status !== 0) process.exit(status ?? 1);
+  if (status !== 0) throw new Error('The build failed.');
   writeFileSync(marker, '');
   utimesSync(marker, started, started);
 }
 
+/** Waits until this process alone holds the lock; one whose holder has died is nobody's. */
+function lock(file) {
+  for (;;) {
+    try {
+      writeFileSync(file, String(process.pid), { flag: 'wx' });
+      return () => rmSync(file, { force: true });
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (!isHeld(file)) rmSync(file, { force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+  }
+}
+
+function isHeld(file) {
+  try {
+    const pid = readFileSync(file, 'utf8');
+    // Made a moment ago, and its content is still to come.
+    if (pid === '') return Date.now() - statSync(file).mtimeMs < 1000;
+    process.kill(Number(pid), 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
 const [name, ...rest] = process.argv.slice(2);
 const program = name in programs ? name : 'main';
-buildWhenStale();
+try {
+  buildWhenStale();
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}
 process.argv = [process.argv[0], join(root, programs[program]), ...(program === name ? rest : process.argv.slice(2))];
 require(process.argv[1]);

@@ -54,19 +54,19 @@ export class BookingModel {
   @Field(dateTime(), { required: true })
   booking_on: string;
 
-  @Field(oneOf(DELIVERY_MODES, 'delivery_mode_invalid'))
+  @Field(oneOf(DELIVERY_MODES, 'delivery_mode_invalid'), { always: true })
   delivery_mode: DeliveryMode | null;
 
-  @Field(locationCode())
+  @Field(locationCode(), { always: true })
   location_code: string | null;
 
-  @Field(locationName())
+  @Field(locationName(), { always: true })
   location_name: string | null;
 
-  @Field(locationAddress())
+  @Field(locationAddress(), { always: true })
   location_address: string | null;
 
-  @Field(timeZone())
+  @Field(timeZone(), { always: true })
   location_timezone: string | null;
 
   @Field(dateTime(), { required: true })

@@ -132,16 +132,17 @@ export class EligibilityResponseModel {
   @ObjectField(() => CandidateModel, { required: true })
   candidate: CandidateModel;
 
-  @Field(clientEligibilityIdRule)
+  @Field(clientEligibilityIdRule, { always: true })
   client_eligibility_id: string | null;
 
   @Field(dateTime(), { required: true })
   created_datetime: string;
 
-  @Field(dateTime())
+  @Field(dateTime(), { always: true })
   eligibility_end_date: string | null;
 
   @Field(text({ max: 1000 }), {
+    always: true,
     description: 'Why the candidate cannot schedule; null exactly when the candidate can.',
   })
   eligibility_status_message: string | null;
@@ -155,7 +156,7 @@ export class EligibilityResponseModel {
   @Field(text({ max: 8, min: 8, pattern: /^[A-HJKMNP-TV-Z2-9]{8}$/, example: 'K7MWQ2XA' }), { required: true })
   svc_eligiblity_id: string;
 
-  @Field(dateTime())
+  @Field(dateTime(), { always: true })
   schedule_start_date: string | null;
 
   @Field(oneOf(ELIGIBILITY_STATUSES, 'status_invalid'), { required: true })

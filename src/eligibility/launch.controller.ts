@@ -3,7 +3,7 @@ import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { formatDateTime } from '../platform/clock.js';
 import { Access, CurrentCaller, type Caller } from '../platform/http/access.js';
-import { Answer, Problems } from '../platform/http/documented.js';
+import { Answer, Problems, PublicProblems } from '../platform/http/documented.js';
 import { LaunchPath, TestLaunchInfo } from './eligibility.dto.js';
 import { LaunchKeys } from './launch-keys.js';
 import { Launch } from './launch.js';
@@ -42,7 +42,7 @@ export class LaunchController {
   @ApiOperation({ summary: 'Start the test: the address that testLaunchInfo gave, for the candidate’s browser' })
   @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 43 } })
   @ApiResponse({ status: 303, description: 'To the test’s launch URL with a signed `launch_token` (ES256, 60 s).' })
-  @Problems(404, 410)
+  @PublicProblems(404, 410)
   async start(@Param('launch_code') code: string, @Res({ passthrough: true }) response: Response): Promise<void> {
     response.location(await this.launch.redeem(code));
   }
@@ -59,6 +59,7 @@ export class LaunchController {
       properties: { keys: { type: 'array', items: { type: 'object' } } },
     },
   })
+  @PublicProblems()
   jwks(): Promise<object> {
     return this.keys.jwks();
   }

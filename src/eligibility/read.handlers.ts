@@ -130,7 +130,8 @@ export class FindLaunchTimeHandler implements IQueryHandler<FindLaunchTime> {
  * @throws DomainError invalid_status_filter when it is missing, given twice or unknown
  */
 export function statusesOf(parameter: unknown): readonly EligibilityStatus[] {
-  const word = typeof parameter === 'string' ? parameter.toUpperCase() : '';
+  // ASCII alone: `toUpperCase` would make the dotless i an I.
+  const word = typeof parameter === 'string' && /^[a-z]+$/i.test(parameter) ? parameter.toUpperCase() : '';
   switch (word) {
     case 'ACTIVE':
       return ACTIVE_STATUSES;

@@ -35,7 +35,7 @@ const OVERDUE = prepared(
        WHERE settled_at IS NULL AND claimed_until < clock_timestamp() - interval '${PATIENCE_S} seconds'
          AND name LIKE 'booking.%') AS overdue,
      coalesce((SELECT extract(epoch FROM clock_timestamp() - min(since)) FROM due WHERE health = 'UP'), 0)::float8 AS oldest_s,
-     (SELECT count(*) FROM (SELECT FROM deliveries LIMIT ${MOST_COUNTED}) capped) AS waiting,
+     (SELECT count(*) FROM (SELECT FROM deliveries LIMIT ${MOST_COUNTED}) counted) AS waiting,
      coalesce((SELECT sum(change) FROM error_queue_counts WHERE retry = 'AUTO'), 0)::int AS auto,
      coalesce((SELECT sum(change) FROM error_queue_counts WHERE retry = 'MANUAL'), 0)::int AS manual`,
 );

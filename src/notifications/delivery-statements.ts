@@ -68,7 +68,7 @@ export const CLAIM = prepared(
    by_operator AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
-       WHERE d.subscription_id = s.id AND d.trigger <> 'AUTO' AND d.trigger = 'MANUAL' AND ${FREE} AND NOT EXISTS (
+       WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL' AND ${FREE} AND NOT EXISTS (
          SELECT FROM deliveries earlier
          WHERE earlier.subscription_id = d.subscription_id AND earlier.booking_code = d.booking_code
            AND earlier.event_sequence < d.event_sequence AND earlier.trigger = 'MANUAL')
@@ -141,7 +141,7 @@ export const RECORD_DELIVERED = prepared(
      RETURNING o.*, d.booking_code, d.event_sequence),
    marked AS (
      UPDATE notifications n
-     SET state = 'DELIVERED', retry = NULL, failure = NULL, http_status = 200, queued_datetime = NULL,
+     SET state = 'DELIVERED', retry = NULL, failure = NULL, http_status = NULL, queued_datetime = NULL,
        delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
      FROM done WHERE n.position = done.position),
    logged AS (
@@ -156,9 +156,10 @@ export const RECORD_DELIVERED = prepared(
          AND j.delivered + ended.count + j.failed + j.skipped = j.matched THEN 'DONE' ELSE j.state END
      FROM (SELECT resend_id, count(*)::int AS count FROM items GROUP BY resend_id ORDER BY resend_id) ended
      WHERE j.id = ended.resend_id)
-   SELECT DISTINCT done.subscription_id FROM done JOIN deliveries later
-     ON later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
-     AND later.event_sequence > done.event_sequence`,
+   SELECT DISTINCT done.subscription_id FROM done WHERE EXISTS (
+     SELECT FROM deliveries later
+     WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
+       AND later.event_sequence > done.event_sequence)`,
 );
 
 /**
@@ -218,10 +219,10 @@ export const RECORD_FAILED = prepared(
        SELECT resend_id, count(*)::int AS count, bool_or(partner_level) AS partner_level, bool_or(retry = 'AUTO') AS down
        FROM items GROUP BY resend_id ORDER BY resend_id) ended
      WHERE j.id = ended.resend_id)
-   SELECT DISTINCT done.subscription_id FROM done JOIN deliveries later
-     ON later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
-     AND later.event_sequence > done.event_sequence
-   WHERE done.retry = 'MANUAL'`,
+   SELECT DISTINCT done.subscription_id FROM done WHERE done.retry = 'MANUAL' AND EXISTS (
+     SELECT FROM deliveries later
+     WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
+       AND later.event_sequence > done.event_sequence)`,
 );
 
 /** The subscriptions with something that can be claimed now, one index probe for each subscription that has work. */
@@ -235,5 +236,5 @@ export const FIND_WORK = prepared(
      FROM lane WHERE lane.subscription_id IS NOT NULL)
    SELECT s.id FROM lane JOIN subscriptions s ON s.id = lane.subscription_id
    WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND (s.health = 'UP' OR EXISTS (
-     SELECT FROM deliveries d WHERE d.subscription_id = s.id AND d.trigger <> 'AUTO' AND d.trigger = 'MANUAL'))`,
+     SELECT FROM deliveries d WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL'))`,
 );

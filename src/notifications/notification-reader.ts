@@ -9,7 +9,8 @@ import type { CauseModel, NotificationDetail, NotificationFilter, NotificationMo
 import { isUuid } from './subscription-store.js';
 
 const LISTED = `n.position, n.id, n.account_code, n.subscription_id, n.change_reason, n.booking_code, n.event_sequence,
-  n.effective_date, n.state, n.retry, n.failure, n.http_status, n.created_datetime, n.delivered_datetime,
+  n.effective_date, n.state, n.retry, n.failure,
+  CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
   CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
 
 const FIND_ACCOUNT = prepared('notification-account', `SELECT 1 FROM accounts WHERE account_code = $1`);
@@ -59,13 +60,15 @@ export function conditionsOf(filter: NotificationFilter, values: unknown[]): str
   const add = (condition: string, value: unknown) => {
     if (value == null) return;
     values.push(value);
-    conditions.push(`${condition} $${values.length}`);
+    conditions.push(`(${condition} $${values.length})`);
   };
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);
   add('n.failure =', filter.failure);
-  add('n.http_status =', filter.http_status == null ? null : Number(filter.http_status));
+  const status = filter.http_status == null ? null : Number(filter.http_status);
+  // What was delivered was answered with 200; see the entity.
+  add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
   add('n.retry =', filter.retry);
   add('n.created_datetime >=', filter.from);
   add('n.created_datetime <', filter.to);

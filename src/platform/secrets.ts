@@ -26,11 +26,9 @@ export class Secrets {
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key, iv);
     cipher.setAAD(Buffer.from(purpose));
-    const body = Buffer.concat([
-      typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain),
-      cipher.final(),
-    ]);
-    return Buffer.concat([Buffer.of(FORMAT), id, iv, cipher.getAuthTag(), body]);
+    const body = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
+    const end = cipher.final();
+    return Buffer.concat([Buffer.of(FORMAT), id, iv, cipher.getAuthTag(), body, end]);
   }
 
   /** @throws Error when no listed key made the value, or the value or its purpose was changed. */

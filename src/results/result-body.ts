@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { malformedJson, payloadTooLarge, validationError } from '../platform/errors.js';
 import { parseJson } from '../platform/http/body.js';
@@ -82,10 +83,20 @@ function split(json: Buffer): Parts {
   const text = kept.length === 0 ? '{}' : Buffer.concat([...kept, CLOSE]).toString('utf8');
   const value = parseJson(text) as Record<string, unknown>;
   for (const [name, literal] of apart) {
-    value[name] = parseJson(literal.toString('utf8'));
+    value[name] = valueOf(literal);
     if (value[name] === null) apart.delete(name);
   }
   return { value, text, photo: apart.get(PHOTO) ?? null, videoLink: apart.get(VIDEO_LINK) ?? null };
+}
+
+/** The value of a JSON text. A plain text of megabytes is read with one copy. */
+function valueOf(literal: Buffer): unknown {
+  const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
+  if (!plain) return parseJson(literal.toString('utf8'));
+  const text = literal.toString('latin1', 1, literal.length - 1);
+  // RFC 8259 §7
+   
+  return /[\u0000-\u001f]/.test(text) ? malformed() : text;
 }
 
 const OPEN = Buffer.from('{');

@@ -8,8 +8,12 @@ import { BodyRoom } from './body-room.js';
 
 const DEFAULT_LIMIT = 256 * 1024;
 const MOST_DEPTH = 64;
-/** Bytes of large bodies that the process reads and works on at once; one costs about five times its size. */
-const LARGE_BODIES_AT_ONCE = 16 * 1024 * 1024;
+/**
+ * Bytes of large bodies that the process holds, and of those that it works on, which costs some five times their size.
+ * Two numbers, so that a slow sender keeps nobody from being served.
+ */
+const LARGE_BODIES_HELD = 24 * 1024 * 1024;
+const LARGE_BODIES_IN_WORK = 8 * 1024 * 1024;
 const BODY_LIMIT = 'body limit';
 const RAW_BODY = 'raw body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
@@ -41,7 +45,8 @@ type Parser = ReturnType<typeof json>;
 @Injectable()
 export class BodyReader implements NestInterceptor {
   private readonly parsers = new Map<string, Parser>();
-  private readonly room = new BodyRoom(LARGE_BODIES_AT_ONCE);
+  private readonly held = new BodyRoom(LARGE_BODIES_HELD);
+  private readonly inWork = new BodyRoom(LARGE_BODIES_IN_WORK);
 
   constructor(private readonly reflector: Reflector) {}
 
@@ -55,17 +60,24 @@ export class BodyReader implements NestInterceptor {
     const read = (): Promise<void> => this.read(request, http.getResponse<Response>(), limit, asBytes);
     const bytes = announcedBytes(request, limit);
     if (bytes <= DEFAULT_LIMIT || bytes > limit) return from(read()).pipe(switchMap(() => next.handle()));
-    return from(this.room.enter(bytes)).pipe(
-      switchMap((leave) =>
-        from(read()).pipe(
-          switchMap(() => next.handle()),
-          finalize(() => {
-            request.body = undefined;
-            leave();
-          }),
-        ),
-      ),
-    );
+    return from(this.readLarge(request, bytes, read)).pipe(switchMap((leave) => next.handle().pipe(finalize(leave))));
+  }
+
+  /** Resolves with what gives the room back that the body takes. */
+  private async readLarge(request: Request, bytes: number, read: () => Promise<void>): Promise<() => void> {
+    const letGo = await this.held.enter(bytes);
+    try {
+      await read();
+    } catch (error) {
+      letGo();
+      throw error;
+    }
+    const rest = await this.inWork.enter(bytes);
+    return () => {
+      request.body = undefined;
+      rest();
+      letGo();
+    };
   }
 
   private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<void> {
@@ -73,9 +85,8 @@ export class BodyReader implements NestInterceptor {
     const name = `${asBytes} ${limit}`;
     let parser = this.parsers.get(name);
     if (!parser) this.parsers.set(name, (parser = parserOf(limit, asBytes)));
-    await new Promise<void>((resolve, reject) =>
-      parser(request, response, (error?: unknown) => (error ? reject(error as Error) : resolve())),
-    );
+    const failure = await new Promise<unknown>((resolve) => parser(request, response, resolve));
+    if (failure) throw failure as Error;
     if (!asBytes) assertDepth(request.body);
   }
 }

@@ -38,6 +38,8 @@ export interface FieldContext {
 
 interface FieldOptions {
   required?: boolean;
+  /** Of an answer: never left out, although it may be null. */
+  always?: boolean;
   description?: string;
   example?: unknown;
 }
@@ -53,11 +55,11 @@ function context(value: FieldContext): ValidationOptions {
  * Optional members may be null or left out.
  */
 export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator {
-  const { required = false, ...documented } = options;
+  const { required = false, always = required, ...documented } = options;
   return applyDecorators(
     Declared(rule),
     // `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1.
-    ApiProperty({ ...rule.schema, ...documented, required, ...(required ? {} : { nullable: true }) }),
+    ApiProperty({ ...rule.schema, ...documented, required: always, ...(required ? {} : { nullable: true }) }),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(
       {
@@ -77,7 +79,7 @@ export function ObjectField(type: () => Dto, options: FieldOptions = {}): Proper
   const { required = false, ...documented } = options;
   return applyDecorators(
     Declared(anObject, type),
-    ApiProperty({ type: () => type(), ...documented, required }),
+    ApiProperty({ type: () => type(), ...documented, required, ...(required ? {} : { nullable: true }) }),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(
@@ -100,7 +102,14 @@ export function ObjectListField(type: () => Dto, maxItems: number, options: Fiel
   const objects = listOf(anObject, maxItems);
   return applyDecorators(
     Declared(objects, type),
-    ApiProperty({ type: () => type(), isArray: true, maxItems, ...documented, required }),
+    ApiProperty({
+      type: () => type(),
+      isArray: true,
+      maxItems,
+      ...documented,
+      required,
+      ...(required ? {} : { nullable: true }),
+    }),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
     ValidateBy(

@@ -20,6 +20,8 @@ import { requestContext } from './request-context.js';
 import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
+/** More faults than a person or a program will read; bounds the answer to a hostile body. */
+const MOST_FAULTS = 1000;
 
 export function statusOf(kind: ProblemKind): number {
   switch (kind) {
@@ -86,7 +88,7 @@ export class ProblemFilter implements ExceptionFilter {
           code: error.code,
           request_id: requestContext().requestId,
           ...error.members,
-          ...(error.errors.length > 0 ? { errors: error.errors } : {}),
+          ...(error.errors.length > 0 ? { errors: error.errors.slice(0, MOST_FAULTS) } : {}),
         }),
       );
   }

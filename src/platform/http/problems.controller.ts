@@ -2,6 +2,7 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { notFound, problemCatalogue, type Problem } from '../errors.js';
 import { Access } from './access.js';
+import { PublicProblems } from './documented.js';
 import { statusOf } from './problem.filter.js';
 
 const ENTRY = {
@@ -23,6 +24,7 @@ export class ProblemsController {
   @Access('public')
   @ApiOperation({ summary: 'Every problem that this service answers with' })
   @ApiResponse({ status: 200, description: 'The catalogue.', schema: { type: 'array', items: ENTRY } })
+  @PublicProblems()
   list(): object[] {
     return problemCatalogue().map(entry);
   }
@@ -32,7 +34,7 @@ export class ProblemsController {
   @ApiOperation({ summary: 'What one problem means' })
   @ApiParam({ name: 'code', schema: { type: 'string' }, example: 'validation_error' })
   @ApiResponse({ status: 200, description: 'The entry.', schema: ENTRY })
-  @ApiResponse({ status: 404, description: 'No problem has this code.' })
+  @PublicProblems(404)
   get(@Param('code') code: string): object {
     const problem = problemCatalogue().find((candidate) => candidate.code === code);
     if (!problem) throw notFound.error();

@@ -9,8 +9,6 @@ import { characterFault, fault } from './rules.js';
 
 const READ_ONLY_MEMBERS = Symbol('read-only members');
 const TOLERANT_READER = Symbol('tolerant reader');
-/** More faults than a person or a program will read; bounds the answer to a hostile body. */
-const MOST_FAULTS = 1000;
 
 type Dto = new () => object;
 
@@ -90,7 +88,7 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
       faults: [{ pointer: '', code: 'type_invalid', detail: 'The body must be a JSON object.' }],
     };
   if (Reflect.getMetadata(TOLERANT_READER, dto) === true)
-    return { body: value as T, faults: tolerantFaults(dto, value).slice(0, MOST_FAULTS) };
+    return { body: value as T, faults: tolerantFaults(dto, value) };
   const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
   const members = Object.entries(value);
   const own = Object.fromEntries(members.filter(([name]) => !readOnly.has(name)));
@@ -102,7 +100,7 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
   faults.push(...reservedMembers(own, ''));
   for (const [name, member] of members)
     if (readOnly.has(name)) faults.push(...characterFaults(member, `/${escapePointer(name)}`));
-  return { body, faults: faults.slice(0, MOST_FAULTS) };
+  return { body, faults };
 }
 
 function tolerantFaults(dto: Dto, value: object): Fault[] {

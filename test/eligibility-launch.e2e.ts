@@ -1,0 +1,159 @@
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { startApp, type TestApp } from './support/app';
+import { dateTime } from './support/given';
+
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+type Record_ = Record<string, any>;
+
+const info = (id: string, token = scene.token) => app.call('GET', `/eligibilities/${id}/testLaunchInfo`, { token });
+const idOf = (record: Record_) => record['svc_eligiblity_id'] as string;
+const launchPath = async (record: Record_) => {
+  const answer = await info(idOf(record));
+  return new URL(answer.body.launch_url as string).pathname;
+};
+const sql = (assignment: string, record: Record_) =>
+  app.given.sql(`UPDATE eligibilities SET ${assignment} WHERE svc_eligiblity_id = $1`, [idOf(record)]);
+
+describe('§5 Launch', () => {
+  it('testLaunchInfo answers a launch_url of 43 characters, good for 300 s, single use', async () => {
+    const record = await app.given.eligibility(scene);
+    const before = Date.now();
+    const { status, body } = await info(idOf(record));
+    expect([status, body]).toEqual([
+      200,
+      {
+        svc_eligiblity_id: idOf(record),
+        candidate_id: record['candidate'].candidate_id,
+        test_code: scene.testCode,
+        launch_url: expect.stringMatching(new RegExp(`^${app.url}/launch/[A-Za-z0-9_-]{43}$`)),
+        expires_at: expect.stringMatching(/Z$/),
+        single_use: true,
+      },
+    ]);
+    const life = Date.parse(body.expires_at as string) - before;
+    expect(life > 298_000 && life <= 301_000).toBe(true);
+  });
+
+  it('redeeming needs no token and answers 303 to the test’s launch_url with a 60 s ES256 statement', async () => {
+    const record = await app.given.eligibility(scene);
+    const booking = await app.given.booking(scene, record);
+    const answer = await app.call('GET', await launchPath(record));
+    expect([answer.status, answer.text]).toEqual([303, '']);
+    const target = new URL(answer.headers.get('location')!);
+    expect([target.origin, target.pathname, target.searchParams.get('lang')]).toEqual([
+      'https://driver.example',
+      '/start',
+      'en',
+    ]);
+    const token = target.searchParams.get('launch_token')!;
+    const keys = createRemoteJWKSet(new URL(`${app.url}/.well-known/jwks.json`));
+    const { payload } = await jwtVerify(token, keys, {
+      issuer: app.url,
+      audience: 'https://driver.example',
+      algorithms: ['ES256'],
+    });
+    expect(payload).toMatchObject({
+      sub: record['candidate'].candidate_id,
+      exam_code: idOf(record),
+      booking_code: booking['booking_code'],
+      jti: expect.any(String),
+    });
+    expect(payload.exp! - payload.iat!).toBe(60);
+    expect(decodeProtectedHeader(token).alg).toBe('ES256');
+  });
+
+  it('the key set holds public keys alone', async () => {
+    const { status, body } = await app.call('GET', '/.well-known/jwks.json');
+    expect(status).toBe(200);
+    for (const key of body.keys) {
+      expect(key).toMatchObject({ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', kid: expect.any(String) });
+      expect(key).not.toHaveProperty('d');
+    }
+  });
+
+  it('works once: used is 410, and of 20 redemptions at once one is 303', async () => {
+    const path = await launchPath(await app.given.eligibility(scene));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => app.call('GET', path)));
+    expect(answers.filter((answer) => answer.status === 303)).toHaveLength(1);
+    expect(answers.filter((answer) => answer.status === 410 && answer.body.code === 'launch_gone')).toHaveLength(19);
+    expect((await app.call('GET', path)).status).toBe(410);
+  });
+
+  it('an earlier one stays valid beside a later one', async () => {
+    const record = await app.given.eligibility(scene);
+    const [first, second] = [await launchPath(record), await launchPath(record)];
+    expect(first).not.toBe(second);
+    expect((await app.call('GET', first)).status).toBe(303);
+    expect((await app.call('GET', second)).status).toBe(303);
+  });
+
+  it('expired is 410, unknown is 404', async () => {
+    const path = await launchPath(await app.given.eligibility(scene));
+    await app.given.sql(`UPDATE launches SET expires_at = now() WHERE used_at IS NULL`);
+    expect((await app.call('GET', path)).status).toBe(410);
+    for (const code of ['A'.repeat(43), 'A'.repeat(42), 'x', '%00', '%E2%80%8F', '..%2F..'])
+      expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);
+  });
+
+  it('is 410 when the candidate was cancelled, held or completed in between', async () => {
+    for (const assignment of [
+      `status = 'CANCELLED'`,
+      `status = 'PENDING', hold_reason = 'x'`,
+      `status = 'COMPLETED'`,
+    ]) {
+      const record = await app.given.eligibility(scene);
+      const path = await launchPath(record);
+      await sql(assignment, record);
+      expect((await app.call('GET', path)).status).toBe(410);
+    }
+  });
+
+  it.each(['abc', 'ABCDEFGHJ', 'ABCD-FGH', 'ABCDEFG%C3%89', 'ABCDEFG%EF%BC%91', '%00', 'ABCD%2FFGH'])(
+    'not 8 alphanumerics (%s) is 400',
+    async (id) => {
+      const answer = await info(id);
+      expect([answer.status, answer.body.code]).toEqual([400, 'validation_error']);
+      expect(answer.body.errors).toEqual([expect.objectContaining({ parameter: 'svc_eligibility_code' })]);
+    },
+  );
+
+  it('unknown and another account’s are 404, the same but for the address', async () => {
+    const other = await app.given.scene();
+    const foreign = await info(idOf(await app.given.eligibility(other)));
+    const unknown = await info('ZZZZZZZZ');
+    const plain = ({ body }: { body: any }) => ({ ...body, request_id: '', instance: '' }) as object;
+    expect([foreign.status, foreign.body.code]).toEqual([404, 'eligibility_not_found']);
+    expect(plain(foreign)).toEqual(plain(unknown));
+    expect((await info(idOf(await app.given.eligibility(scene)), await app.given.operator())).status).toBe(200);
+  });
+
+  it('403 launch_not_available outside of the window, and for a test without a launch_url', async () => {
+    const early = await app.given.eligibility(scene, { schedule_start_date: dateTime(Date.now() + 60_000) });
+    const bare = await app.given.scene({ launch_url: null });
+    const late = await app.given.eligibility(scene);
+    await app.given.booking(scene, late);
+    await sql('eligibility_end_date = now()', late);
+    for (const [id, token] of [
+      [idOf(early), scene.token],
+      [idOf(late), scene.token],
+      [idOf(await app.given.eligibility(bare)), bare.token],
+    ] as const) {
+      const answer = await info(id, token);
+      expect([answer.status, answer.body.code]).toEqual([403, 'launch_not_available']);
+    }
+  });
+
+  it('is stored as a hash alone', async () => {
+    const code = (await launchPath(await app.given.eligibility(scene))).split('/').at(-1)!;
+    const rows = await app.given.sql(`SELECT encode(token_hash, 'escape') AS hash FROM launches`);
+    expect(rows.some((row) => String(row['hash']).includes(code))).toBe(false);
+  });
+});
