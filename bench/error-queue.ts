@@ -18,7 +18,7 @@ import { Database } from '../src/platform/database/database.js';
 import { prepare } from './prepare.js';
 
 const CALLS = 40;
-const BATCH = 100_000;
+const BATCH = 20_000;
 const SUBSCRIPTIONS = 20;
 
 const SUBSCRIBE = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on,

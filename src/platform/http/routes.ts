@@ -9,8 +9,10 @@ interface RouteLayer {
 export function allowedMethods(request: Request): string[] {
   const { stack } = (request.app as unknown as { router: { stack: RouteLayer[] } }).router;
   const methods = new Set<string>();
+  // Below a path prefix Express takes the prefix off `path`.
+  const path = request.baseUrl + request.path;
   for (const layer of stack) {
-    if (!layer.route || !layer.match(request.path)) continue;
+    if (!layer.route || !layer.match(path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }
   if (methods.has('GET')) methods.add('HEAD');

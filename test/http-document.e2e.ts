@@ -1,0 +1,182 @@
+import { startApp, type TestApp } from './support/app';
+
+let app: TestApp;
+let document: any;
+
+beforeAll(async () => {
+  app = await startApp();
+  document = (await app.call('GET', '/openapi.json')).body;
+});
+afterAll(() => app.close());
+
+type Schema = Record<string, any>;
+
+const schema = (name: string): Schema => document.components.schemas[name] as Schema;
+const operations = () =>
+  Object.entries(document.paths as Record<string, Record<string, any>>).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      path,
+      method,
+      operation,
+    })),
+  );
+/** The rule of a member, with what it is: null is allowed where a member is optional. */
+const rule = (model: string, member: string) => {
+  const { description: _description, example: _example, ...rest } = schema(model)['properties'][member] as Schema;
+  return rest;
+};
+const optionalText = (rest: object) => ({ type: ['string', 'null'], ...rest });
+
+describe('the OpenAPI document', () => {
+  it('says of every operation what it is for, who may call it, and what each status answers with', () => {
+    expect(operations().length).toBeGreaterThan(40);
+    for (const { name, path, operation } of operations()) {
+      expect([name, typeof operation.summary, operation.summary?.length > 5]).toEqual([name, 'string', true]);
+      const open = /^\/(token|revoke|introspect|health|problems|launch|console|\.well-known)/.test(path);
+      if (!open) {
+        const [scope] = (operation.security as { oauth2: string[] }[]).map(({ oauth2 }) => oauth2);
+        expect([name, scope]).toEqual([
+          name,
+          [expect.stringMatching(/^(read|create|update|delete|launch|results|bookings|admin)$/)],
+        ]);
+        for (const status of ['401', '403', '429', '500'])
+          expect([name, Object.keys(operation.responses as object)]).toEqual([name, expect.arrayContaining([status])]);
+      }
+      for (const [status, response] of Object.entries(operation.responses as Record<string, Schema>)) {
+        expect([name, status, typeof response['description']]).toEqual([name, status, 'string']);
+        if (Number(status) < 400) continue;
+        const [type, content] = Object.entries((response['content'] ?? {}) as Record<string, Schema>)[0] ?? [];
+        expect([name, status, type]).toEqual([name, status, expect.stringMatching(/^application\/(problem\+)?json$/)]);
+        expect([name, status, content!['schema']]).toEqual([name, status, expect.any(Object)]);
+      }
+    }
+  });
+
+  it('names every parameter of every path', () => {
+    for (const { name, path, operation } of operations()) {
+      const named = ((operation.parameters ?? []) as Schema[])
+        .filter((p) => p['in'] === 'path')
+        .map((p) => p['name'] as string);
+      expect([name, named.sort()]).toEqual([
+        name,
+        [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(),
+      ]);
+    }
+  });
+
+  it('has the statuses of the specification on create, update and the reads', () => {
+    const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses as object);
+    const candidate = '/accounts/{account_code}/candidates/{candidate_id}';
+    expect(statuses('/accounts/{account_code}/candidates', 'post')).toEqual(
+      expect.arrayContaining(['200', '400', '401', '403', '409', '413', '415', '422', '429', '500', '503']),
+    );
+    expect(statuses(`${candidate}/tests/{test_code}`, 'put')).toEqual(
+      expect.arrayContaining(['204', '400', '401', '403', '404', '500']),
+    );
+    expect(statuses(`${candidate}/tests/{test_code}`, 'delete')).toEqual(
+      expect.arrayContaining(['204', '400', '403', '404']),
+    );
+    for (const path of [candidate, `${candidate}/eligibilities`, `${candidate}/tests/{test_code}`])
+      expect(statuses(path, 'get')).toEqual(expect.arrayContaining(['200', '400', '401', '403', '404']));
+    expect(statuses('/launch/{launch_code}', 'get')).toEqual(expect.arrayContaining(['303', '404', '410']));
+  });
+
+  it('carries the rules of the Eligibility Model', () => {
+    expect(schema('EligibilityModel')['required'].sort()).toEqual(['candidate', 'test_code']);
+    expect(rule('EligibilityModel', 'test_code')).toEqual({
+      type: 'string',
+      minLength: 1,
+      maxLength: 50,
+      pattern: '^[A-Za-z0-9-]+$',
+    });
+    expect(rule('EligibilityModel', 'client_eligibility_id')).toEqual(
+      optionalText({ minLength: 1, maxLength: 20, pattern: '^[A-Za-z0-9._-]+$' }),
+    );
+    for (const member of ['eligibility_end_date', 'schedule_start_date'])
+      expect(rule('EligibilityModel', member)).toEqual(
+        optionalText({ format: 'date-time', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' }),
+      );
+    for (const member of ['portion_codes', 'voucher_codes'])
+      expect(rule('EligibilityModel', member)).toEqual({
+        type: ['array', 'null'],
+        maxItems: 20,
+        items: { type: 'string', minLength: 1, maxLength: 50 },
+      });
+    const mode = new RegExp(rule('EligibilityModel', 'registration_mode')['pattern'] as string);
+    expect([mode.test('voiceRESPONSE'), mode.test('Telegraph')]).toEqual([true, false]);
+  });
+
+  it('carries the rules of the Candidate Model', () => {
+    expect(schema('CandidateModel')['required'].sort()).toEqual(['candidate_id', 'first_name', 'last_name']);
+    const lengths = Object.entries({
+      address1: 200,
+      address2: 200,
+      city: 100,
+      province_state: 100,
+      postal_code: 20,
+      suffix: 20,
+      home_phone: 40,
+      office_phone: 40,
+    });
+    for (const [member, maxLength] of lengths)
+      expect(rule('CandidateModel', member)).toEqual(optionalText({ maxLength }));
+    expect(rule('CandidateModel', 'middle_name')).toEqual(
+      optionalText({ minLength: 1, maxLength: 100, pattern: '\\S' }),
+    );
+    for (const member of ['first_name', 'last_name'])
+      expect(rule('CandidateModel', member)).toEqual({ type: 'string', minLength: 1, maxLength: 100, pattern: '\\S' });
+    expect(rule('CandidateModel', 'country')).toEqual(
+      optionalText({ minLength: 2, maxLength: 2, pattern: '^[A-Za-z]{2}$' }),
+    );
+    expect(rule('CandidateModel', 'email')).toMatchObject({ maxLength: 254, pattern: expect.any(String) });
+    expect(rule('CandidateModel', 'candidate_id')).toMatchObject({
+      minLength: 1,
+      maxLength: 50,
+      pattern: expect.any(String),
+    });
+    expect(rule('CandidateModel', 'special_accommodations')).toMatchObject({ maxItems: 20, items: { maxLength: 50 } });
+    expect(rule('CandidateModel', 'additional_attributes')).toMatchObject({ maxItems: 50 });
+    expect(rule('CandidateAttribute', 'value')).toEqual({ type: 'string', maxLength: 1000 });
+  });
+
+  it('carries the rules of bookings', () => {
+    expect(schema('BookingRequest')['required'].sort()).toEqual(['booking_on', 'delivery_mode']);
+    expect(rule('BookingRequest', 'delivery_mode')).toEqual({
+      type: 'string',
+      enum: ['SITE_PROCTORED', 'SVC_REMOTE_PROCTORED'],
+    });
+    for (const [member, maxLength] of Object.entries({ location_code: 50, location_name: 200, location_address: 500 }))
+      expect(rule('BookingRequest', member)).toMatchObject({ type: ['string', 'null'], minLength: 1, maxLength });
+    expect(rule('BookingModel', 'status')['enum']).toEqual([
+      'BOOKED',
+      'CANCELLED',
+      'COMPLETED',
+      'ABSENT',
+      'EXCUSED_ABSENT',
+    ]);
+  });
+
+  it('says that answers carry every member of their model', () => {
+    for (const model of ['EligibilityResponseModel', 'BookingModel', 'TestLaunchInfo'])
+      expect([model, [...schema(model)['required']].sort()]).toEqual([
+        model,
+        Object.keys(schema(model)['properties'] as object).sort(),
+      ]);
+  });
+
+  it('has an example that its own rule accepts wherever it has an example', () => {
+    let examples = 0;
+    for (const [name, model] of Object.entries(document.components.schemas as Record<string, Schema>))
+      for (const [member, property] of Object.entries((model['properties'] ?? {}) as Record<string, Schema>)) {
+        if (typeof property['example'] !== 'string') continue;
+        examples++;
+        const fits =
+          (!property['pattern'] || new RegExp(property['pattern'] as string, 'u').test(property['example'])) &&
+          property['example'].length >= ((property['minLength'] as number | undefined) ?? 0) &&
+          property['example'].length <= ((property['maxLength'] as number | undefined) ?? Infinity);
+        expect([name, member, fits]).toEqual([name, member, true]);
+      }
+    expect(examples).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,201 @@
+import pg from 'pg';
+import { startApp, type TestApp } from './support/app';
+import { siteBooking } from './support/given';
+import { eventually } from './support/eventually';
+
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+const path = () => `/accounts/${scene.account}/candidates`;
+const create = (body: unknown, key: string, token = scene.token) =>
+  app.call('POST', path(), { token, body, headers: { 'idempotency-key': key } });
+const body = (changes = {}) => app.given.eligibilityBody(scene.testCode, changes);
+const newKey = () => app.given.unique('key-');
+const replayed = (answer: { headers: Headers }) => answer.headers.get('idempotency-replayed');
+
+/** The same JSON value with the members of every object in the opposite order. */
+function turned(value: any): any {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(turned);
+  return Object.fromEntries(
+    Object.entries(value as object)
+      .reverse()
+      .map(([name, member]) => [name, turned(member)]),
+  );
+}
+
+describe('§5 Idempotency-Key', () => {
+  it('the same key and body replays the first answer with Idempotency-Replayed: true', async () => {
+    const [key, sent] = [newKey(), body()];
+    const first = await create(sent, key);
+    const second = await create(sent, key);
+    expect([first.status, replayed(first)]).toEqual([200, null]);
+    expect([second.status, replayed(second), second.body]).toEqual([200, 'true', first.body]);
+    expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+  });
+
+  it('it is the first answer, whatever happened to the record since', async () => {
+    const [key, sent] = [newKey(), body()];
+    const first = await create(sent, key);
+    await app.call('DELETE', `${path()}/${sent['candidate'].candidate_id}/tests/${scene.testCode}`, {
+      token: scene.token,
+    });
+    expect((await create(sent, key)).body).toEqual(first.body);
+  });
+
+  it('the same body is the same JSON value, whatever the order of keys and the blanks', async () => {
+    const [key, sent] = [newKey(), body({ portion_codes: ['MAIN'] })];
+    const first = await create(sent, key);
+    const second = await create(JSON.stringify(turned(sent), null, 4).replace('"Ada"', '"\\u0041da"'), key);
+    expect([second.status, replayed(second), second.body]).toEqual([200, 'true', first.body]);
+  });
+
+  it('another body is 422 idempotency_key_reused, a bad one too', async () => {
+    const [key, sent] = [newKey(), body()];
+    await create(sent, key);
+    for (const other of [body(), { ...sent, registration_mode: 'Mail' }, { ...sent, nonsense: 1 }, {}])
+      expect((await create(other, key)).body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
+  });
+
+  it('only 2xx answers are kept: after a refusal the key is free again', async () => {
+    const key = newKey();
+    expect((await create({}, key)).status).toBe(400);
+    expect((await create({ ...body(), test_code: 'UNKNOWN' }, key)).status).toBe(400);
+    const existing = body();
+    await create(existing, newKey());
+    expect((await create(existing, key)).body).toMatchObject({ code: 'duplicate_eligibility' });
+    const answer = await create(body(), key);
+    expect([answer.status, replayed(answer)]).toEqual([200, null]);
+  });
+
+  it('a key in progress is 409 idempotency_key_in_use, for the same body and another', async () => {
+    const [key, record] = [newKey(), await app.given.eligibility(scene)];
+    const book = (more = {}) =>
+      app.call('POST', `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`, {
+        token: scene.token,
+        body: { ...siteBooking(), booking_on: '2026-12-24T10:00:00Z', ...more },
+        headers: { 'idempotency-key': key },
+      });
+    const client = new pg.Client({ connectionString: app.databaseUrl });
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE', [
+      record['svc_eligiblity_id'],
+    ]);
+    const first = book();
+    await eventually(async () => {
+      for (const answer of [await book(), await book({ location_code: 'X' })])
+        expect(answer.body).toMatchObject({ status: 409, code: 'idempotency_key_in_use' });
+    });
+    await client.query('COMMIT');
+    await client.end();
+    expect((await first).status).toBe(201);
+    expect(replayed(await book())).toBe('true');
+  });
+
+  it('a key belongs to the application and user', async () => {
+    const [key, sent] = [newKey(), body()];
+    await create(sent, key);
+    const other = await app.given.token([scene.account]);
+    expect((await create(sent, key, other)).body).toMatchObject({ code: 'duplicate_eligibility' });
+    expect((await create(body(), key, other)).status).toBe(200);
+  });
+
+  it('a replay checks token, scope and account like any call', async () => {
+    const [key, sent] = [newKey(), body()];
+    const token = await app.given.token([scene.account]);
+    await create(sent, key, token);
+    const [user] = await app.given.sql(
+      'SELECT username, family_id FROM token_families ORDER BY expires_at DESC LIMIT 1',
+    );
+    await app.given.sql(`UPDATE access_tokens SET scopes = '{read}' WHERE family_id = $1`, [user!['family_id']]);
+    expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'insufficient_scope' });
+    await app.given.sql(`UPDATE access_tokens SET scopes = '{create}' WHERE family_id = $1`, [user!['family_id']]);
+    expect((await create(sent, key, token)).status).toBe(200);
+    await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user!['username']]);
+    expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'account_forbidden' });
+    expect((await create(sent, key, 'nonsense')).status).toBe(401);
+  });
+
+  it('is kept for 24 hours', async () => {
+    const [key, sent] = [newKey(), body()];
+    await create(sent, key);
+    const age = (interval: string) =>
+      app.given.sql(`UPDATE idempotency_keys SET created_at = now() - $2::interval WHERE idempotency_key = $1`, [
+        key,
+        interval,
+      ]);
+    await age('23 hours 59 minutes');
+    expect(replayed(await create(sent, key))).toBe('true');
+    await age('24 hours 1 minute');
+    expect((await create(body(), key)).status).toBe(200);
+  });
+
+  it.each(['x'.repeat(256), 'é', 'tab\there', ''])('the key %j is 400', async (key) => {
+    const answer = await create(body(), key);
+    expect([answer.status, answer.body.errors]).toEqual([
+      400,
+      [expect.objectContaining({ parameter: 'Idempotency-Key', code: 'idempotency_key_invalid' })],
+    ]);
+  });
+
+  it('1 to 255 printable ASCII characters are a key', async () => {
+    for (const key of ['!', 'x'.repeat(255), `" {}~,;= ${newKey()}`]) {
+      const sent = body();
+      expect((await create(sent, key)).status).toBe(200);
+      expect(replayed(await create(sent, key))).toBe('true');
+    }
+  });
+
+  it('works on every writing booking route: each is done once', async () => {
+    const record = await app.given.eligibility(scene);
+    const events = async () =>
+      (
+        await app.given.sql(`SELECT 1 FROM domain_events WHERE data ->> 'candidate_id' = $1`, [
+          record['candidate'].candidate_id,
+        ])
+      ).length;
+    const twice = async (method: string, at: string, sent?: unknown) => {
+      const headers = { 'idempotency-key': newKey() };
+      const [first, second] = [
+        await app.call(method, at, { token: scene.token, body: sent, headers }),
+        await app.call(method, at, { token: scene.token, body: sent, headers }),
+      ];
+      expect([second.status, second.body, replayed(first), replayed(second)]).toEqual([
+        first.status,
+        first.body,
+        null,
+        'true',
+      ]);
+      return first;
+    };
+    const booked = await twice(
+      'POST',
+      `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`,
+      siteBooking(),
+    );
+    expect([booked.status, await events()]).toEqual([201, 1]);
+    const booking = `/accounts/${scene.account}/bookings/${booked.body.booking_code}`;
+    expect([(await twice('PUT', booking, siteBooking())).status, await events()]).toEqual([200, 2]);
+    expect([(await twice('DELETE', booking)).status, await events()]).toEqual([204, 3]);
+    const again = await app.given.booking(scene, record);
+    const absence = `/accounts/${scene.account}/bookings/${again['booking_code']}/absence`;
+    expect([(await twice('POST', absence, { excused: false })).status, await events()]).toEqual([204, 5]);
+  });
+
+  it('a key used on one route is another request on the next', async () => {
+    const [key, sent] = [newKey(), body()];
+    await create(sent, key);
+    const answer = await app.call('DELETE', `/accounts/${scene.account}/bookings/ABCDEFGHJK`, {
+      token: scene.token,
+      headers: { 'idempotency-key': key },
+    });
+    expect(answer.body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
+  });
+});
