@@ -92,12 +92,13 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
   const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
   const members = Object.entries(value);
   const own = Object.fromEntries(members.filter(([name]) => !readOnly.has(name)));
-  const body = plainToInstance(dto, own);
+  const reserved = reservedMembers(own, '');
+  const body = plainToInstance(dto, reserved.length > 0 ? withoutReserved(own) : own);
   const faults = collect(
     validateSync(body, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
     '',
   );
-  faults.push(...reservedMembers(own, ''));
+  faults.push(...reserved);
   for (const [name, member] of members)
     if (readOnly.has(name)) faults.push(...characterFaults(member, `/${escapePointer(name)}`));
   return { body, faults };
@@ -195,15 +196,24 @@ function nearestHint(name: string, known: string[]): string {
     : '';
 }
 
-/** class-transformer silently drops the names that every object has; who sends one is told like for any unknown member. */
+/** The names that every object has: class-transformer drops some and fails on others; to a caller they are unknown members. */
+const isReserved = (name: string): boolean => name in Object.prototype;
+
 function reservedMembers(value: unknown, path: string): Fault[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const pointer = `${path}/${escapePointer(name)}`;
-    if (!Array.isArray(value) && name in Object.prototype)
+    if (!Array.isArray(value) && isReserved(name))
       return [{ pointer, code: 'unknown_field', detail: 'There is no such member.' }];
     return reservedMembers(member, pointer);
   });
+}
+
+function withoutReserved<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutReserved) as T;
+  const members = Object.entries(value).filter(([name]) => !isReserved(name));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutReserved<unknown>(member)])) as T;
 }
 
 /** Members without effect may have any shape, but not hold what is refused wherever it stands. */
