@@ -9,6 +9,8 @@ import { characterFault, fault } from './rules.js';
 
 const READ_ONLY_MEMBERS = Symbol('read-only members');
 const TOLERANT_READER = Symbol('tolerant reader');
+/** Entries of a list, more than any class allows: checking each one of a hostile body would take seconds. */
+const ENDLESS = 2000;
 
 type Dto = new () => object;
 
@@ -93,7 +95,7 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
   const members = Object.entries(value);
   const own = Object.fromEntries(members.filter(([name]) => !readOnly.has(name)));
   const reserved = reservedMembers(own, '');
-  const body = plainToInstance(dto, reserved.length > 0 ? withoutReserved(own) : own);
+  const body = plainToInstance(dto, reserved.length > 0 || hasEndlessList(own) ? transformable(own) : own);
   const faults = collect(
     validateSync(body, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
     '',
@@ -209,11 +211,18 @@ function reservedMembers(value: unknown, path: string): Fault[] {
   });
 }
 
-function withoutReserved<T>(value: T): T {
+/** Whether a list is longer than any that a class allows. */
+function hasEndlessList(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return (Array.isArray(value) && value.length > ENDLESS) || Object.values(value).some(hasEndlessList);
+}
+
+/** The value without reserved names, and with lists no longer than it takes to see that they are too long. */
+function transformable<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withoutReserved) as T;
+  if (Array.isArray(value)) return value.slice(0, ENDLESS).map(transformable) as T;
   const members = Object.entries(value).filter(([name]) => !isReserved(name));
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutReserved<unknown>(member)])) as T;
+  return Object.fromEntries(members.map(([name, member]) => [name, transformable<unknown>(member)])) as T;
 }
 
 /** Members without effect may have any shape, but not hold what is refused wherever it stands. */
