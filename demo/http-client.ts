@@ -11,7 +11,7 @@ export class HttpClient {
   ) {}
 
   /** Gets a token by the password grant. */
-  static async login(baseUrl: string, login: Login): Promise<{ client: HttpClient; scope: string }> {
+  static async login(baseUrl: string, login: Login): Promise<{ client: HttpClient; token: string; scope: string }> {
     const response = await fetch(`${baseUrl}/token`, {
       method: 'POST',
       headers: {
@@ -22,7 +22,7 @@ export class HttpClient {
     const text = await response.text();
     if (response.status !== 200) throw new UnexpectedAnswer(`POST /token answered ${response.status}: ${text}`);
     const { access_token, scope } = JSON.parse(text) as { access_token: string; scope: string };
-    return { client: new HttpClient(baseUrl, access_token), scope };
+    return { client: new HttpClient(baseUrl, access_token), token: access_token, scope };
   }
 
   /** @throws UnexpectedAnswer when the status is not `expected` */

@@ -26,7 +26,16 @@ function newest(path) {
 }
 
 const marker = join(root, 'dist/.built');
-const sources = ['src', 'bench', 'demo', 'test/support', 'ormconfig.ts', 'tsconfig.json', 'package-lock.json'];
+const sources = [
+  'src',
+  'bench',
+  'demo',
+  'test/support',
+  'ormconfig.ts',
+  'tsconfig.json',
+  'nest-cli.json',
+  'package-lock.json',
+];
 
 function isStale() {
   // An image ships dist without the sources' compiler.

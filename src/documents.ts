@@ -31,6 +31,7 @@ export function openApiDocument(app: NestExpressApplication, config: Config): Op
     .addOAuth2(
       {
         type: 'oauth2',
+        description: 'client_id and client_secret are the consumer key and the consumer secret of the application.',
         flows: {
           password: {
             tokenUrl: `${config.basePath}/token`,
@@ -44,7 +45,20 @@ export function openApiDocument(app: NestExpressApplication, config: Config): Op
     .build();
   const document = SwaggerModule.createDocument(app, builder, { ignoreGlobalPrefix: true });
   documentAccess(app, document);
+  dropFilterExamples(document);
   return withNullTypes(document);
+}
+
+/** Swagger UI would send the example of an optional parameter: a list tried out would be filtered by it, and empty. */
+function dropFilterExamples(document: OpenAPIObject): void {
+  type Parameter = { in: string; required?: boolean; example?: unknown; schema?: { example?: unknown } };
+  for (const path of Object.values(document.paths))
+    for (const { parameters = [] } of Object.values(path) as { parameters?: Parameter[] }[])
+      for (const parameter of parameters) {
+        if (parameter.in !== 'query' || parameter.required) continue;
+        delete parameter.example;
+        delete parameter.schema?.example;
+      }
 }
 
 /** @nestjs/swagger writes `nullable: true` (OpenAPI 3.0); in 3.1 the type itself names null. */
@@ -72,7 +86,13 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   });
   SwaggerModule.setup(`${config.basePath}/docs`, app, document, {
     raw: false,
-    swaggerOptions: { persistAuthorization: false, displayRequestDuration: true, tryItOutEnabled: true },
+    swaggerOptions: {
+      persistAuthorization: false,
+      displayRequestDuration: true,
+      tryItOutEnabled: true,
+      // Or the browser itself would ask for a password at the Basic challenge of the token service.
+      requestInterceptor: (request: { credentials: string }) => Object.assign(request, { credentials: 'omit' }),
+    },
     customSiteTitle: 'Candidate eligibility service',
   });
 }

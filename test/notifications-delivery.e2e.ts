@@ -23,9 +23,9 @@ test('a booking reaches the partner as the NotificationRequest of the specificat
   const booking = await app.given.booking(subscribed.scene, eligibility);
   const [request] = await subscribed.partner.received(1);
   expect(request).toMatchObject({ method: 'PUT', path: '/notifications' });
-  const effectiveDate = request!.json.effective_date;
+  const effectiveDate = request.json.effective_date;
   expect(effectiveDate).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/);
-  expect(request!.raw.toString()).toBe(
+  expect(request.raw.toString()).toBe(
     JSON.stringify({
       booking_code: booking['booking_code'],
       booking_on: booking['booking_on'],
@@ -56,7 +56,7 @@ test('members without a value are left out, and a remote booking has no place bu
     location_timezone: 'Europe/Paris',
   });
   const [request] = await subscribed.partner.received(1);
-  expect(Object.keys(request!.json)).toEqual([
+  expect(Object.keys(request.json)).toEqual([
     'booking_code',
     'booking_on',
     'candidate_fname',
@@ -77,13 +77,13 @@ test('the headers carry id, signature, sequence and trace', async () => {
   const requests = await subscribed.partner.received(2);
   const [first, second] = requests.map((request) => request.headers);
   expect(first).toMatchObject({ 'content-type': 'application/json', 'event-sequence': '1' });
-  expect(second!['event-sequence']).toBe('2');
-  expect(first!['traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/);
+  expect(second['event-sequence']).toBe('2');
+  expect(first['traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/);
   const webhook = new Webhook(subscribed.signingSecret);
   for (const request of requests) expect(webhook.verify(request.raw, request.headers)).toEqual(request.json);
   const [stored] = await subscribed.notifications();
-  expect(stored).toMatchObject({ id: first!['webhook-id'], event_sequence: 1, booking_code: bookingCode });
-  expect(second!['webhook-id']).not.toBe(first!['webhook-id']);
+  expect(stored).toMatchObject({ id: first['webhook-id'], event_sequence: 1, booking_code: bookingCode });
+  expect(second['webhook-id']).not.toBe(first['webhook-id']);
 });
 
 test('effective_date rises strictly and event-sequence has no gap, whatever the subscription filters', async () => {
@@ -97,8 +97,8 @@ test('effective_date rises strictly and event-sequence has no gap, whatever the 
   const dates = requests.map((request) => request.json.effective_date);
   expect([...new Set(dates)].sort()).toEqual(dates);
   const [cancelled] = await filtered.partner.received(1);
-  expect(cancelled!.headers['event-sequence']).toBe('4');
-  expect(cancelled!.json.change_reason).toBe('BOOKING_CANCELLED');
+  expect(cancelled.headers['event-sequence']).toBe('4');
+  expect(cancelled.json.change_reason).toBe('BOOKING_CANCELLED');
   expect(filtered.partner.requests).toHaveLength(1);
   await filtered.stop();
 });
@@ -127,9 +127,9 @@ test('a delivered notification shows its body and its attempt', async () => {
     created_datetime: expect.any(String),
     delivered_datetime: expect.any(String),
   });
-  expect(await subscribed.notification(listed!['id'])).toEqual({
+  expect(await subscribed.notification(listed['id'])).toEqual({
     ...listed,
-    body: subscribed.partner.requests[0]!.json,
+    body: subscribed.partner.requests[0].json,
     attempts: [
       {
         at: expect.any(String),
@@ -199,13 +199,13 @@ test('after rotate-secret both signatures are sent', async () => {
   await subscribed.booking();
   const [request] = await subscribed.partner.received(1);
   for (const secret of [body.signing_secret, subscribed.signingSecret])
-    expect(new Webhook(secret).verify(request!.raw, request!.headers)).toEqual(request!.json);
-  expect(request!.headers['webhook-signature']!.split(' ')).toHaveLength(2);
+    expect(new Webhook(secret).verify(request.raw, request.headers)).toEqual(request.json);
+  expect(request.headers['webhook-signature'].split(' ')).toHaveLength(2);
   await app.given.sql(
     `UPDATE subscriptions SET version = version + 1, previous_signing_secret_until = now() WHERE id = $1`,
     [subscribed.id],
   );
   await subscribed.booking();
   const [, later] = await subscribed.partner.received(2);
-  expect(later!.headers['webhook-signature']!.split(' ')).toHaveLength(1);
+  expect(later.headers['webhook-signature'].split(' ')).toHaveLength(1);
 });

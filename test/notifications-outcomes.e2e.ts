@@ -45,9 +45,9 @@ describe('every failure but a 500 waits for an operator', () => {
     await subscribed.booking();
     const [row] = await queued();
     expect(row).toMatchObject({ state: 'ERROR_QUEUE', retry: 'MANUAL', failure, http_status: status });
-    expect(row!['next_attempt_at']).toBeNull();
+    expect(row['next_attempt_at']).toBeNull();
     expect((await subscribed.subscription())['health']).toBe('UP');
-    const { attempts } = await subscribed.notification(row!['id']);
+    const { attempts } = await subscribed.notification(row['id']);
     expect(attempts).toHaveLength(1);
     expect(attempts[0]).toMatchObject({ trigger: 'FIRST', failure, http_status: status });
     if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
@@ -84,7 +84,7 @@ describe('a 500', () => {
     await queued(0);
     expect((await subscribed.subscription())['health']).toBe('UP');
     const [oldest] = await subscribed.notifications();
-    const { attempts } = await subscribed.notification(oldest!['id']);
+    const { attempts } = await subscribed.notification(oldest['id']);
     expect(attempts[0]).toMatchObject({ trigger: 'FIRST', http_status: 500 });
     expect(attempts.at(-1)).toMatchObject({ trigger: 'AUTO', http_status: 200 });
   });
@@ -94,12 +94,12 @@ describe('a 500', () => {
     await subscribed.booking();
     await subscribed.booking();
     const requests = await subscribed.partner.received(5);
-    const gaps = requests.slice(1).map((request, index) => request.at - requests[index]!.at);
+    const gaps = requests.slice(1).map((request, index) => request.at - requests[index].at);
     const [sent] = requests;
-    const probes = requests.filter(({ json }) => json.booking_code === sent!.json.booking_code);
+    const probes = requests.filter(({ json }) => json.booking_code === sent.json.booking_code);
     for (const probe of probes) {
-      expect(probe.raw.equals(sent!.raw)).toBe(true);
-      expect(probe.headers['webhook-id']).toBe(sent!.headers['webhook-id']);
+      expect(probe.raw.equals(sent.raw)).toBe(true);
+      expect(probe.headers['webhook-id']).toBe(sent.headers['webhook-id']);
     }
     // The second booking may have been under way when the partner turned DOWN.
     const scheduled = gaps.slice(-3);
@@ -132,13 +132,13 @@ describe('a 500', () => {
     const waiting = await subscribed.booking();
     await queued(2);
     subscribed.partner.answer({ status: 200 });
-    const resent = await subscribed.admin('POST', `error-queue/${row!['id']}/resend`, { reason: 'they are back' });
+    const resent = await subscribed.admin('POST', `error-queue/${row['id']}/resend`, { reason: 'they are back' });
     expect(resent.status).toBe(202);
     expect(resent.body).toMatchObject({ state: 'PENDING', retry: null });
     await subscribed.partner.receivedFor(waiting, 1);
     await eventually(async () => expect((await subscribed.subscription())['health']).toBe('UP'));
     await queued(0);
-    const { attempts } = await subscribed.notification(row!['id']);
+    const { attempts } = await subscribed.notification(row['id']);
     expect(attempts.at(-1)).toMatchObject({ trigger: 'MANUAL', http_status: 200 });
   });
 
@@ -198,7 +198,7 @@ describe('a subscription', () => {
     await pause(1500);
     expect(subscribed.partner.requests.length - before).toBeLessThanOrEqual(1);
     const [row] = await subscribed.queue();
-    const resend = await subscribed.admin('POST', `error-queue/${row!['id']}/resend`);
+    const resend = await subscribed.admin('POST', `error-queue/${row['id']}/resend`);
     expect([resend.status, resend.body.code]).toEqual([409, 'subscription_suspended']);
     subscribed.partner.answer({ status: 200 });
     await subscribed.post('resume');

@@ -1,7 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { HttpClient } from '../demo/http-client';
+import { isSigned } from '../demo/signature';
 import { eventually } from './support/eventually';
 
 const ROOT = resolve(__dirname, '..');
@@ -70,7 +74,7 @@ describe('README.md', () => {
     }
 
     it('does what it says, typed as it stands', async () => {
-      const [first, ...lines] = blocksOf('A walk through');
+      const [first, ...lines] = blocksOf(README, 'A walk through');
       expect(first).toBe('npm run partner\n');
       service = start('start', { PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn' });
       const base = await service.says(/Ready: (\S+)/);
@@ -95,11 +99,110 @@ describe('README.md', () => {
       // The first is the sample.
       expect(reasons).toEqual(['BOOKING_CREATED', 'BOOKING_CREATED', 'EXAM_COMPLETED']);
       expect(partner.output.split(booking.booking_code)).toHaveLength(3);
+    }, 240_000);
+
+    it('leads to the error queue of docs/operations.md, whose lines do what they say', async () => {
+      const base = await service.says(/Ready: (\S+)/);
+      const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
+      const { client: operator, token } = await HttpClient.login(base, sandbox.operator);
+      const [subscription] = await operator.call<any[]>(200, 'GET', '/admin/subscriptions');
+      const settings = `/admin/subscriptions/${subscription.id}`;
+      // Without the partner's certificate its TLS is not trusted.
+      await operator.call(200, 'PATCH', settings, { ca_pem: null });
+      const candidate = { candidate_id: 'grace', first_name: 'Grace', last_name: 'Hopper' };
+      const account = `/accounts/${sandbox.account_code}`;
+      await operator.call(200, 'POST', `${account}/candidates`, { test_code: 'SANDBOX-ONE', candidate });
+      const { booking_code } = await operator.call<any>(
+        201,
+        'POST',
+        `${account}/candidates/grace/tests/SANDBOX-ONE/bookings`,
+        { booking_on: '2030-05-14T09:00:00Z', delivery_mode: 'SVC_REMOTE_PROCTORED' },
+      );
+      await operator.call(204, 'DELETE', `${account}/bookings/${booking_code}`);
+      const queued = () => operator.call<any[]>(200, 'GET', '/admin/error-queue?failure=tls&retry=MANUAL');
+      await eventually(async () => (await queued()).length === 2, 30_000);
+      await operator.call(200, 'PATCH', settings, { ca_pem: subscription.ca_pem });
+
+      const blocks = blocksOf(readFileSync(join(ROOT, 'docs/operations.md'), 'utf8'), 'The error queue');
+      expect(blocks).toHaveLength(4);
+      const shell = new Running(
+        spawn('sh', ['-eu', '-c', blocks.join('\n')], { cwd: folder, env: plain({ BASE: base, OPERATOR: token }) }),
+      );
+      expect(`${await shell.exit} ${shell.output}`).toMatch(/^0 /);
+      expect(shell.output).toMatch(/"state":"(RUNNING|DONE)"/);
+      await eventually(async () => (await queued()).length === 0, 30_000);
+      await eventually(() => partner.output.split(booking_code).length === 3, 30_000);
       expect(await partner.stop()).toBe(0);
       expect(await service.stop()).toBe(0);
     }, 240_000);
   });
 });
+
+describe('docs/', () => {
+  const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+
+  it.each(['configuration', 'operations', 'notifications', 'architecture', 'glossary', 'decisions/README'])(
+    '%s.md names only files that exist',
+    (name) => {
+      const folder = dirname(join(ROOT, 'docs', name));
+      const files = [...read(`docs/${name}.md`).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, file]) => file);
+      expect(files.filter((file) => !existsSync(join(folder, file)))).toEqual([]);
+    },
+  );
+
+  it('configuration.md has every setting, with its default', () => {
+    const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` +\| (.*?) +\|/gm)];
+    const documented = new Map(rows.map(([, name, fallback]) => [name, fallback]));
+    const source = read('src/config.ts');
+    const settings = [...source.matchAll(/read\.(?!fault)\w+\(\s*'([A-Z_]+)'(?:, ([\d_]+|'[^']*'|\[[\d, ]+\]))?/g)];
+    expect([...documented.keys()].sort()).toEqual(['NODE_ENV', ...settings.map(([, name]) => name)].sort());
+    for (const [, name, fallback] of settings)
+      if (fallback) expect(`${name} ${documented.get(name)}`).toBe(`${name} ${written(fallback)}`);
+  });
+
+  it('operations.md has every metric of its own', () => {
+    const own = [...read('src/notifications/delivery-metrics.ts').matchAll(/name: '(\w+)'/g)].map(([, name]) => name);
+    const documented = [...read('docs/operations.md').matchAll(/^\| `(notification\w+)/gm)].map(([, name]) => name);
+    expect(documented.sort()).toEqual(own.sort());
+  });
+
+  it('decisions/README.md lists every record', () => {
+    const records = readdirSync(join(ROOT, 'docs/decisions')).filter((file) => /^\d/.test(file));
+    const listed = [...read('docs/decisions/README.md').matchAll(/\]\((\d[^)]+)\)/g)].map(([, file]) => file);
+    expect(listed).toEqual(records.sort());
+  });
+
+  it('notifications.md shows a signature check that accepts what is genuine and nothing else', () => {
+    const [, code] = /^```js\n([\s\S]*?)^```$/m.exec(read('docs/notifications.md'))!;
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval
+    const isGenuine = new Function('require', `${code}; return isGenuine;`)(require) as typeof isSigned;
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    const body = Buffer.from('{"booking_code":"B"}');
+    const headersAt = (at: Date, key = secret) => ({
+      'webhook-id': 'one',
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+      'webhook-signature': new Webhook(key).sign('one', at, body.toString()),
+    });
+    const good = headersAt(new Date());
+    const other = headersAt(new Date(), `whsec_${randomBytes(32).toString('base64')}`);
+    const both = { ...good, 'webhook-signature': `${other['webhook-signature']} ${good['webhook-signature']}` };
+    for (const check of [isGenuine, isSigned]) {
+      expect(check(good, body, secret)).toBe(true);
+      expect(check(both, body, secret)).toBe(true);
+      expect(check(other, body, secret)).toBe(false);
+      expect(check(good, Buffer.from('{"booking_code":"C"}'), secret)).toBe(false);
+      expect(check({ ...good, 'webhook-id': 'two' }, body, secret)).toBe(false);
+      expect(check(headersAt(new Date(Date.now() - 3600_000)), body, secret)).toBe(false);
+      expect(check({ ...good, 'webhook-signature': 'v1,' }, body, secret)).toBe(false);
+    }
+  });
+});
+
+/** A default of the source as the document writes it. */
+function written(fallback: string): string {
+  const plain = fallback.replaceAll(/['_[\] ]/g, '');
+  return plain === '' ? 'empty' : `\`${plain}\``;
+}
 
 /** The environment of a newcomer: none of the service's settings, and none of the test's. */
 function plain(more: Record<string, string>): NodeJS.ProcessEnv {
@@ -108,8 +211,8 @@ function plain(more: Record<string, string>): NodeJS.ProcessEnv {
 }
 
 /** The `sh` blocks of a section. */
-function blocksOf(title: string): string[] {
-  const [, section = ''] = README.split(`\n## ${title}\n`);
+function blocksOf(document: string, title: string): string[] {
+  const [, section = ''] = document.split(`\n## ${title}\n`);
   const [text] = section.split('\n## ');
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
 }

@@ -1,36 +1,87 @@
-import { openPage, startBrowser } from './support/browser';
-import { startApp } from './support/app';
-import { OAuth } from './support/oauth';
-it('x', async () => {
-  const app = await startApp();
-  const oauth = new OAuth(app);
-  const login = await oauth.login();
-  const doc = await (await fetch(app.url + '/openapi.json')).json();
-  console.log(JSON.stringify(doc.components.securitySchemes).slice(0, 600), JSON.stringify(doc.paths['/token'].post.security));
-  const b = await startBrowser();
-  const { page, complaints, refusals } = await openPage(b);
-  page.setDefaultTimeout(5000);
-  page.on('request', (r) => { if (r.url().includes('token') || r.url().includes('/accounts/')) console.log(r.method(), r.url(), r.headers(), r.postData()); });
-  page.on('response', async (r) => { if (r.url().includes('token')|| r.url().includes('/accounts/')) console.log(r.status(), await r.text()); });
-  await page.goto(app.url + '/docs');
-  await page.getByRole('button', { name: 'Authorize' }).first().click();
-  await page.getByLabel('username:').fill(login.username);
-  await page.getByLabel('password:').fill(login.password);
-  await page.getByLabel('client_id:').fill(login.consumer_key);
-  await page.getByLabel('client_secret:').fill(login.consumer_secret);
-  await page.getByText('read', {exact: true}).click();
-  await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
-  await page.waitForTimeout(1000);
-  await page.screenshot({ path: '/tmp/docs1.png' });
-  await page.getByRole('button', { name: 'Close' }).click();
-  const op = page.locator('.opblock', { hasText: '/accounts/{account_code}/eligibilities' });
-  await op.locator('.opblock-summary-control').click();
-  await page.waitForTimeout(500);
-  await page.screenshot({ path: '/tmp/docs2.png' });
-  await op.getByPlaceholder('account_code').fill(login.account);
-  await op.getByRole('button', { name: 'Execute' }).click();
-  await page.waitForTimeout(1500);
-  await op.screenshot({ path: '/tmp/docs3.png' });
-  console.log(complaints, refusals);
-  await b.close(); await app.close();
+import type { Browser, Page } from 'playwright-core';
+import { startApp, type TestApp } from './support/app';
+import { openPage, startBrowser, type WatchedPage } from './support/browser';
+import { OAuth, type Login } from './support/oauth';
+
+/** Swagger UI as it comes, in a real browser: sign in with a user and an application, try a route out. */
+describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$basePath"', ({ basePath }) => {
+  let app: TestApp;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  let login: Login;
+
+  beforeAll(async () => {
+    app = await startApp({ env: { BASE_PATH: basePath } });
+    login = await new OAuth(app).login();
+    browser = await startBrowser();
+    watched = await openPage(browser);
+    ({ page } = watched);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  afterEach(() => expect(watched.complaints).toEqual([]));
+
+  async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
+    await page.getByLabel('username:').fill(username);
+    await page.getByLabel('password:').fill(password);
+    await page.getByLabel('client_id:').fill(consumer_key);
+    await page.getByLabel('client_secret:').fill(consumer_secret);
+    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+  }
+
+  it('has a policy of its own, and gives no other page what it needs', async () => {
+    const policyOf = async (path: string) => (await fetch(app.url + path)).headers.get('content-security-policy');
+    expect(await policyOf('/docs')).toContain("style-src 'self' 'unsafe-inline'");
+    expect(await policyOf('/docs')).toContain("script-src 'self';");
+    expect(await policyOf('/problems')).toContain("style-src 'self';");
+  });
+
+  it('shows every tag of the document', async () => {
+    await page.goto(`${app.url}/docs`);
+    const { body } = await app.call('GET', '/openapi.json');
+    const tags = new Set(
+      Object.values<Record<string, { tags: string[] }>>(body.paths).flatMap((path) =>
+        Object.values(path).flatMap((operation) => operation.tags),
+      ),
+    );
+    await page.locator('.opblock-tag').first().waitFor();
+    expect(await page.locator('.opblock-tag').count()).toBe(tags.size);
+  });
+
+  it('tells when the password is wrong', async () => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    await authorize({ ...login, password: 'not the password' });
+    await page.locator('.auth-container .errors').waitFor();
+    expect(watched.refusals.splice(0)).toEqual([`400 POST ${basePath}/token`]);
+  });
+
+  it('gets a token of the chosen scope by the password grant, and sends no cookie', async () => {
+    await page.context().addCookies([{ name: 'other', value: 'application', url: app.url }]);
+    await page.locator('.scopes').getByText('read', { exact: true }).click();
+    const [answer] = await Promise.all([page.waitForResponse(`${app.url}/token`), authorize(login)]);
+    expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
+    expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
+    await page.locator('.auth-container').getByText('Authorized').waitFor();
+    await page.locator('.auth-container').getByRole('button', { name: 'Close' }).click();
+  });
+
+  it('tries a route out with the token, and filters by nothing that was not typed', async () => {
+    const testCode = await app.given.test(login.account);
+    await app.given.eligibility({ account: login.account, testCode, token: await app.given.token([login.account]) });
+    const operation = page.locator('.opblock', {
+      has: page.locator('[data-path="/accounts/{account_code}/eligibilities"]'),
+    });
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByPlaceholder('account_code').fill(login.account);
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    const answer = operation.locator('.live-responses-table');
+    await answer.locator('.response-col_status', { hasText: '200' }).waitFor();
+    await answer.getByText(testCode).first().waitFor();
+    expect(watched.refusals).toEqual([]);
+  });
 });

@@ -64,7 +64,7 @@ export class SubscriptionStore {
     const host = dialledHost(url);
     const lookup = this.guard.resolveAllowed(host);
     try {
-      await (isIP(host) === 0 ? Promise.race([lookup, pause(LOOKUP_MS)]) : lookup);
+      await (isIP(host) === 0 ? Promise.race([lookup, pause(LOOKUP_MS, undefined, { ref: false })]) : lookup);
     } catch (error) {
       if (error instanceof AddressBlockedError)
         return fault('address_blocked', 'The address is not public and partners may not live there.', pointer);

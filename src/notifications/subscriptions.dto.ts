@@ -10,11 +10,7 @@ import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
 const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
 
-/** The settings that an operator may change. */
-export class SubscriptionPatch {
-  @Field(partnerUrl, { description: 'A new one must be verified again.' })
-  partner_url?: string | null;
-
+class SubscriptionSettings {
   @Field(changeReasons, { description: 'All six when left out.' })
   change_reasons?: ChangeReason[] | null;
 
@@ -37,12 +33,18 @@ export class SubscriptionPatch {
   auto_retry_on?: string[] | null;
 }
 
-export class SubscriptionBody extends SubscriptionPatch {
+export class SubscriptionBody extends SubscriptionSettings {
   @Field(text({ min: 1, max: 50 }), { required: true })
   account_code: string;
 
   @Field(partnerUrl, { required: true })
-  declare partner_url: string;
+  partner_url: string;
+}
+
+/** The settings that an operator may change. */
+export class SubscriptionPatch extends SubscriptionSettings {
+  @Field(partnerUrl, { description: 'A new one must be verified again.' })
+  partner_url?: string | null;
 }
 
 export class SubscriptionQuery extends PageQuery {

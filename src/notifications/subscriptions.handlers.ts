@@ -130,16 +130,17 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
   ) {}
 
   async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
-    if (patch.partner_url === null)
+    const { partner_url: partnerUrl } = patch;
+    if (partnerUrl === null)
       throw validationError.error({ errors: [fault('required', 'Must not be null.', '/partner_url')] });
     await this.store.get(id);
-    await this.store.assertAddresses(patch.partner_url, tokenUrlOf(patch.auth));
+    await this.store.assertAddresses(partnerUrl, tokenUrlOf(patch.auth));
     return this.unitOfWork.run(async () => {
       const subscription = await this.store.getForUpdate(id);
       assertCertificatesFit(patch, subscription, this.secrets);
       applySettings(subscription, patch, this.secrets);
-      if (patch.partner_url !== undefined && patch.partner_url !== subscription.partner_url) {
-        subscription.partner_url = patch.partner_url as string;
+      if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url) {
+        subscription.partner_url = partnerUrl;
         // Nothing is known of what lives there.
         subscription.state = 'UNVERIFIED';
         subscription.health = 'UP';

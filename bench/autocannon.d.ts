@@ -1,0 +1,29 @@
+/** The part of autocannon that the load program uses; the package brings no types. */
+declare module 'autocannon' {
+  export interface LoadRequest {
+    method: string;
+    path: string;
+    headers?: Record<string, string>;
+    body?: string;
+    setupRequest?: (request: LoadRequest) => LoadRequest;
+  }
+  export interface Options {
+    url: string;
+    connections: number;
+    duration: number;
+    requests: LoadRequest[];
+  }
+  export interface Result {
+    duration: number;
+    errors: number;
+    timeouts: number;
+    non2xx: number;
+  }
+  export interface Instance extends PromiseLike<Result> {
+    on(
+      event: 'response',
+      listener: (client: unknown, status: number, bytes: number, milliseconds: number) => void,
+    ): void;
+  }
+  export default function autocannon(options: Options): Instance;
+}

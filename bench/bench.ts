@@ -1,0 +1,48 @@
+/**
+ * The benchmark: `npm run bench [-- --quick | --full] [--only=rest,notifications,growth,process]`.
+ *
+ * It starts all that it needs, on a PostgreSQL of its own, and compares in alternating rounds: what slows the machine
+ * down slows both sides. No speed is asserted; a request that fails, or a program that breaks, ends the run with 1.
+ */
+import { availableParallelism, cpus } from 'node:os';
+import type { Section } from './figures.js';
+import { printSection, writeReport } from './report.js';
+import { measureRest } from './rest.js';
+import { Stage } from './stage.js';
+
+const FORMS = {
+  quick: { rest: { rounds: 2, seconds: 2 } },
+  full: { rest: { rounds: 5, seconds: 8 } },
+} as const;
+
+export type FormName = keyof typeof FORMS;
+
+async function main(args: string[]): Promise<void> {
+  const form: FormName = args.includes('--full') ? 'full' : 'quick';
+  const only = args.find((argument) => argument.startsWith('--only='))?.slice('--only='.length).split(',');
+  const sizes = FORMS[form];
+  const started = new Date();
+  const stage = await Stage.open();
+  try {
+    const measurements: Record<string, () => Promise<Section>> = {
+      rest: () => measureRest(stage, sizes.rest),
+    };
+    const settings = await stage.settings();
+    const sections: Section[] = [];
+    for (const [name, measure] of Object.entries(measurements)) {
+      if (only && !only.includes(name)) continue;
+      const section = await measure();
+      printSection(section);
+      sections.push(section);
+    }
+    const cores = `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown processor'}`;
+    writeReport({ form, partial: only !== undefined, started, cores, node: process.version, settings, sections });
+  } finally {
+    await stage.close();
+  }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exitCode = 1;
+});

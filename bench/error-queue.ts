@@ -1,0 +1,100 @@
+/**
+ * The operator's pages with a very long error queue: list, filtered lists and summary over HTTP, medians and p95.
+ *
+ * usage: node dist/bench/error-queue.js [--rows 1000000]   (goal: each under 50 ms)
+ */
+import 'reflect-metadata';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { createApp, listen } from '../src/app.js';
+import { Config } from '../src/config.js';
+import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.js';
+import { migrate } from '../src/platform/database/migrate.js';
+import { Database } from '../src/platform/database/database.js';
+import { prepare } from './prepare.js';
+
+const CALLS = 40;
+const BATCH = 20_000;
+const SUBSCRIPTIONS = 20;
+
+const SUBSCRIBE = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on,
+    signing_secret, state, health, next_probe_at, health_changed_at, created_datetime, updated_datetime)
+  VALUES ($1, $2, 'https://partner.example', '{ABSENT}', '{"type": "none"}', '{500}', '\\x00', 'SUSPENDED', 'UP', NULL,
+    NULL, now(), now())`;
+
+const QUEUE = `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code,
+    event_sequence, effective_date, body, state, retry, failure, http_status, queued_datetime)
+  SELECT gen_random_uuid(), ($1::uuid[])[1 + i % ${SUBSCRIPTIONS}], $2, 'ABSENT', 'B' || lpad(i::text, 9, '0'), 1, now(),
+    '{"booking_code": "' || repeat('x', 400) || '"}', 'ERROR_QUEUE', 'MANUAL',
+    (ARRAY['client_error', 'auth', 'tls', 'server_error'])[1 + i % 4], (ARRAY[400, 401, NULL, 503])[1 + i % 4], now()
+  FROM generate_series($3::int, $4::int - 1) i`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } }, strict: false });
+  const rows = Number(values.rows);
+  const folder = mkdtempSync(join(tmpdir(), 'error-queue-'));
+  chmodSync(folder, 0o755);
+  const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
+  await migrate(server.url);
+  const { account, token } = await prepare(server.url);
+  const config = new Config({
+    DATABASE_URL: server.url,
+    DATA_DIR: folder,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    PORT: '0',
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'fatal',
+    RATE_LIMIT_PER_MINUTE: '0',
+  });
+  const app = await createApp(config, server.url);
+  await listen(app, config);
+  const database = app.get(Database);
+  const subscriptions = Array.from({ length: SUBSCRIPTIONS }, () => randomUUID());
+  for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
+  for (let from = 0; from < rows; from += BATCH)
+    await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
+  await database.query({ text: 'ANALYZE notifications' });
+  // A sweep folds the counts.
+  await pause(3_000);
+
+  const pages: Record<string, string> = {
+    list: '',
+    'by account and failure': `?account_code=${account}&failure=tls`,
+    'by subscription and status': `?subscription_id=${subscriptions[3]}&http_status=503`,
+    'by booking': '?booking_code=B000000042',
+    'by time': '?from=2000-01-01T00:00:00Z&limit=200',
+    'nothing found': '?failure=dns',
+    summary: '/summary',
+  };
+  process.stdout.write(`${rows} notifications in the error queue\n`);
+  for (const [name, query] of Object.entries(pages)) {
+    const times: number[] = [];
+    for (let call = 0; call < CALLS; call++) {
+      const started = performance.now();
+      const response = await fetch(`${config.baseUrl}/admin/error-queue${query}`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      await response.text();
+      if (!response.ok) throw new Error(`${name}: ${response.status}`);
+      times.push(performance.now() - started);
+    }
+    times.sort((a, b) => a - b);
+    const [median, p95] = [times[CALLS / 2], times[Math.floor(CALLS * 0.95)]];
+    process.stdout.write(`${name.padEnd(28)} p50 ${median.toFixed(1)} ms   p95 ${p95.toFixed(1)} ms\n`);
+  }
+  await app.close();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,38 @@
+export function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).sort();
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** A figure with what it is measured by: `value` in its unit, and the goal that it should meet. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: 'ratio' | '/s' | 'ms' | 's' | 'MiB';
+  readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null;
+}
+
+export interface Section {
+  readonly title: string;
+  /** What was run, in a sentence or two. */
+  readonly method: string;
+  /** The measured table: a head and rows of cells. */
+  readonly table: readonly (readonly string[])[];
+  readonly figures: readonly Figure[];
+}
+
+export function isMet({ value, goal }: Figure): boolean | null {
+  if (goal === null) return null;
+  return 'atLeast' in goal ? value >= goal.atLeast : value <= goal.atMost;
+}
+
+/** Three significant digits, without an exponent. */
+export function round(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  if (value >= 100) return String(Math.round(value));
+  return value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}

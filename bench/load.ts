@@ -1,0 +1,112 @@
+/** The load program: autocannon in a process of its own, so that its work is not that of what it measures. */
+import autocannon, { type LoadRequest } from 'autocannon';
+import { createBody, type Scene } from './scene.js';
+import { endWithOrchestrator, Program, tell } from './program.js';
+import { quantile } from './figures.js';
+
+export const CONNECTIONS = 32;
+
+export interface LoadJob {
+  url: string;
+  kind: 'create' | 'read';
+  scene: Scene;
+  token: string;
+  /** Candidates that there are, `seeded-1` …, for the reads. */
+  candidates: number;
+  /** Different for every load on the same database: the created candidates are named by it. */
+  label: string;
+  seconds: number;
+}
+
+export interface LoadResult {
+  perSecond: number;
+  p50: number;
+  p99: number;
+  requests: number;
+}
+
+/** Loads a server and answers with what it did; a request that was not answered with a 2xx is an error. */
+export class Load {
+  private constructor(private readonly program: Program) {}
+
+  static async start(log: string): Promise<Load> {
+    return new Load(await Program.start('load', {}, log));
+  }
+
+  async run(job: LoadJob): Promise<LoadResult> {
+    const { result, failed } = await this.program.ask<{ result: LoadResult; failed: string | null }>(job);
+    if (failed !== null) throw new Error(`${job.kind} at ${job.url}: ${failed}`);
+    return result;
+  }
+
+  stop(): Promise<void> {
+    return this.program.stop();
+  }
+}
+
+async function perform(job: LoadJob): Promise<void> {
+  const milliseconds: number[] = [];
+  const statuses = new Map<number, number>();
+  const instance = autocannon({
+    url: job.url,
+    connections: CONNECTIONS,
+    duration: job.seconds,
+    requests: [job.kind === 'create' ? createRequest(job) : readRequest(job)],
+  });
+  instance.on('response', (_client, status, _bytes, time) => {
+    milliseconds.push(time);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  });
+  const { errors, timeouts, non2xx, duration } = await instance;
+  const told = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+  const failed =
+    non2xx + errors + timeouts > 0 || milliseconds.length === 0
+      ? `${told}; ${errors} errors, ${timeouts} timeouts`
+      : null;
+  const sorted = Float64Array.from(milliseconds).sort();
+  const result: LoadResult = {
+    perSecond: milliseconds.length / duration,
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    requests: milliseconds.length,
+  };
+  tell({ result, failed });
+}
+
+function createRequest({ scene, token, label }: LoadJob): LoadRequest {
+  const [before, after] = createBody(scene, '\u0001').split('\u0001');
+  let number = 0;
+  return {
+    method: 'POST',
+    path: `/accounts/${scene.accountCode}/candidates`,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    setupRequest: (request) => ({ ...request, body: `${before}${label}-${++number}${after}` }),
+  };
+}
+
+function readRequest({ scene, token, candidates }: LoadJob): LoadRequest {
+  let number = 0;
+  return {
+    method: 'GET',
+    path: '',
+    headers: { authorization: `Bearer ${token}` },
+    setupRequest: (request) => {
+      // Neighbouring requests read rows far apart.
+      number = (number + 7919) % candidates;
+      return { ...request, path: readPath(scene, number + 1) };
+    },
+  };
+}
+
+/** Read by key: the candidate's eligibilities for a test. */
+export function readPath({ accountCode, testCode }: Scene, number: number): string {
+  return `/accounts/${accountCode}/candidates/seeded-${number}/tests/${testCode}`;
+}
+
+if (require.main === module) {
+  endWithOrchestrator();
+  process.on('message', (job: LoadJob) => {
+    perform(job).catch((error: unknown) => tell({ error: String(error) }));
+  });
+  tell({ ready: {} });
+}

@@ -1,0 +1,64 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { SCOPES } from '../src/platform/http/access.js';
+import { randomCode, randomToken, sha256 } from '../src/platform/secrets.js';
+
+/** The one test of the account that {@link prepare} makes; it has one portion. */
+export const TEST_CODE = 'BENCH';
+
+async function retrying<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === 40) throw error;
+      await pause(250);
+    }
+  }
+}
+
+/** On a connection of its own, again and again while the database is away. */
+export function query(url: string, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  return retrying(async () => {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  });
+}
+
+/** An account with a test, and a token that may do everything. */
+export async function prepare(url: string): Promise<{ account: string; token: string }> {
+  const account = randomCode(12);
+  const key = randomCode(20);
+  const family = randomUUID();
+  const token = randomToken();
+  await query(url, `INSERT INTO accounts (account_code, name) VALUES ($1, 'Bench')`, [account]);
+  await query(url, `INSERT INTO tests (account_code, test_code, name) VALUES ($1, '${TEST_CODE}', 'Bench')`, [account]);
+  await query(url, `INSERT INTO test_portions VALUES ($1, '${TEST_CODE}', 'MAIN', 'Main', 0)`, [account]);
+  await query(url, `INSERT INTO users (username, password_hash, scopes) VALUES ('bench', '$argon2id$none', $1)`, [
+    SCOPES,
+  ]);
+  await query(
+    url,
+    `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'bench', $2, $3, '{password}')`,
+    [key, randomBytes(32), SCOPES],
+  );
+  await query(
+    url,
+    `INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at)
+     VALUES ($1, $2, 'bench', $3, now() + interval '1 day')`,
+    [family, key, SCOPES],
+  );
+  await query(
+    url,
+    `INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at) VALUES ($1, $2, $3, now() + interval '1 day')`,
+    [sha256(token), family, SCOPES],
+  );
+  return { account, token };
+}

@@ -1,0 +1,71 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A program of this folder in a process of its own; it says `{ ready: … }` over IPC when it can be used. */
+export class Program<Ready = unknown> {
+  private constructor(
+    readonly child: ChildProcess,
+    readonly ready: Ready,
+  ) {}
+
+  /** @param options its one argument, as JSON */
+  static async start<Ready>(name: string, options: object, log: string): Promise<Program<Ready>> {
+    const output = openSync(log, 'a');
+    const child = fork(join(__dirname, `${name}.js`), [JSON.stringify(options)], {
+      stdio: ['ignore', output, output, 'ipc'],
+    });
+    closeSync(output);
+    const { ready } = await heard<{ ready: Ready }>(child, name, (message) => 'ready' in message);
+    return new Program(child, ready);
+  }
+
+  /** Sends a question and waits for its answer; one at a time. */
+  async ask<Answer extends object>(question: object): Promise<Answer> {
+    const answer = heard<Answer>(this.child, 'a program of the benchmark', () => true);
+    this.child.send(question);
+    return answer;
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    await ended;
+  }
+}
+
+function heard<Message extends object>(
+  child: ChildProcess,
+  name: string,
+  isWanted: (message: object) => boolean,
+): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null) => settle(() => reject(new Error(`${name} ended with code ${code}.`)));
+    const message = (value: object) => {
+      if ('error' in value) settle(() => reject(new Error(`${name}: ${String(value.error)}`)));
+      else if (isWanted(value)) settle(() => resolve(value as Message));
+    };
+    const settle = (outcome: () => void) => {
+      child.off('exit', ended).off('message', message);
+      outcome();
+    };
+    child.on('exit', ended).on('message', message);
+    if (child.exitCode !== null) ended(child.exitCode);
+  });
+}
+
+/** The options that a program was started with. */
+export function programOptions<Options>(): Options {
+  return JSON.parse(process.argv[2]) as Options;
+}
+
+/** Tells the orchestrator; a program whose orchestrator has gone ends by itself. */
+export function tell(message: object): void {
+  process.send?.(message);
+}
+
+export function endWithOrchestrator(): void {
+  process.once('disconnect', () => process.exit(0));
+}

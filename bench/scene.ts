@@ -1,0 +1,35 @@
+/** What the sandbox has that the calls of the benchmark name. */
+export interface Scene {
+  accountCode: string;
+  testCode: string;
+  portionCode: string;
+  schoolCode: string;
+  accommodationCode: string;
+  attributeKey: string;
+}
+
+/** The body of a create as a client would send it: 19 members, a school, an accommodation, an attribute. */
+export function createBody(scene: Scene, candidateId: string): string {
+  return JSON.stringify({
+    candidate: {
+      candidate_id: candidateId,
+      first_name: 'Ada',
+      middle_name: 'Byron',
+      last_name: 'Lovelace',
+      address1: '12 St James Square',
+      city: 'Springfield',
+      province_state: 'IL',
+      postal_code: '62701',
+      country: 'US',
+      email: 'ada@example.org',
+      home_phone: '+1 217 555 0100',
+      school_code: scene.schoolCode,
+      special_accommodations: [scene.accommodationCode],
+      additional_attributes: [{ key: scene.attributeKey, value: '2027' }],
+    },
+    test_code: scene.testCode,
+    schedule_start_date: '2026-01-01T00:00:00Z',
+    eligibility_end_date: '2036-01-01T00:00:00Z',
+    registration_mode: 'Online',
+  });
+}

@@ -1,0 +1,64 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+const MAIN = join(__dirname, '../src/main.js');
+const START_MS = 60_000;
+
+/** The service as a process of its own, which can be killed and started again. */
+export class ServiceProcess {
+  private child: ChildProcess | null = null;
+  baseUrl = '';
+
+  constructor(
+    private readonly dataDir: string,
+    private readonly env: Record<string, string>,
+  ) {
+    mkdirSync(dataDir, { recursive: true });
+  }
+
+  get isRunning(): boolean {
+    return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Resolves when it is up. A database that is away for a moment makes it try again. */
+  async start(): Promise<void> {
+    const serverFile = join(this.dataDir, 'server.json');
+    const giveUpAt = Date.now() + START_MS;
+    while (Date.now() < giveUpAt) {
+      rmSync(serverFile, { force: true });
+      const child = spawn(process.execPath, [MAIN], {
+        env: { ...process.env, PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'fatal', DATA_DIR: this.dataDir, ...this.env },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
+      this.child = child;
+      while (this.isRunning && !existsSync(serverFile)) await pause(20);
+      if (this.isRunning) {
+        this.baseUrl = await readBaseUrl(serverFile);
+        return;
+      }
+      await pause(300);
+    }
+    throw new Error('The service does not start.');
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    const { child } = this;
+    if (child === null || !this.isRunning) return;
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+    child.kill(signal);
+    await gone;
+  }
+}
+
+async function readBaseUrl(file: string): Promise<string> {
+  for (;;) {
+    try {
+      return (JSON.parse(readFileSync(file, 'utf8')) as { base_url: string }).base_url;
+    } catch {
+      // Half written.
+      await pause(5);
+    }
+  }
+}

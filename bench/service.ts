@@ -1,0 +1,167 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scene } from './scene.js';
+
+const READY_WITHIN_MS = 60_000;
+
+interface Login {
+  consumer_key: string;
+  consumer_secret: string;
+  username: string;
+  password: string;
+}
+
+interface Sandbox {
+  account_code: string;
+  client: Login;
+  operator: Login;
+  tests: { test_code: string; portions: { portion_code: string }[] }[];
+  schools: { school_code: string }[];
+  accommodations: { accommodation_code: string; requires_approval: boolean }[];
+  attribute_keys: { attribute_key: string }[];
+}
+
+/** The service in a process of its own, with everything switched on but the limits on the number of requests. */
+export class BenchedService {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly dataDir: string,
+    /** Seconds from the start of the process to the first 200 of `/health/ready`. */
+    readonly readyAfterS: number,
+  ) {}
+
+  /** @param databaseUrl null: the service runs a PostgreSQL of its own in `dataDir` */
+  static async start(
+    dataDir: string,
+    databaseUrl: string | null,
+    env: Record<string, string> = {},
+  ): Promise<BenchedService> {
+    mkdirSync(dataDir, { recursive: true });
+    const log = openSync(join(dataDir, 'service.log'), 'a');
+    const started = performance.now();
+    const child = spawn(process.execPath, [...profiling(dataDir), join(__dirname, '../src/main.js')], {
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: dataDir,
+        ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl, SANDBOX: 'true' }),
+        PORT: '0',
+        METRICS_PORT: '0',
+        LOG_LEVEL: 'info',
+        RATE_LIMIT_PER_MINUTE: '0',
+        TOKEN_RATE_LIMIT_PER_MINUTE: '0',
+        ...env,
+      },
+      stdio: ['ignore', log, log],
+    });
+    closeSync(log);
+    const service = new BenchedService(child, dataDir, await readySeconds(child, dataDir, started));
+    return service;
+  }
+
+  get url(): string {
+    return serverOf(this.dataDir).base_url.replace('localhost', '127.0.0.1');
+  }
+
+  get scene(): Scene {
+    const { account_code, tests, schools, accommodations, attribute_keys } = this.sandbox;
+    return {
+      accountCode: account_code,
+      testCode: tests[0].test_code,
+      portionCode: tests[0].portions[0].portion_code,
+      schoolCode: schools[0].school_code,
+      accommodationCode: accommodations.find((one) => !one.requires_approval)!.accommodation_code,
+      attributeKey: attribute_keys[0].attribute_key,
+    };
+  }
+
+  clientToken(): Promise<string> {
+    return this.token(this.sandbox.client);
+  }
+
+  operatorToken(): Promise<string> {
+    return this.token(this.sandbox.operator);
+  }
+
+  /** The request for the client's token, as often as one likes. */
+  tokenRequest(): { url: string; init: RequestInit } {
+    return tokenRequest(this.url, this.sandbox.client);
+  }
+
+  /** @throws Error for an answer other than 2xx */
+  async call<Answer = unknown>(token: string, method: string, path: string, body?: object): Promise<Answer> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      body: body && JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as Answer;
+  }
+
+  /** Resident memory in MiB, as the service itself tells it. */
+  async residentMiB(): Promise<number> {
+    const metrics = await (await fetch(serverOf(this.dataDir).metrics_url)).text();
+    return Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)![1]) / 2 ** 20;
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    await ended;
+  }
+
+  private async token(login: Login): Promise<string> {
+    const { url, init } = tokenRequest(this.url, login);
+    const response = await fetch(url, init);
+    if (!response.ok) throw new Error(`No token: ${response.status} ${await response.text()}`);
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+
+  private get sandbox(): Sandbox {
+    return JSON.parse(readFileSync(join(this.dataDir, 'sandbox.json'), 'utf8')) as Sandbox;
+  }
+}
+
+function tokenRequest(url: string, { consumer_key, consumer_secret, username, password }: Login) {
+  return {
+    url: `${url}/token`,
+    init: {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${consumer_key}:${consumer_secret}`)}` },
+      body: new URLSearchParams({ grant_type: 'password', username, password }),
+    },
+  };
+}
+
+/** With `BENCH_CPU_PROFILE` set to a folder each service leaves a profile there. */
+function profiling(dataDir: string): string[] {
+  const folder = process.env['BENCH_CPU_PROFILE'];
+  return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}/${dataDir.split('/').at(-1)}`] : [];
+}
+
+function serverOf(dataDir: string): { base_url: string; metrics_url: string } {
+  return JSON.parse(readFileSync(join(dataDir, 'server.json'), 'utf8')) as ReturnType<typeof serverOf>;
+}
+
+async function readySeconds(child: ChildProcess, dataDir: string, started: number): Promise<number> {
+  // `server.json` is written when everything is up, and taken away at the beginning of a start.
+  while (performance.now() - started < READY_WITHIN_MS) {
+    if (child.exitCode !== null) break;
+    if (existsSync(join(dataDir, 'server.json')) && (await isReady(dataDir))) return (performance.now() - started) / 1000;
+    await sleep(5);
+  }
+  throw new Error(`The service does not become ready: ${readFileSync(join(dataDir, 'service.log'), 'utf8')}`);
+}
+
+async function isReady(dataDir: string): Promise<boolean> {
+  try {
+    return (await fetch(`${serverOf(dataDir).base_url}/health/ready`)).ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,93 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/database/embedded-postgres.js';
+
+/** What the figures depend on: written beside them. */
+const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
+
+/** A PostgreSQL of its own in a temporary folder, and everything that is to be ended and removed at the end. */
+export class Stage {
+  private readonly ends: (() => Promise<void>)[] = [];
+
+  private constructor(
+    readonly folder: string,
+    private readonly postgres: EmbeddedPostgres,
+  ) {}
+
+  static async open(): Promise<Stage> {
+    const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
+    // PostgreSQL may run as another user.
+    chmodSync(folder, 0o755);
+    const postgres = await startEmbeddedPostgres({
+      dataDir: folder,
+      database: 'bench',
+      // The moment of a commit is what a notification's delay is counted from.
+      settings: { track_commit_timestamp: 'on' },
+    });
+    return new Stage(folder, postgres);
+  }
+
+  get log(): string {
+    return join(this.folder, 'programs.log');
+  }
+
+  /** Ends what was started, last first. */
+  onClose(end: () => Promise<void>): void {
+    this.ends.push(end);
+  }
+
+  async settings(): Promise<Record<string, string>> {
+    return this.withDatabase('bench', async (client) => {
+      const settings: Record<string, string> = {};
+      for (const name of TOLD_SETTINGS)
+        settings[name] = (await client.query<Record<string, string>>(`SHOW ${name}`)).rows[0][name];
+      if (settings['fsync'] !== 'on' || settings['synchronous_commit'] !== 'on')
+        throw new Error('Durability is switched off: nothing that is measured here would count.');
+      return settings;
+    });
+  }
+
+  /** The URL of a database, which is made empty. */
+  async createDatabase(name: string): Promise<string> {
+    await this.withDatabase('bench', (client) => client.query(`CREATE DATABASE ${name}`));
+    return this.urlOf(name);
+  }
+
+  async withDatabase<T>(name: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const client = new pg.Client({ connectionString: this.urlOf(name) });
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Before a measurement: whoever wrote before has nothing left to be written during it. */
+  async settle(name: string): Promise<void> {
+    await this.withDatabase(name, async (client) => {
+      await client.query('VACUUM (ANALYZE)');
+      await client.query('CHECKPOINT');
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const end of this.ends.splice(0).reverse()) await end();
+    await this.postgres.stop();
+    removeDataFolder(this.folder);
+  }
+
+  private urlOf(name: string): string {
+    const url = new URL(this.postgres.url);
+    url.pathname = name;
+    return url.href;
+  }
+}
+
+/** A data folder and the cluster in it, which may live elsewhere. */
+export function removeDataFolder(folder: string): void {
+  rmSync(realpathSync(join(folder, 'postgres')), { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,153 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Metrics } from '../src/platform/metrics';
+import { NotificationRetention } from '../src/notifications/notification-retention';
+import { startApp, type TestApp } from './support/app';
+import { eventually } from './support/eventually';
+import { Subscribed } from './support/subscribed';
+
+const opened: { close(): Promise<void> }[] = [];
+const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+
+async function start(env: Record<string, string> = {}, databaseUrl?: string): Promise<TestApp> {
+  const app = await startApp({ env: { SECRETS_KEY, ...env }, databaseUrl });
+  // The database goes with the one that made it: that is closed last.
+  opened.unshift(app);
+  return app;
+}
+
+async function close(app: TestApp): Promise<void> {
+  opened.splice(opened.indexOf(app), 1);
+  await app.app.close();
+}
+
+afterEach(async () => {
+  for (const app of opened.splice(0)) await app.close();
+});
+
+test('a process without the role delivery sends nothing itself; one with it is woken', async () => {
+  const api = await start({ ROLES: 'api' });
+  const subscribed = await Subscribed.start(api);
+  await subscribed.booking();
+  await pause(1500);
+  expect(subscribed.partner.requests).toHaveLength(0);
+  expect((await api.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
+  expect((await subscribed.notifications()).map((row) => row['state'])).toEqual(['PENDING']);
+  const delivery = await start({ ROLES: 'delivery' }, api.databaseUrl);
+  await subscribed.partner.received(1);
+  const ready = await delivery.call('GET', '/health/ready');
+  expect(ready.body.parts).toMatchObject({ 'delivery loop': 'ok', deliveries: 'ok' });
+  await subscribed.booking();
+  await subscribed.partner.received(2);
+  await subscribed.stop();
+});
+
+test('a suspension in one process stops the others', async () => {
+  const api = await start({ ROLES: 'api' });
+  await start({ ROLES: 'delivery' }, api.databaseUrl);
+  const subscribed = await Subscribed.start(api);
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await subscribed.post('suspend');
+  await subscribed.booking();
+  await pause(1500);
+  expect(subscribed.partner.requests).toHaveLength(1);
+  await subscribed.stop();
+});
+
+test('what a killed process had claimed is sent when the lease lapses, never before', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  await subscribed.post('suspend');
+  await subscribed.booking();
+  await eventually(async () => expect(await subscribed.notifications()).toHaveLength(1));
+  await app.given.sql(
+    `UPDATE deliveries SET lease_token = -1, leased_until = clock_timestamp() + interval '2 seconds'`,
+  );
+  await subscribed.post('resume');
+  await pause(1200);
+  expect(subscribed.partner.requests).toHaveLength(0);
+  await subscribed.partner.received(1);
+  await subscribed.stop();
+});
+
+test('a worker whose lease was taken over writes nothing', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  subscribed.partner.answer({ status: 400, delayMs: 500 });
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await app.given.sql(`UPDATE deliveries SET lease_token = -1, leased_until = clock_timestamp() + interval '1 hour'`);
+  await pause(1000);
+  const [row] = await subscribed.notifications();
+  expect(row).toMatchObject({ state: 'PENDING', failure: null });
+  expect((await subscribed.notification(row['id']))['attempts']).toEqual([]);
+  await subscribed.stop();
+});
+
+test('an event that nobody translated is swept up, and becomes one notification however often it is published', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await app.given.sql(`UPDATE domain_events SET settled_at = NULL, claimed_until = now() - interval '1 second'`);
+  await eventually(async () => {
+    const [row] = await app.given.sql('SELECT count(*) AS n FROM domain_events WHERE settled_at IS NULL');
+    expect(row['n']).toBe(0);
+  });
+  expect(await subscribed.notifications()).toHaveLength(1);
+  await pause(300);
+  expect(subscribed.partner.requests).toHaveLength(1);
+  await subscribed.stop();
+});
+
+test('on shutdown an attempt in flight ends and is recorded, and nothing stays leased', async () => {
+  const keeper = await start({ ROLES: 'api' });
+  const delivery = await start({ ROLES: 'delivery' }, keeper.databaseUrl);
+  const subscribed = await Subscribed.start(keeper);
+  subscribed.partner.answer({ status: 200, delayMs: 600 });
+  for (let i = 0; i < 20; i++) await subscribed.booking();
+  await subscribed.partner.received(1);
+  await close(delivery);
+  const states = (await subscribed.notifications()).map((row) => row['state']);
+  expect(states.filter((state) => state === 'DELIVERED')).toHaveLength(subscribed.partner.requests.length);
+  const [leased] = await keeper.given.sql('SELECT count(*) AS n FROM deliveries WHERE lease_token IS NOT NULL');
+  expect(leased['n']).toBe(0);
+  await subscribed.stop();
+});
+
+test('delivered notifications go after their time, with their attempts; the queue stays', async () => {
+  const app = await start({ NOTIFICATION_RETENTION_DAYS: '30' });
+  const subscribed = await Subscribed.start(app);
+  await subscribed.booking();
+  await subscribed.booking();
+  await subscribed.partner.received(2);
+  subscribed.partner.answer({ status: 400 });
+  await subscribed.booking();
+  await eventually(async () => {
+    expect(await subscribed.queue()).toHaveLength(1);
+    expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(2);
+  });
+  await app.given.sql(
+    `UPDATE notifications SET created_datetime = now() - interval '31 days',
+       delivered_datetime = CASE WHEN delivered_datetime IS NOT NULL THEN now() - interval '31 days' END
+     WHERE position <> (SELECT min(position) FROM notifications)`,
+  );
+  expect(await app.app.get(NotificationRetention).run()).toBe(1);
+  expect((await subscribed.notifications()).map((row) => row['state'])).toEqual(['DELIVERED', 'ERROR_QUEUE']);
+  const [attempts] = await app.given.sql('SELECT count(*) AS n FROM notification_attempts');
+  expect(attempts['n']).toBe(2);
+  await subscribed.stop();
+});
+
+test('the metrics count attempts by outcome', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await eventually(async () =>
+    expect(await app.app.get(Metrics).registry.metrics()).toContain(
+      'notification_attempts_total{outcome="delivered"} 1',
+    ),
+  );
+  await subscribed.stop();
+});
