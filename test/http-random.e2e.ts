@@ -191,8 +191,8 @@ it(`§2 ${REQUESTS} random bad requests over all routes: no 5xx, and the service
     statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
     if (answer.status >= 500) failures.push(`${method} ${path}${query} ${body} → ${answer.status} ${answer.text}`);
     else if (answer.status >= 400 && !/^\/(token|revoke|introspect)/.test(path)) {
-      const problem = JSON.parse(answer.text) as { code?: unknown };
-      if (typeof problem.code !== 'string') failures.push(`${method} ${path} → no problem: ${answer.text}`);
+      if (!isProblem(answer.text))
+        failures.push(`${method} ${path}${query} → ${answer.status}, no problem: ${answer.text}`);
     }
   };
   for (let done = 0; done < REQUESTS; done += 8) await Promise.all(Array.from({ length: 8 }, one));
@@ -201,6 +201,14 @@ it(`§2 ${REQUESTS} random bad requests over all routes: no 5xx, and the service
   expect((await app.call('GET', '/health/ready')).status).toBe(200);
   expect((await app.given.eligibility(scene))['status']).toBe('ELIGIBLE');
 }, 240_000);
+
+function isProblem(text: string): boolean {
+  try {
+    return typeof (JSON.parse(text) as { code?: unknown }).code === 'string';
+  } catch {
+    return false;
+  }
+}
 
 /** Characters that Node refuses to send in a request line; the rest goes out as it stands. */
 function encodeOnce(segment: string): string {

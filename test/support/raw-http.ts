@@ -15,14 +15,22 @@ export function rawCall(
   { headers = {}, chunks = [] }: { headers?: Record<string, string | string[]>; chunks?: (string | Buffer)[] } = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
+  // Node frames a body by itself only for the methods that usually have one.
+  const framed = chunks.length === 0 || 'content-length' in headers || 'transfer-encoding' in headers;
+  const framing = framed
+    ? {}
+    : { 'content-length': String(Buffer.concat(chunks.map((part) => Buffer.from(part))).length) };
   return new Promise((resolve, reject) => {
-    const call = request({ host: hostname, port, method, path, headers, agent: false }, (response) => {
-      const parts: Buffer[] = [];
-      response.on('data', (part: Buffer) => parts.push(part));
-      response.on('end', () =>
-        resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(parts).toString() }),
-      );
-    });
+    const call = request(
+      { host: hostname, port, method, path, headers: { ...framing, ...headers }, agent: false },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('end', () =>
+          resolve({ status: response.statusCode!, headers: response.headers, text: Buffer.concat(parts).toString() }),
+        );
+      },
+    );
     call.on('error', reject);
     for (const chunk of chunks) call.write(chunk);
     call.end();

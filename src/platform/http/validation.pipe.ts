@@ -9,6 +9,8 @@ import { characterFault, fault } from './rules.js';
 
 const READ_ONLY_MEMBERS = Symbol('read-only members');
 const TOLERANT_READER = Symbol('tolerant reader');
+/** Entries of a list, more than any class allows: checking each one of a hostile body would take seconds. */
+const ENDLESS = 2000;
 
 type Dto = new () => object;
 
@@ -92,12 +94,13 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
   const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
   const members = Object.entries(value);
   const own = Object.fromEntries(members.filter(([name]) => !readOnly.has(name)));
-  const body = plainToInstance(dto, own);
+  const reserved = reservedMembers(own, '');
+  const body = plainToInstance(dto, reserved.length > 0 || hasEndlessList(own) ? transformable(own) : own);
   const faults = collect(
     validateSync(body, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
     '',
   );
-  faults.push(...reservedMembers(own, ''));
+  faults.push(...reserved);
   for (const [name, member] of members)
     if (readOnly.has(name)) faults.push(...characterFaults(member, `/${escapePointer(name)}`));
   return { body, faults };
@@ -195,15 +198,31 @@ function nearestHint(name: string, known: string[]): string {
     : '';
 }
 
-/** class-transformer silently drops the names that every object has; who sends one is told like for any unknown member. */
+/** The names that every object has: class-transformer drops some and fails on others; to a caller they are unknown members. */
+const isReserved = (name: string): boolean => name in Object.prototype;
+
 function reservedMembers(value: unknown, path: string): Fault[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     const pointer = `${path}/${escapePointer(name)}`;
-    if (!Array.isArray(value) && name in Object.prototype)
+    if (!Array.isArray(value) && isReserved(name))
       return [{ pointer, code: 'unknown_field', detail: 'There is no such member.' }];
     return reservedMembers(member, pointer);
   });
+}
+
+/** Whether a list is longer than any that a class allows. */
+function hasEndlessList(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return (Array.isArray(value) && value.length > ENDLESS) || Object.values(value).some(hasEndlessList);
+}
+
+/** The value without reserved names, and with lists no longer than it takes to see that they are too long. */
+function transformable<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.slice(0, ENDLESS).map(transformable) as T;
+  const members = Object.entries(value).filter(([name]) => !isReserved(name));
+  return Object.fromEntries(members.map(([name, member]) => [name, transformable<unknown>(member)])) as T;
 }
 
 /** Members without effect may have any shape, but not hold what is refused wherever it stands. */
