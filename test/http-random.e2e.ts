@@ -40,7 +40,7 @@ function randomOf(seed: number): () => number {
 }
 
 const random = randomOf(SEED);
-const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
+const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)];
 
 const SEGMENTS = [
   ...['x', '%00', '%FF', '%2F', '%5C', '..', '%2e%2e', 'ABCDEFGH', 'ABCDEFGHJK', '0', '-1', '9007199254740993'],

@@ -82,7 +82,7 @@ export class AccountsCatalogue1763640000000 implements MigrationInterface {
     `);
   }
 
-  async down(): Promise<void> {
-    throw new Error('Migrations go forward only.');
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations go forward only.'));
   }
 }

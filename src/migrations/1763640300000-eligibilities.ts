@@ -85,7 +85,7 @@ export class Eligibilities1763640300000 implements MigrationInterface {
     `);
   }
 
-  async down(): Promise<void> {
-    throw new Error('Migrations go forward only.');
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations go forward only.'));
   }
 }

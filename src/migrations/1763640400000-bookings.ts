@@ -29,7 +29,7 @@ export class Bookings1763640400000 implements MigrationInterface {
     `);
   }
 
-  async down(): Promise<void> {
-    throw new Error('Migrations go forward only.');
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations go forward only.'));
   }
 }

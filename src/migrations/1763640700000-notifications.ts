@@ -181,7 +181,7 @@ export class Notifications1763640700000 implements MigrationInterface {
     `);
   }
 
-  async down(): Promise<void> {
-    throw new Error('Migrations go forward only.');
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations go forward only.'));
   }
 }

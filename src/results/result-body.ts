@@ -95,7 +95,7 @@ function valueOf(literal: Buffer): unknown {
   if (!plain) return parseJson(literal.toString('utf8'));
   const text = literal.toString('latin1', 1, literal.length - 1);
   // RFC 8259 §7
-   
+
   return /[\u0000-\u001f]/.test(text) ? malformed() : text;
 }
 

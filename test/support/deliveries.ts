@@ -11,7 +11,9 @@ export function registrationBody(changes: Record<string, unknown> = {}): Record<
     examProcessingStatus: 'Complete',
     overAllComments: 'Looked away twice.\nNothing else.',
     reviewStatus: 'Clean',
-    desktopComments: [{ comments: 'opened\tmail', duration: 12, eventStart: 100, eventFinish: 112, eventStatus: 'Rule' }],
+    desktopComments: [
+      { comments: 'opened\tmail', duration: 12, eventStart: 100, eventFinish: 112, eventStatus: 'Rule' },
+    ],
     webCamComments: [],
     ...changes,
   };
@@ -77,8 +79,9 @@ export class Deliveries {
   /** How often partners are told that the exam was completed. */
   async completions(svcEligibilityId: string): Promise<number> {
     const bookings = await this.bookings(svcEligibilityId);
-    return bookings.flatMap((booking) => booking['events'] as string[]).filter((name) => name === 'booking.exam-completed')
-      .length;
+    return bookings
+      .flatMap((booking) => booking['events'] as string[])
+      .filter((name) => name === 'booking.exam-completed').length;
   }
 
   unmatched(operator: string): Promise<Answer> {
