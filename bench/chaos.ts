@@ -15,7 +15,8 @@
  */
 import 'reflect-metadata';
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -161,13 +162,25 @@ function killPostgres(dataDir: string): void {
   process.kill(pid, 'SIGKILL');
 }
 
-async function main(): Promise<void> {
+async function main(): Promise<boolean> {
+  const stops: (() => Promise<unknown>)[] = [];
+  try {
+    return await run(stops);
+  } finally {
+    for (const stop of stops.reverse()) await stop().catch(() => undefined);
+  }
+}
+
+/** Whether all was well. What it starts it enters in `stops`. */
+async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });
   const rounds = Number(values.rounds);
   const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
   chmodSync(folder, 0o755);
+  stops.push(() => rm(folder, { recursive: true, force: true }));
   const dataDir = join(folder, 'database');
   const database = await startEmbeddedPostgres({ dataDir, database: 'chaos' });
+  stops.push(() => database.stop());
   await migrate(database.url);
   const { account, token } = await prepare(database.url);
   const secretsKey = randomBytes(32).toString('base64');
@@ -183,8 +196,10 @@ async function main(): Promise<void> {
         RETRY_SCHEDULE_S: '0.2,0.5,1',
       }),
   );
+  for (const service of services) stops.push(() => service.kill('SIGTERM'));
   await Promise.all(services.map((service) => service.start()));
   const partner = await startPartner();
+  stops.push(() => partner.stop());
   await subscribe(services[0], account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
@@ -229,12 +244,8 @@ async function main(): Promise<void> {
       '',
     ].join('\n'),
   );
-  await Promise.all(services.map((service) => service.kill('SIGTERM')));
-  await partner.stop();
-  await database.stop();
-  rmSync(folder, { recursive: true, force: true });
   const bad = verdict.lost + verdict.phantom + verdict.gaps + ledger.inFlightTwice + verdict.unexplained;
-  process.exit(bad === 0 && ledger.accepted.size > 0 ? 0 : 1);
+  return bad === 0 && ledger.accepted.size > 0;
 }
 
 /** Until nothing is left to do: leases of the killed have lapsed, the partner is back. */
@@ -284,7 +295,10 @@ async function judge(url: string, load: Load, ledger: Ledger, kills: number[]) {
   };
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-  process.exit(1);
-});
+main().then(
+  (isWell) => process.exit(isWell ? 0 : 1),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);
