@@ -134,10 +134,7 @@ function anyValue(depth = 0): unknown {
 
 /** A body that is right but for one or two members. */
 function spoilt(): unknown {
-  const body = pick([app.given.eligibilityBody(scene.testCode), siteBooking(), { excused: true }]) as Record<
-    string,
-    any
-  >;
+  const body = pick<Record<string, any>>([app.given.eligibilityBody(scene.testCode), siteBooking(), { excused: true }]);
   for (let count = 1 + Math.floor(random() * 2); count > 0; count--) {
     const target = random() < 0.5 && body['candidate'] ? (body['candidate'] as Record<string, unknown>) : body;
     target[pick([...Object.keys(target), ...NAMES])] = anyValue();

@@ -44,11 +44,6 @@ export class Secrets {
     decipher.setAAD(Buffer.from(purpose));
     return Buffer.concat([decipher.update(sealed.subarray(at)), decipher.final()]);
   }
-
-  /** Whether the value was made by an older key and should be written again under the newest. */
-  isStale(sealed: Buffer): boolean {
-    return !sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.keys[0].id);
-  }
 }
 
 export function sha256(data: string | Buffer): Buffer {
