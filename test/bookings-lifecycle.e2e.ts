@@ -214,7 +214,7 @@ describe('§6 Bookings', () => {
     for (const [status, by] of Object.entries(close)) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       await by(booking);
-      for (const again of [close['CANCELLED']!, close['ABSENT']!, close['EXCUSED_ABSENT']!])
+      for (const again of [close['CANCELLED'], close['ABSENT'], close['EXCUSED_ABSENT']])
         expect(((await again(booking)) as { body: unknown }).body).toMatchObject({
           status: 403,
           code: 'booking_closed',
@@ -239,16 +239,16 @@ describe('§6 Bookings', () => {
       ['booking.cancelled', 3],
     ]);
     const times = events.map((event) => (event['occurred_at'] as Date).getTime());
-    expect(times[1]! > times[0]! && times[2]! > times[1]!).toBe(true);
-    expect(events[0]!['traceparent']).toMatch(new RegExp(`^00-${trace}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`));
-    expect(events[0]!['data']).toEqual({
+    expect(times[1] > times[0] && times[2] > times[1]).toBe(true);
+    expect(events[0]['traceparent']).toMatch(new RegExp(`^00-${trace}-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$`));
+    expect(events[0]['data']).toEqual({
       ...siteBooking(),
       ...{ booking_on: booked.body.booking_on, booking_code: booked.body.booking_code },
       ...{ candidate_id: record['candidate'].candidate_id, candidate_fname: 'Ada', candidate_mname: null },
       ...{ candidate_lname: 'Lovelace', client_eligibility_id: record['client_eligibility_id'] },
       ...{ exam_code: `EX-${scene.testCode}`, exam_portions: [{ portion_code: 'MAIN', portion_name: 'Main' }] },
     });
-    expect(events[1]!['data']).toMatchObject({
+    expect(events[1]['data']).toMatchObject({
       delivery_mode: 'SVC_REMOTE_PROCTORED',
       location_code: null,
       location_timezone: 'Europe/Paris',

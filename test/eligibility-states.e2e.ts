@@ -36,7 +36,7 @@ const admin = (subject: Subject, action: string, body?: unknown) =>
 const complete = (subject: Subject) =>
   app.app.get(CommandBus, { strict: false }).execute(new CompleteExam(subject.record['svc_eligiblity_id'] as string));
 const statusOf = async (subject: Subject) =>
-  ((await call('GET', pathOf(subject))).body as { status: string }[])[0]!.status;
+  ((await call('GET', pathOf(subject))).body as { status: string }[])[0].status;
 
 async function eligible(changes = {}): Promise<Subject> {
   return { record: await app.given.eligibility(scene, changes), bookingCode: NO_BOOKING };
@@ -227,7 +227,7 @@ describe('§5 the table of states, status × trigger', () => {
     await new Promise((resolve) => setTimeout(resolve, end - Date.now() + 5));
     const [record] = (await call('GET', pathOf(subject))).body as Record<string, unknown>[];
     expect(record).toMatchObject({ status: 'EXPIRED', eligible_to_schedule: false });
-    expect(record!['eligibility_status_message']).toEqual(expect.any(String));
+    expect(record['eligibility_status_message']).toEqual(expect.any(String));
   });
 
   it('PENDING turns ELIGIBLE when the accommodations are approved and no hold is left, in either order', async () => {
@@ -237,9 +237,9 @@ describe('§5 the table of states, status × trigger', () => {
     ]) {
       const subject = await REACH.PENDING();
       await admin(subject, 'hold', { reason: 'Fee unpaid' });
-      await admin(subject, steps[0]!);
+      await admin(subject, steps[0]);
       expect(await statusOf(subject)).toBe('PENDING');
-      await admin(subject, steps[1]!);
+      await admin(subject, steps[1]);
       expect(await statusOf(subject)).toBe('ELIGIBLE');
     }
   });
@@ -250,7 +250,7 @@ describe('§5 the table of states, status × trigger', () => {
       expect((await admin(subject, 'hold', body)).status).toBe(400);
     await admin(subject, 'hold', { reason: 'Fee unpaid\nsee letter' });
     const [record] = (await call('GET', pathOf(subject))).body as Record<string, any>[];
-    expect(record!['eligibility_status_message']).toContain('Fee unpaid\nsee letter');
+    expect(record['eligibility_status_message']).toContain('Fee unpaid\nsee letter');
     expect((await call('PUT', pathOf(subject), record)).status).toBe(204);
     const audit = await app.given.sql(`SELECT action FROM audit_log WHERE subject = $1 ORDER BY id`, [
       subject.record['svc_eligiblity_id'],

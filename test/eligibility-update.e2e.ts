@@ -20,7 +20,7 @@ const pathOf = (record: Record_) =>
 const create = (changes: Parameters<TestApp['given']['eligibility']>[1] = {}) =>
   app.given.eligibility(scene, { portion_codes: ['P1'], ...changes });
 const read = async (record: Record_) =>
-  ((await app.call('GET', pathOf(record), { token: scene.token })).body as Record_[])[0]!;
+  ((await app.call('GET', pathOf(record), { token: scene.token })).body as Record_[])[0];
 const put = (record: Record_, body: unknown) => app.call('PUT', pathOf(record), { token: scene.token, body });
 /** The members that every update needs, with whatever is to change. */
 const update = (record: Record_, { candidate, ...rest }: Record_ = {}) => {

@@ -55,7 +55,7 @@ describe('§1 BASE_PATH=/v1', () => {
     const record = await app.given.eligibility(scene);
     await app.given.eligibility(scene);
     const page = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=1`, { token: scene.token });
-    const next = /^<([^>]+)>/.exec(page.headers.get('link')!)![1]!;
+    const next = /^<([^>]+)>/.exec(page.headers.get('link')!)![1];
     expect(next.startsWith(`${origin()}/v1/accounts/`)).toBe(true);
     const second = await fetch(next, { headers: { authorization: `Bearer ${scene.token}` } });
     expect(((await second.json()) as any[]).map(({ svc_eligiblity_id }) => svc_eligiblity_id as string)).toEqual([

@@ -68,7 +68,7 @@ describe('§2 strings', () => {
     ['a byte that never occurs', [0xff]],
   ])('§2 invalid UTF-8, %s, is 400 malformed_json', async (_title, bytes) => {
     const [before, after] = withCity('"@"').split('@');
-    const answer = await create(Buffer.concat([Buffer.from(before!), Buffer.from(bytes), Buffer.from(after!)]));
+    const answer = await create(Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]));
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
   });
 });

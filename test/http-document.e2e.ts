@@ -48,7 +48,7 @@ describe('the OpenAPI document', () => {
         if (Number(status) < 400) continue;
         const [type, content] = Object.entries((response['content'] ?? {}) as Record<string, Schema>)[0] ?? [];
         expect([name, status, type]).toEqual([name, status, expect.stringMatching(/^application\/(problem\+)?json$/)]);
-        expect([name, status, content!['schema']]).toEqual([name, status, expect.any(Object)]);
+        expect([name, status, content['schema']]).toEqual([name, status, expect.any(Object)]);
       }
     }
   });

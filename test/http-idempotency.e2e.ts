@@ -114,11 +114,11 @@ describe('§5 Idempotency-Key', () => {
     const [user] = await app.given.sql(
       'SELECT username, family_id FROM token_families ORDER BY expires_at DESC LIMIT 1',
     );
-    await app.given.sql(`UPDATE access_tokens SET scopes = '{read}' WHERE family_id = $1`, [user!['family_id']]);
+    await app.given.sql(`UPDATE access_tokens SET scopes = '{read}' WHERE family_id = $1`, [user['family_id']]);
     expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'insufficient_scope' });
-    await app.given.sql(`UPDATE access_tokens SET scopes = '{create}' WHERE family_id = $1`, [user!['family_id']]);
+    await app.given.sql(`UPDATE access_tokens SET scopes = '{create}' WHERE family_id = $1`, [user['family_id']]);
     expect((await create(sent, key, token)).status).toBe(200);
-    await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user!['username']]);
+    await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user['username']]);
     expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'account_forbidden' });
     expect((await create(sent, key, 'nonsense')).status).toBe(401);
   });
