@@ -314,14 +314,45 @@ describe('the console', () => {
     expect(await button('Show more').count()).toBe(0);
   });
 
+  it('fits every window, and every control has a name', async () => {
+    const [open] = await subscribed.queue();
+    const screens = {
+      '#/queue': 'Error queue',
+      [`#/queue/notifications?subscription_id=${subscribed.id}`]: 'Notifications in the error queue',
+      '#/notifications': 'Notifications',
+      [`#/notifications/${open['id']}`]: `BOOKING_CREATED ${open['booking_code']}`,
+      '#/subscriptions': 'Subscriptions',
+      '#/subscriptions/new': 'New subscription',
+      [`#/subscriptions/${subscribed.id}`]: subscribed.partner.url,
+      '#/eligibilities': 'Eligibilities',
+      '#/audit': 'Audit',
+      '#/nowhere': 'There is no such page',
+    };
+    for (const [screen, heading] of Object.entries(screens)) {
+      await goTo(screen);
+      await page().getByRole('heading', { level: 1, name: heading, exact: true }).waitFor();
+      for (const width of [360, 720, 1001, 1280]) {
+        await page().setViewportSize({ width, height: 900 });
+        const over = await page().evaluate(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+        expect([screen, width, over]).toEqual([screen, width, 0]);
+      }
+      const nameless = await page().evaluate(`
+        [...document.querySelectorAll('input, select, textarea')].filter((control) => control.labels.length === 0).length +
+        [...document.querySelectorAll('button, a, summary, legend')].filter((control) => !control.textContent.trim()).length`);
+      expect([screen, nameless]).toEqual([screen, 0]);
+      const ids = await page().evaluate<string[]>('[...document.querySelectorAll("[id]")].map(({ id }) => id)');
+      expect(new Set(ids).size).toBe(ids.length);
+    }
+  });
+
   it('renews the session without a word, once for all requests that need it', async () => {
-    await app.given.sql(`UPDATE access_tokens SET expires_at = now() - interval '1 second'`);
     await goTo('#/queue');
-    await button('Refresh').waitFor();
     await title('Error queue');
-    await page()
-      .getByRole('link', { name: /client_error/ })
-      .waitFor();
+    await app.given.sql(`UPDATE access_tokens SET expires_at = now() - interval '1 second'`);
+    await button('Refresh').click();
+    await told('The error queue is up to date.');
     const refreshed = await app.given.sql(`SELECT 1 FROM audit_log WHERE action = 'token.refresh'`);
     expect(refreshed).toHaveLength(1);
     expect(watched.refusals.splice(0)).toEqual(expect.arrayContaining(['401 GET /admin/error-queue/summary']));
@@ -348,6 +379,7 @@ describe('the console', () => {
     await page().getByRole('link', { name: 'Audit' }).click();
     await told('Your session has ended. Sign in again.');
     await title('Sign in');
+    expect(await page().locator('#loading').isHidden()).toBe(true);
     watched.refusals.length = 0;
   });
 });

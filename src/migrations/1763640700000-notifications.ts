@@ -158,7 +158,7 @@ export class Notifications1763640700000 implements MigrationInterface {
         failure text,
         http_status int,
         change int NOT NULL
-      );
+      ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
       CREATE FUNCTION count_error_queue() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
           IF TG_OP <> 'INSERT' AND OLD.state = 'ERROR_QUEUE' THEN

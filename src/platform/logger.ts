@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { Injectable, type LoggerService } from '@nestjs/common';
 import pino, { type Logger as Pino } from 'pino';
 import { Config } from '../config.js';
@@ -43,7 +44,7 @@ export class Logger {
 
 /** A database error's message and detail quote values of the statement: only its code, constraint and stack are told. */
 function describeError(error: unknown): object {
-  if (!(error instanceof Error)) return { type: typeof error };
+  if (!isNativeError(error)) return { type: typeof error };
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   const frames = error.stack?.split('\n').filter((line) => line.trimStart().startsWith('at ')) ?? [];
   return {

@@ -37,20 +37,17 @@ async function show(message) {
   for (const open of document.querySelectorAll('dialog[open]')) open.close();
   byId('banner').hidden = currentUser() === null;
   byId('user').replaceChildren(currentUser() ?? '');
-  if (currentUser() === null)
-    return present(
-      signInScreen(() => void show()),
-      message,
-    );
+  setLoading(currentUser() !== null);
+  if (currentUser() === null) {
+    const screen = signInScreen(() => void show());
+    return present(screen, message);
+  }
 
   const [path, search = ''] = (location.hash.slice(1) || '/queue').split('?');
   markCurrent(path);
-  byId('loading').hidden = false;
-  main.setAttribute('aria-busy', 'true');
   const content = await contentOf(path, search, signal);
   if (signal.aborted) return;
-  byId('loading').hidden = true;
-  main.removeAttribute('aria-busy');
+  setLoading(false);
   present(content, message);
 }
 
@@ -67,6 +64,11 @@ async function contentOf(path, search, signal) {
     }
   }
   return [heading('There is no such page'), el('p', {}, el('a', { href: '#/queue' }, 'Error queue'))];
+}
+
+function setLoading(loads) {
+  byId('loading').hidden = !loads;
+  main.setAttribute('aria-busy', String(loads));
 }
 
 function present(content, message) {

@@ -98,9 +98,10 @@ export function table(caption, columns) {
   return { element, add: (items) => body.append(...items.map(row)) };
 }
 
-/** Says what happened, to the eye and to a screen reader, without moving anything. */
-export function announce(text = '') {
+/** Says what happened without moving anything: to a screen reader, and unless it is `quiet` to the eye as well. */
+export function announce(text = '', { quiet = false } = {}) {
   const announcer = byId('announcer');
+  announcer.classList.toggle('unseen', quiet);
   announcer.replaceChildren(...(text === '' ? [] : [text]));
   clearTimeout(announce.timer);
   announce.timer = setTimeout(() => announcer.replaceChildren(), 8000);
@@ -111,4 +112,10 @@ export function route(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value != null && value !== '');
   const search = new URLSearchParams(given).toString();
   return `#${path}${search === '' ? '' : `?${search}`}`;
+}
+
+/** Goes to an address of the console; to the one that is shown, too, which then is shown anew. */
+export function goTo(hash) {
+  if (location.hash === hash) dispatchEvent(new Event('hashchange'));
+  else location.hash = hash;
 }

@@ -1,6 +1,6 @@
 /** The eligibilities of one candidate, and what only an operator may do with them. */
 import { ApiError, get, post } from './api.js';
-import { badge, el, heading, none, route, shown, table, time } from './dom.js';
+import { badge, el, goTo, heading, none, route, shown, table, time } from './dom.js';
 import { button, confirm, field, form, input, problemBox } from './forms.js';
 import { mayRead } from './session.js';
 
@@ -27,7 +27,7 @@ function lookUpForm(account, candidate) {
     'Look up',
     () => {
       const [accountCode, candidateId] = fields.map((control) => control.value.trim());
-      location.hash = route('/eligibilities', { account_code: accountCode, candidate_id: candidateId });
+      goTo(route('/eligibilities', { account_code: accountCode, candidate_id: candidateId }));
     },
   );
 }

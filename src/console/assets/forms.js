@@ -67,9 +67,10 @@ export function form(content, submitLabel, work, { more = [], kind = 'primary' }
     problems,
     el('div', { class: 'actions' }, submit, more),
   );
+  element.addEventListener('input', ({ target }) => clearFault(target));
   element.addEventListener('submit', (event) => {
     event.preventDefault();
-    clearFaults(element);
+    for (const control of element.elements) clearFault(control);
     if (firstMissing(element)) return;
     void doing(submit, problems, work, element);
   });
@@ -101,11 +102,10 @@ function firstMissing(element) {
   return missing.length > 0;
 }
 
-function clearFaults(element) {
-  for (const control of element.querySelectorAll('[aria-invalid]')) {
-    control.removeAttribute('aria-invalid');
-    byId(`${control.id}-fault`).replaceChildren();
-  }
+function clearFault(control) {
+  if (!control.hasAttribute('aria-invalid')) return;
+  control.removeAttribute('aria-invalid');
+  byId(`${control.id}-fault`).replaceChildren();
 }
 
 export function tellFault(control, text) {

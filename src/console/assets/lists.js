@@ -1,6 +1,6 @@
 /** Lists that come in pages, and the filters before them. */
 import { call } from './api.js';
-import { announce, el, route, table } from './dom.js';
+import { announce, el, goTo, route, table } from './dom.js';
 import { button, field, form, input, select } from './forms.js';
 
 export const CHANGE_REASONS = [
@@ -53,6 +53,7 @@ export async function pagedTable(caption, columns, path, query) {
     list.add(page.body);
     length += page.body.length;
     if (cursor !== null) announce(`${page.body.length} more, ${length} in all.`);
+    else announce(`${length} ${page.cursor === null ? 'found' : 'shown, there are more'}.`, { quiet: true });
     cursor = page.cursor;
     more.hidden = cursor === null;
   }
@@ -102,7 +103,7 @@ export function filterForm(path, names, query) {
     'Search',
     () => {
       const values = fields.map(({ name, control }) => [name, valueOf(control)]);
-      location.hash = route(path, { ...query, ...Object.fromEntries(values) });
+      goTo(route(path, { ...query, ...Object.fromEntries(values) }));
     },
     { more: el('a', { class: 'button', href: route(path) }, 'Clear') },
   );

@@ -1,6 +1,6 @@
 /** Bulk resends: how many first, then the job and how far it is. */
 import { call, get, newIdempotencyKey, post } from './api.js';
-import { announce, badge, el, facts, heading, route, time } from './dom.js';
+import { announce, badge, el, facts, goTo, heading, route, time } from './dom.js';
 import { button, cancelButton, confirm, dialog, field, form, problemBox } from './forms.js';
 
 const POLL_MS = 1000;
@@ -28,7 +28,7 @@ export async function resendCause(filter, what) {
     );
     return content;
   });
-  if (resendId) location.hash = route(`/resends/${resendId}`);
+  if (resendId) goTo(route(`/resends/${resendId}`));
 }
 
 function confirmation(body, matched, close) {

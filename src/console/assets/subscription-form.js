@@ -1,6 +1,6 @@
 /** A new subscription. */
 import { get, post } from './api.js';
-import { el, heading, route } from './dom.js';
+import { el, goTo, heading, route } from './dom.js';
 import { checkboxes, field, form, input, select, showSecret } from './forms.js';
 import { CHANGE_REASONS } from './lists.js';
 
@@ -91,7 +91,7 @@ export async function newSubscriptionScreen() {
     async () => {
       const created = await post('/admin/subscriptions', body());
       await showSecret('The signing secret', created.signing_secret);
-      location.hash = route(`/subscriptions/${created.id}`);
+      goTo(route(`/subscriptions/${created.id}`));
     },
     { more: el('a', { class: 'button', href: '#/subscriptions' }, 'Cancel') },
   );

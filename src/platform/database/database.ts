@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { isNativeError } from 'node:util/types';
 import { Injectable } from '@nestjs/common';
 import pg, { type Pool, type PoolClient } from 'pg';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
@@ -79,10 +80,11 @@ const LOST_CONNECTION_MESSAGES =
 
 /** Whether the error says that the database is away or overloaded, not that the statement was wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+  if (!isNativeError(error)) return false;
   const driverError = (error as { driverError?: unknown }).driverError;
   if (driverError !== undefined && driverError !== error) return isDatabaseUnavailable(driverError);
-  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
+  const { errors } = error as Partial<AggregateError>;
+  if (errors !== undefined) return errors.some(isDatabaseUnavailable);
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
     // 08 connection, 53 resources, 57 operator intervention (shutdown, crash, cancel by timeout), 25006 read-only

@@ -1,0 +1,304 @@
+import { startApp, type TestApp } from './support/app';
+import { accountBody, Deliveries, registrationBody, type Scene } from './support/deliveries';
+import { UnmatchedSweep } from '../src/results/unmatched-sweep';
+
+/** Contract section 7: "A body refused by the matching is kept 30 days and read by operators". */
+let app: TestApp;
+let deliveries: Deliveries;
+let operator: string;
+let scene: Scene;
+let eligibility: Record<string, any>;
+let id: string;
+let candidate: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  deliveries = new Deliveries(app);
+  operator = await app.given.operator();
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  scene = await app.given.scene();
+  eligibility = await app.given.eligibility(scene);
+  id = eligibility['svc_eligiblity_id'] as string;
+  candidate = eligibility['candidate'].candidate_id as string;
+});
+
+const list = async () => (await deliveries.unmatched(operator)).body as Record<string, any>[];
+const get = (unmatched: string) => app.call('GET', `/admin/unmatched-results/${unmatched}`, { token: operator });
+const accept = (unmatched: string, body: unknown, token = operator) =>
+  app.call('POST', `/admin/unmatched-results/${unmatched}/accept`, { token, body });
+
+/** A registration result that is refused, and the id under which it is kept. */
+async function refused(changes: Record<string, unknown> = {}): Promise<string> {
+  const body = registrationBody({ marker: app.given.unique('m'), ...changes });
+  expect((await deliveries.register(scene.token, body)).body).toMatchObject({ status: 400 });
+  return (await list())[0]['id'] as string;
+}
+async function refusedAccount(candidateId: string | null, changes: Record<string, unknown> = {}): Promise<string> {
+  expect((await deliveries.put(scene, accountBody(candidateId, changes))).body).toMatchObject({ status: 400 });
+  return (await list())[0]['id'] as string;
+}
+
+describe('a body refused by the matching', () => {
+  it('is read by operators with id, source, received_datetime, code, username, account_code and body', async () => {
+    const begun = Math.floor(Date.now() / 1000) * 1000;
+    const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, extra: { n: 1 } });
+    await deliveries.register(scene.token, body);
+    const data = accountBody('NOBODY', { extra: { n: 2 } });
+    await deliveries.put(scene, data);
+    const [second, first] = await list();
+    const [user] = await app.given.sql('SELECT username FROM user_accounts WHERE account_code = $1', [scene.account]);
+    const of = {
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      received_datetime: expect.any(String),
+      username: user['username'],
+    };
+    expect(first).toEqual({ ...of, source: 'REGISTRATION', code: 'registration_not_found', account_code: null, body });
+    expect(second).toEqual({
+      ...of,
+      source: 'ACCOUNT',
+      code: 'candidate_exam_not_found',
+      account_code: scene.account,
+      body: data,
+    });
+    expect(Date.parse(first['received_datetime'] as string)).toBeGreaterThanOrEqual(begun);
+  });
+
+  it('is kept whatever the code of the refusal', async () => {
+    const locator = app.given.unique('L-');
+    const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
+    await deliveries.register(
+      scene.token,
+      registrationBody({ examMetaData: { examCode: id, extRecordLocator: locator } }),
+    );
+    await refused({ examMetaData: { examCode: other, extRecordLocator: locator } });
+    for (let i = 0; i < 2; i++) await app.given.eligibility(scene, { candidate: { email: 'two@example.org' } });
+    await refused({ examMetaData: { examCode: scene.testCode }, examTakerEmail: 'two@example.org' });
+    await refused();
+    const result_id = app.given.unique('R-');
+    await deliveries.put(scene, accountBody(candidate, { result_id }));
+    await refusedAccount('SOMEBODY-ELSE', { result_id });
+    await refusedAccount(null);
+    const twice = app.given.unique('C-');
+    for (let i = 0; i < 2; i++) {
+      const where = { ...scene, testCode: await app.given.test(scene.account) };
+      await app.given.eligibility(where, { candidate: { candidate_id: twice } });
+    }
+    await refusedAccount(twice);
+    expect((await list()).slice(0, 6).map(({ code }) => code as string)).toEqual([
+      'candidate_exam_ambiguous',
+      'candidate_exam_not_found',
+      'result_id_conflict',
+      'registration_not_found',
+      'registration_ambiguous',
+      'registration_mismatch',
+    ]);
+  });
+
+  it('is not kept for form faults', async () => {
+    const before = await list();
+    await deliveries.register(scene.token, registrationBody({ examDate: 7 }));
+    await deliveries.put(scene, { candidate_id: 7 });
+    await deliveries.put(scene, '{');
+    expect(await list()).toEqual(before);
+  });
+
+  it('is kept once, however often it comes', async () => {
+    const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, marker: app.given.unique('m') });
+    await Promise.all(Array.from({ length: 10 }, () => deliveries.register(scene.token, body)));
+    expect((await list()).filter(({ body: { marker } }) => marker === body['marker'])).toHaveLength(1);
+  });
+
+  it('shows photo and link in the single result, not in the list; they are stored encrypted', async () => {
+    const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
+    const unmatched = await refused(photo);
+    expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
+    expect((await list())[0]['body']).not.toHaveProperty('videoReviewLink');
+    expect((await get(unmatched)).body).toMatchObject({
+      id: unmatched,
+      body: photo,
+      accepted_datetime: null,
+      svc_eligiblity_id: null,
+    });
+    const [row] = await app.given.sql('SELECT * FROM unmatched_results WHERE id = $1', [unmatched]);
+    expect(JSON.stringify({ ...row, photo: String(row['photo']), link: String(row['video_link']) })).not.toMatch(
+      /SECRETPHOTO|v\.example/,
+    );
+  });
+
+  it('goes away after 30 days', async () => {
+    const [old, young] = [await refused(), await refused()];
+    const age = (unmatched: string, days: number) =>
+      app.given.sql(
+        `UPDATE unmatched_results SET received_datetime = now() - $2::int * interval '1 day' WHERE id = $1`,
+        [unmatched, days],
+      );
+    await age(old, 31);
+    await age(young, 29);
+    await app.app.get(UnmatchedSweep).run();
+    expect((await get(old)).status).toBe(404);
+    expect((await get(young)).status).toBe(200);
+  });
+
+  it('comes in pages, newest first', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) ids.unshift(await refused());
+    const first = await app.call('GET', '/admin/unmatched-results?limit=2', { token: operator });
+    expect(first.body.map((row: any) => row.id as string)).toEqual(ids.slice(0, 2));
+    const next = /<(.+)>; rel="next"/.exec(first.headers.get('link')!)![1];
+    const late = await refused();
+    const second = await app.call('GET', next.slice(app.url.length), { token: operator });
+    expect(second.body[0].id).toBe(ids[2]);
+    expect(late).not.toBe(ids[2]);
+    const none = await app.call('GET', '/admin/unmatched-results?limit=0', { token: operator });
+    expect(none.status).toBe(400);
+  });
+
+  it('is for operators alone', async () => {
+    const unmatched = await refused();
+    for (const [method, path] of [
+      ['GET', '/admin/unmatched-results'],
+      ['GET', `/admin/unmatched-results/${unmatched}`],
+    ] as const) {
+      expect((await app.call(method, path)).status).toBe(401);
+      expect((await app.call(method, path, { token: scene.token })).body.code).toBe('insufficient_scope');
+    }
+    expect((await accept(unmatched, { svc_eligiblity_id: id }, scene.token)).body.code).toBe('insufficient_scope');
+  });
+});
+
+describe('an operator accepts', () => {
+  it('a registration result by svc_eligiblity_id: the same effects as a matched delivery, audited', async () => {
+    const locator = app.given.unique('L-');
+    const unmatched = await refused({
+      examMetaData: { examCode: 'TYPO', extRecordLocator: locator },
+      userPhotoBase64String: 'QUJD',
+      videoReviewLink: 'https://v.example/1',
+    });
+    const kept = (await get(unmatched)).body;
+    const answer = await accept(unmatched, { svc_eligiblity_id: id });
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
+    const read = await deliveries.read(scene, candidate);
+    expect(read.body).toEqual([
+      { source: 'REGISTRATION', revision: 1, received_datetime: kept.received_datetime, body: kept.body },
+    ]);
+    const byLocator = registrationBody({ examMetaData: { extRecordLocator: locator.toUpperCase() } });
+    expect((await deliveries.register(scene.token, byLocator)).status).toBe(200);
+    const audit = await app.given.sql(
+      `SELECT action, subject FROM audit_log WHERE subject IN ($1, $2) AND action LIKE '%accept' ORDER BY id`,
+      [unmatched, id],
+    );
+    expect(audit).toEqual([
+      { action: 'result.accept', subject: id },
+      { action: 'unmatched-result.accept', subject: unmatched },
+      { action: 'result.accept', subject: id },
+    ]);
+  });
+
+  it('by booking_code', async () => {
+    const { booking_code } = await app.given.booking(scene, eligibility);
+    const unmatched = await refused();
+    expect((await accept(unmatched, { booking_code })).status).toBe(204);
+    expect(await deliveries.bookings(id)).toEqual([expect.objectContaining({ booking_code, status: 'COMPLETED' })]);
+  });
+
+  it('an account result: its result_id is known from then on', async () => {
+    const result_id = app.given.unique('R-');
+    const unmatched = await refusedAccount('TYPO', { result_id });
+    expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
+    expect((await deliveries.put(scene, accountBody(candidate, { result_id, n: 2 }))).status).toBe(200);
+    expect((await deliveries.revisions(id)).map(({ revision, result_id }) => [revision, result_id])).toEqual([
+      [1, result_id],
+      [2, result_id],
+    ]);
+    expect(await deliveries.completions(id)).toBe(1);
+  });
+
+  it('the same body again, without result_id, is 200 once it was accepted', async () => {
+    const body = accountBody('TYPO', { marker: app.given.unique('m') });
+    await deliveries.put(scene, body);
+    await accept((await list())[0]['id'] as string, { svc_eligiblity_id: id });
+    expect((await deliveries.put(scene, body)).status).toBe(200);
+    expect(await deliveries.revisions(id)).toHaveLength(1);
+  });
+
+  it('a simulated exam: stored, and no state changes', async () => {
+    const unmatched = await refused({ examMetaData: { simulatedExam: 'True' } });
+    expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
+    expect(await deliveries.revisions(id)).toEqual([expect.objectContaining({ simulated: true })]);
+    expect(await deliveries.status(id)).toBe('ELIGIBLE');
+  });
+
+  it('a mismatch: the locator stays where it was', async () => {
+    const locator = app.given.unique('L-');
+    const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
+    const body = (examCode: string) => ({ examMetaData: { examCode, extRecordLocator: locator } });
+    await deliveries.register(scene.token, registrationBody(body(other)));
+    const unmatched = await refused(body(id));
+    expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
+    await deliveries.register(scene.token, registrationBody({ examMetaData: { extRecordLocator: locator } }));
+    expect(await deliveries.revisions(other)).toHaveLength(2);
+    expect(await deliveries.revisions(id)).toHaveLength(1);
+  });
+
+  it('twice, or two at once: the second is 409', async () => {
+    const unmatched = await refused();
+    const answers = await Promise.all([1, 2, 3].map(() => accept(unmatched, { svc_eligiblity_id: id })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 409, 409]);
+    expect((await accept(unmatched, { svc_eligiblity_id: id })).body.code).toBe('unmatched_result_accepted');
+    expect(await deliveries.revisions(id)).toHaveLength(1);
+    expect((await list()).map((row) => row['id'] as string)).not.toContain(unmatched);
+    expect((await get(unmatched)).body).toMatchObject({ svc_eligiblity_id: id, accepted_datetime: expect.any(String) });
+  });
+
+  it('for a record that is EXPIRED or ABSENT: COMPLETED', async () => {
+    await app.given.sql(`UPDATE eligibilities SET status = 'ABSENT' WHERE svc_eligiblity_id = $1`, [id]);
+    expect((await accept(await refused(), { svc_eligiblity_id: id })).status).toBe(204);
+    expect(await deliveries.status(id)).toBe('COMPLETED');
+  });
+
+  it('not for a record that is CANCELLED: 403 forbidden_operation', async () => {
+    await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
+    const unmatched = await refused();
+    const answer = await accept(unmatched, { svc_eligiblity_id: id });
+    expect([answer.status, answer.body.code]).toEqual([403, 'forbidden_operation']);
+    expect((await list())[0]['id']).toBe(unmatched);
+  });
+
+  it('not for an exam of another account than the one it was delivered for: 403 forbidden_operation', async () => {
+    const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
+    const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
+    expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
+    expect(await deliveries.revisions(other)).toEqual([]);
+  });
+
+  it('unknown results, bookings and eligibilities are 404', async () => {
+    const unmatched = await refused();
+    const exam = { svc_eligiblity_id: id };
+    for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])
+      for (const answer of [await accept(unknown, exam), await get(unknown)])
+        expect([answer.status, answer.body.code]).toEqual([404, 'unmatched_result_not_found']);
+    expect((await accept(unmatched, { booking_code: 'ZZZZZZZZZZ' })).body).toMatchObject({
+      status: 404,
+      code: 'booking_not_found',
+    });
+    expect((await accept(unmatched, { svc_eligiblity_id: 'ZZZZZZZZ' })).body).toMatchObject({
+      status: 404,
+      code: 'eligibility_not_found',
+    });
+  });
+
+  it('by exactly one of booking_code and svc_eligiblity_id: else 400', async () => {
+    const unmatched = await refused();
+    for (const body of [
+      {},
+      { booking_code: 'A', svc_eligiblity_id: 'B' },
+      { booking_code: null },
+      { booking_code: 7 },
+      { exam: 'x' },
+    ])
+      expect((await accept(unmatched, body)).body).toMatchObject({ status: 400, code: 'validation_error' });
+  });
+});
