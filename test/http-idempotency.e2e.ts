@@ -89,12 +89,19 @@ describe('§5 Idempotency-Key', () => {
       record['svc_eligiblity_id'],
     ]);
     const first = book();
-    await eventually(async () => {
+    try {
+      await eventually(async () => {
+        const waiting = await app.given.sql(
+          `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+        );
+        return waiting.length > 0;
+      });
       for (const answer of [await book(), await book({ location_code: 'X' })])
         expect(answer.body).toMatchObject({ status: 409, code: 'idempotency_key_in_use' });
-    });
-    await client.query('COMMIT');
-    await client.end();
+    } finally {
+      await client.query('COMMIT');
+      await client.end();
+    }
     expect((await first).status).toBe(201);
     expect(replayed(await book())).toBe('true');
   });

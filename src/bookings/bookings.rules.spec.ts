@@ -1,0 +1,32 @@
+import type { Fault } from '../platform/errors.js';
+import { locationFaults } from './bookings.rules.js';
+
+const site = { location_code: 'C', location_name: 'N', location_address: 'A', location_timezone: 'America/Chicago' };
+const told = (faults: Fault[]) => faults.map(({ pointer, code }) => `${pointer} ${code}`);
+
+describe('the location of a booking', () => {
+  it('a site has code, name, address and time zone', () => {
+    expect(locationFaults({ delivery_mode: 'SITE_PROCTORED', ...site }, [])).toEqual([]);
+    expect(told(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, []))).toEqual([
+      '/location_code required',
+      '/location_name required',
+      '/location_address required',
+      '/location_timezone required',
+    ]);
+  });
+
+  it('a remote exam has at most the zone of the candidate', () => {
+    expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED' }, [])).toEqual([]);
+    expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', location_timezone: 'Asia/Tokyo' }, [])).toEqual([]);
+    expect(told(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', ...site }, []))).toEqual([
+      '/location_code not_allowed',
+      '/location_name not_allowed',
+      '/location_address not_allowed',
+    ]);
+  });
+
+  it('is not judged by a delivery mode that is at fault itself', () => {
+    for (const pointer of ['/delivery_mode', ''])
+      expect(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, [{ pointer, code: 'x', detail: 'x' }])).toEqual([]);
+  });
+});

@@ -1,0 +1,106 @@
+import {
+  chosenPortions,
+  ELIGIBILITY_STATUSES,
+  isEligibleToSchedule,
+  isInWindow,
+  isSameSet,
+  isUspsCode,
+  mayTrigger,
+  openStatus,
+  statusAt,
+  statusMessage,
+  TRIGGERS,
+  type EligibilityState,
+} from './eligibility.rules.js';
+
+const NOW = new Date('2027-03-01T12:00:00Z');
+const SECOND = 1000;
+const before = new Date(NOW.getTime() - SECOND);
+const after = new Date(NOW.getTime() + SECOND);
+const record = (state: Partial<EligibilityState> = {}): EligibilityState => ({
+  status: 'ELIGIBLE',
+  hold_reason: null,
+  approval_pending: false,
+  schedule_start_date: null,
+  eligibility_end_date: null,
+  ...state,
+});
+
+describe('the status at an instant', () => {
+  it.each(['PENDING', 'ELIGIBLE'] as const)('%s is EXPIRED from the end date on', (status) => {
+    expect(statusAt(record({ status, eligibility_end_date: after }), NOW)).toBe(status);
+    expect(statusAt(record({ status, eligibility_end_date: NOW }), NOW)).toBe('EXPIRED');
+    expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe('EXPIRED');
+  });
+
+  it.each(['SCHEDULED', 'COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'] as const)(
+    '%s stays, whatever the window',
+    (status) => {
+      expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe(status);
+    },
+  );
+});
+
+describe('eligible to schedule', () => {
+  it.each<[string, Partial<EligibilityState>, boolean]>([
+    ['ELIGIBLE without a window', {}, true],
+    ['ELIGIBLE at its first moment', { schedule_start_date: NOW }, true],
+    ['ELIGIBLE before it', { schedule_start_date: after }, false],
+    ['ELIGIBLE at its last moment', { eligibility_end_date: NOW }, false],
+    ['PENDING', { status: 'PENDING', approval_pending: true }, false],
+    ['SCHEDULED', { status: 'SCHEDULED' }, false],
+  ])('%s', (_title, state, eligible) => {
+    expect(isEligibleToSchedule(record(state), NOW)).toBe(eligible);
+  });
+
+  it('the message is null exactly then', () => {
+    for (const status of ELIGIBILITY_STATUSES)
+      for (const schedule_start_date of [null, before, after])
+        for (const eligibility_end_date of [null, before, after]) {
+          const state = record({ status, schedule_start_date, eligibility_end_date });
+          expect(statusMessage(state, NOW) === null).toBe(isEligibleToSchedule(state, NOW));
+        }
+  });
+
+  it('a hold tells its reason, before a pending approval', () => {
+    const state = record({ status: 'PENDING', hold_reason: 'Fee unpaid', approval_pending: true });
+    expect(statusMessage(state, NOW)).toBe('Blocked: Fee unpaid');
+    expect(statusMessage({ ...state, hold_reason: null }, NOW)).toBe('Pending approval of special accommodations');
+  });
+});
+
+it('an open record is PENDING while an approval or a hold is left', () => {
+  expect(openStatus({ hold_reason: null, approval_pending: false })).toBe('ELIGIBLE');
+  expect(openStatus({ hold_reason: 'x', approval_pending: false })).toBe('PENDING');
+  expect(openStatus({ hold_reason: null, approval_pending: true })).toBe('PENDING');
+});
+
+it('both ends belong to the window', () => {
+  const window = { schedule_start_date: before, eligibility_end_date: after };
+  expect([before, NOW, after].map((moment) => isInWindow(window, moment))).toEqual([true, true, true]);
+  expect(isInWindow(window, new Date(before.getTime() - 1))).toBe(false);
+  expect(isInWindow(window, new Date(after.getTime() + 1))).toBe(false);
+});
+
+it('a cancelled record takes no trigger at all, a completed one none either', () => {
+  for (const trigger of TRIGGERS)
+    expect([mayTrigger('CANCELLED', trigger), mayTrigger('COMPLETED', trigger)]).toEqual([false, false]);
+});
+
+it('USPS codes are states, the district, territories and military posts, in upper case', () => {
+  for (const code of ['NY', 'DC', 'PR', 'GU', 'VI', 'AS', 'MP', 'AA', 'AE', 'AP'])
+    expect([code, isUspsCode(code)]).toEqual([code, true]);
+  for (const code of ['ny', 'New York', 'ZZ', 'ON', '']) expect([code, isUspsCode(code)]).toEqual([code, false]);
+});
+
+it('the portions chosen are those asked for, each once, or the only one that there is', () => {
+  expect(chosenPortions([], ['A'])).toEqual(['A']);
+  expect(chosenPortions([], ['A', 'B'])).toEqual([]);
+  expect(chosenPortions(['B', 'A', 'B'], ['A', 'B'])).toEqual(['B', 'A']);
+});
+
+it('sets are compared without order and repeats', () => {
+  expect(isSameSet(['a', 'b', 'a'], ['b', 'a'])).toBe(true);
+  expect(isSameSet(['a'], ['a', 'b'])).toBe(false);
+  expect(isSameSet([], [])).toBe(true);
+});
