@@ -73,7 +73,7 @@ export class Results1763640500000 implements MigrationInterface {
     `);
   }
 
-  async down(): Promise<void> {
+  down(): Promise<void> {
     throw new Error('Migrations go forward only.');
   }
 }
