@@ -1,4 +1,5 @@
-import fs from 'node:fs';
+import pino, { type Logger as Pino } from 'pino';
+import { Logger } from '../src/platform/logger';
 import { startApp, type TestApp } from './support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from './support/deliveries';
 
@@ -476,12 +477,10 @@ describe('what real drivers send', () => {
 
 it('nothing of a result stands in the log', async () => {
   const lines: string[] = [];
-  // The logger writes to the descriptor of standard output itself.
-  const spy = jest.spyOn(fs, 'writeSync').mockImplementation((_descriptor: number, chunk: string | Buffer) => {
-    lines.push(String(chunk));
-    return Buffer.byteLength(chunk);
-  });
-  const loud = await startApp({ env: { LOG_LEVEL: 'trace' }, databaseUrl: app.databaseUrl });
+  const loud = await startApp({ databaseUrl: app.databaseUrl });
+  const { pino: logger } = loud.app.get<Logger, { pino: Pino }>(Logger);
+  logger.level = 'trace';
+  Object.assign(logger, { [pino.symbols.streamSym]: { write: (line: string) => lines.push(line) } });
   try {
     const told = new Deliveries(loud);
     const body = registrationBody({
@@ -497,7 +496,6 @@ it('nothing of a result stands in the log', async () => {
     expect(codes).toEqual([200, 400, 400, 400]);
   } finally {
     await loud.app.close();
-    spy.mockRestore();
   }
   expect(lines.filter((line) => line.includes('/registrations/registration/results","status":'))).toHaveLength(4);
   expect(lines.join('')).not.toMatch(/unmistakable/i);

@@ -1,0 +1,57 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startApp, type TestApp } from './support/app';
+import { Deliveries, registrationBody, type Scene } from './support/deliveries';
+
+/** Large bodies share a room: nobody may be kept out of it by those who are slow or have gone. */
+let app: TestApp;
+let deliveries: Deliveries;
+let scene: Scene;
+const PHOTO = Buffer.alloc(5 * 1024 * 1024, 7).toString('base64');
+
+beforeAll(async () => {
+  app = await startApp();
+  deliveries = new Deliveries(app);
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+/** Announces a body of 7 MiB, sends some of it and stops there. */
+async function slowSender(): Promise<Socket> {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(
+    'POST /registrations/registration/results HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
+      `Authorization: Bearer ${scene.token}\r\nContent-Length: ${7 * 1024 * 1024}\r\n\r\n{"examDate":"${'x'.repeat(100_000)}`,
+  );
+  return socket;
+}
+
+async function deliver(): Promise<number> {
+  const { svc_eligiblity_id } = await app.given.eligibility(scene);
+  const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, userPhotoBase64String: PHOTO });
+  return (await deliveries.register(scene.token, body)).status;
+}
+
+it('two slow senders keep nobody from being served', async () => {
+  const slow = [await slowSender(), await slowSender()];
+  await pause(100);
+  expect(await deliver()).toBe(200);
+  for (const socket of slow) socket.destroy();
+});
+
+it('small bodies do not wait for large ones', async () => {
+  const slow = await Promise.all(Array.from({ length: 6 }, slowSender));
+  await pause(100);
+  expect((await deliveries.register(scene.token, registrationBody())).status).toBe(400);
+  for (const socket of slow) socket.destroy();
+});
+
+it('senders that go away, while they send or while they wait, leave their room to the next', async () => {
+  const gone = await Promise.all(Array.from({ length: 8 }, slowSender));
+  await pause(100);
+  for (const socket of gone.reverse()) socket.destroy();
+  const answers = await Promise.all(Array.from({ length: 5 }, deliver));
+  expect(answers).toEqual([200, 200, 200, 200, 200]);
+});
