@@ -19,7 +19,10 @@ export type FormName = keyof typeof FORMS;
 
 async function main(args: string[]): Promise<void> {
   const form: FormName = args.includes('--full') ? 'full' : 'quick';
-  const only = args.find((argument) => argument.startsWith('--only='))?.slice('--only='.length).split(',');
+  const only = args
+    .find((argument) => argument.startsWith('--only='))
+    ?.slice('--only='.length)
+    .split(',');
   const sizes = FORMS[form];
   const started = new Date();
   const stage = await Stage.open();

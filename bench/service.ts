@@ -152,7 +152,8 @@ async function readySeconds(child: ChildProcess, dataDir: string, started: numbe
   // `server.json` is written when everything is up, and taken away at the beginning of a start.
   while (performance.now() - started < READY_WITHIN_MS) {
     if (child.exitCode !== null) break;
-    if (existsSync(join(dataDir, 'server.json')) && (await isReady(dataDir))) return (performance.now() - started) / 1000;
+    if (existsSync(join(dataDir, 'server.json')) && (await isReady(dataDir)))
+      return (performance.now() - started) / 1000;
     await sleep(5);
   }
   throw new Error(`The service does not become ready: ${readFileSync(join(dataDir, 'service.log'), 'utf8')}`);
