@@ -7,12 +7,13 @@
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';
 import { printSection, writeReport } from './report.js';
+import { measureNotifications } from './notifications.js';
 import { measureRest } from './rest.js';
 import { Stage } from './stage.js';
 
 const FORMS = {
-  quick: { rest: { rounds: 2, seconds: 2 } },
-  full: { rest: { rounds: 5, seconds: 8 } },
+  quick: { rest: { rounds: 2, seconds: 1.5 }, notifications: { rounds: 2, backlog: 5_000, seconds: 3 } },
+  full: { rest: { rounds: 5, seconds: 8 }, notifications: { rounds: 5, backlog: 20_000, seconds: 20 } },
 } as const;
 
 export type FormName = keyof typeof FORMS;
@@ -29,6 +30,7 @@ async function main(args: string[]): Promise<void> {
   try {
     const measurements: Record<string, () => Promise<Section>> = {
       rest: () => measureRest(stage, sizes.rest),
+      notifications: () => measureNotifications(stage, sizes.notifications),
     };
     const settings = await stage.settings();
     const sections: Section[] = [];

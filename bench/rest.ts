@@ -54,7 +54,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
           candidates: CANDIDATES,
           // What the one before still had in flight must not stand in the way of this one.
           label: `r${round}${name.charAt(0)}`,
-          seconds: round === 0 ? Math.min(seconds, 2) : seconds,
+          seconds: round === 0 ? 1 : seconds,
         });
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }

@@ -32,3 +32,49 @@ export async function seedEligibilities(client: Client, scene: Scene, count: num
     ],
   );
 }
+
+/** The body that a notification of the service has. */
+const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '2027-03-01T09:00:00Z', 'candidate_fname', 'Ada',
+  'candidate_id', 'seeded-' || n, 'candidate_lname', 'Lovelace', 'change_reason', 'BOOKING_CREATED', 'delivery_mode',
+  'SITE_PROCTORED', 'effective_date', '2026-12-01T10:00:00Z', 'exam_code', 'EXAM-ONE', 'exam_portions',
+  json_build_array(json_build_object('portion_code', 'MAIN', 'portion_name', 'Main')), 'location_address',
+  '1 Main St, Springfield, IL', 'location_code', 'TC-042', 'location_name', 'Springfield Test Center',
+  'location_timezone', 'America/Chicago')`;
+
+/** Events $1 in number, two of each booking, the second 500 events after the first. */
+const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
+  FROM generate_series(0, $1::int - 1) AS n`;
+
+/** A backlog for the service, over the subscriptions in turn, in their account. */
+export async function seedNotifications(
+  client: Client,
+  accountCode: string,
+  subscriptions: readonly string[],
+  count: number,
+): Promise<void> {
+  await client.query('TRUNCATE notifications, deliveries, notification_attempts');
+  await client.query(
+    `WITH made AS (
+       INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
+         effective_date, body, state)
+       SELECT gen_random_uuid(), ($3::uuid[])[n % cardinality($3::uuid[]) + 1], $2, 'BOOKING_CREATED', booking, sequence,
+         now(), ${NOTIFICATION}, 'PENDING'
+       FROM (${EVENTS}) event ORDER BY n
+       RETURNING subscription_id, position, booking_code, event_sequence)
+     INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+     SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM made`,
+    [count, accountCode, subscriptions],
+  );
+}
+
+/** The same bodies as jobs of graphile-worker. */
+export async function seedGraphileJobs(client: Client, count: number): Promise<void> {
+  await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);
+}
+
+/** The same bodies as jobs of pg-boss, written as its `insert` does. */
+export async function seedBossJobs(client: Client, count: number): Promise<void> {
+  await client.query(`INSERT INTO pgboss.job (name, data) SELECT 'put', ${NOTIFICATION} FROM (${EVENTS}) event`, [
+    count,
+  ]);
+}
