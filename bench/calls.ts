@@ -35,20 +35,24 @@ export class Caller {
   }
 }
 
-/** Makes so many calls, each beginning when one before has ended; their milliseconds, sorted. */
-export async function oneAfterAnother(count: number, atOnce: number, call: Call): Promise<Float64Array> {
-  const milliseconds = new Float64Array(count);
+/**
+ * Makes so many calls of each of the two, in turn, so that what slows the machine down slows both; each begins when one
+ * before has ended. Their milliseconds, sorted.
+ */
+export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
+  const milliseconds = both.map(() => new Float64Array(count));
   let next = 0;
   const caller = async () => {
-    while (next < count) {
+    while (next < 2 * count) {
       const number = next++;
+      const [which, call] = [number % 2, Math.floor(number / 2)];
       const started = performance.now();
-      await call(number);
-      milliseconds[number] = performance.now() - started;
+      await both[which](call);
+      milliseconds[which][call] = performance.now() - started;
     }
   };
   await Promise.all(Array.from({ length: atOnce }, caller));
-  return milliseconds.sort();
+  return milliseconds.map((times) => times.sort());
 }
 
 /** Begins calls at a steady rate, however long they take; their milliseconds from when each was due, sorted. */
