@@ -6,13 +6,26 @@
  */
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';
+import { measureProcess } from './process.js';
 import { printSection, writeReport } from './report.js';
+import { measureGrowth } from './growth.js';
+import { measureNotifications } from './notifications.js';
 import { measureRest } from './rest.js';
 import { Stage } from './stage.js';
 
 const FORMS = {
-  quick: { rest: { rounds: 2, seconds: 2 } },
-  full: { rest: { rounds: 5, seconds: 8 } },
+  quick: {
+    rest: { rounds: 2, seconds: 1.5 },
+    notifications: { rounds: 2, backlog: 5_000, seconds: 3 },
+    growth: { rounds: 3, calls: 150, large: { eligibilities: 200_000, notifications: 100_000, queued: 20_000 } },
+    process: { starts: 3, rounds: 1, seconds: 3 },
+  },
+  full: {
+    rest: { rounds: 5, seconds: 8 },
+    notifications: { rounds: 5, backlog: 20_000, seconds: 20 },
+    growth: { rounds: 7, calls: 1_000, large: { eligibilities: 2_000_000, notifications: 1_000_000, queued: 200_000 } },
+    process: { starts: 5, rounds: 3, seconds: 10 },
+  },
 } as const;
 
 export type FormName = keyof typeof FORMS;
@@ -29,6 +42,9 @@ async function main(args: string[]): Promise<void> {
   try {
     const measurements: Record<string, () => Promise<Section>> = {
       rest: () => measureRest(stage, sizes.rest),
+      notifications: () => measureNotifications(stage, sizes.notifications),
+      growth: () => measureGrowth(stage, sizes.growth),
+      process: () => measureProcess(stage, sizes.process),
     };
     const settings = await stage.settings();
     const sections: Section[] = [];

@@ -74,7 +74,7 @@ async function perform(job: LoadJob): Promise<void> {
 }
 
 function createRequest({ scene, token, label }: LoadJob): LoadRequest {
-  const [before, after] = createBody(scene, '\u0001').split('\u0001');
+  const [before, after] = createBody(scene, '<candidate>').split('<candidate>');
   let number = 0;
   return {
     method: 'POST',

@@ -23,9 +23,14 @@ export class Program<Ready = unknown> {
 
   /** Sends a question and waits for its answer; one at a time. */
   async ask<Answer extends object>(question: object): Promise<Answer> {
-    const answer = heard<Answer>(this.child, 'a program of the benchmark', () => true);
+    const answer = this.heard<Answer>();
     this.child.send(question);
     return answer;
+  }
+
+  /** The next message, whatever it is. */
+  heard<Message extends object>(): Promise<Message> {
+    return heard<Message>(this.child, 'a program of the benchmark', () => true);
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@ import { CONNECTIONS, Load, type LoadResult } from './load.js';
 import { median, round, type Section } from './figures.js';
 import { Program } from './program.js';
 import { clearEligibilities, seedEligibilities } from './seed.js';
+import { createBody, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 import type { ServerOptions } from './ceiling.js';
@@ -32,6 +33,9 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     'plain NestJS': plain.ready.url,
   };
 
+  await stage.withDatabase(DATABASE, (client) => seedEligibilities(client, scene, 1));
+  for (const [name, url] of Object.entries(urls)) await assertSameWork(url, urls.service, scene, token, name);
+
   const results = new Map<string, LoadResult[]>();
   // Round 0 warms the programs up and does not count.
   for (let round = 0; round <= rounds; round++)
@@ -48,13 +52,28 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
           scene,
           token,
           candidates: CANDIDATES,
-          label: `r${round}`,
-          seconds: round === 0 ? Math.min(seconds, 2) : seconds,
+          // What the one before still had in flight must not stand in the way of this one.
+          label: `r${round}${name.charAt(0)}`,
+          seconds: round === 0 ? 1 : seconds,
         });
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
   for (const program of [service, ceiling, plain, load]) await program.stop();
   return sectionOf(results, rounds, seconds);
+}
+
+/** Compared is like with like: what a program creates can be read by the service, and both show the same of it. */
+async function assertSameWork(url: string, serviceUrl: string, scene: Scene, token: string, name: string) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const path = `/accounts/${scene.accountCode}/candidates`;
+  const candidate = name.replace(' ', '-');
+  const created = await fetch(url + path, { method: 'POST', headers, body: createBody(scene, candidate) });
+  const text = await created.text();
+  if (!created.ok) throw new Error(`${name} does not create: ${created.status} ${text}`);
+  for (const reader of [url, serviceUrl]) {
+    const read = await fetch(`${reader}${path}/${candidate}/tests/${scene.testCode}`, { headers });
+    if ((await read.text()) !== `[${text}]`) throw new Error(`${name} creates otherwise than ${reader} reads.`);
+  }
 }
 
 /** Nobody is always the first. */

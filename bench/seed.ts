@@ -32,3 +32,96 @@ export async function seedEligibilities(client: Client, scene: Scene, count: num
     ],
   );
 }
+
+/** The body that a notification of the service has. */
+const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '2027-03-01T09:00:00Z', 'candidate_fname', 'Ada',
+  'candidate_id', 'seeded-' || n, 'candidate_lname', 'Lovelace', 'change_reason', 'BOOKING_CREATED', 'delivery_mode',
+  'SITE_PROCTORED', 'effective_date', '2026-12-01T10:00:00Z', 'exam_code', 'EXAM-ONE', 'exam_portions',
+  json_build_array(json_build_object('portion_code', 'MAIN', 'portion_name', 'Main')), 'location_address',
+  '1 Main St, Springfield, IL', 'location_code', 'TC-042', 'location_name', 'Springfield Test Center',
+  'location_timezone', 'America/Chicago')`;
+
+/** Events $1 in number, two of each booking, the second 500 events after the first. */
+const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
+  FROM generate_series(0, $1::int - 1) AS n`;
+
+/** $1 how many, $2 account, $3 the partners, who get them in turn. */
+const BACKLOG = `WITH made AS (
+    INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
+      effective_date, body, state)
+    SELECT gen_random_uuid(), ($3::uuid[])[n % cardinality($3::uuid[]) + 1], $2, 'BOOKING_CREATED', booking, sequence,
+      now(), ${NOTIFICATION}, 'PENDING'
+    FROM (${EVENTS}) event ORDER BY n
+    RETURNING subscription_id, position, booking_code, event_sequence)
+  INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+  SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM made`;
+
+/** A backlog for the service, over the subscriptions in turn, in their account. */
+export async function seedNotifications(
+  client: Client,
+  accountCode: string,
+  subscriptions: readonly string[],
+  count: number,
+): Promise<void> {
+  await client.query('TRUNCATE notifications, deliveries, notification_attempts');
+  await client.query(BACKLOG, [count, accountCode, subscriptions]);
+}
+
+/** The same bodies as jobs of graphile-worker. */
+export async function seedGraphileJobs(client: Client, count: number): Promise<void> {
+  await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);
+}
+
+/** The same bodies as jobs of pg-boss, written as its `insert` does. */
+export async function seedBossJobs(client: Client, count: number): Promise<void> {
+  await client.query(`INSERT INTO pgboss.job (name, data) SELECT 'put', ${NOTIFICATION} FROM (${EVENTS}) event`, [
+    count,
+  ]);
+}
+
+/** Of this partner the claim is measured; it has this many notifications waiting, however large the rest is. */
+export const CLAIMED_PARTNER = '00000000-0000-4000-8000-000000000000';
+const WAITING = 1_000;
+
+/** $1 account, $2 how many partners, the last one DOWN. Nothing is sent to them: their secrets are none. */
+const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret,
+    state, health, health_changed_at, next_probe_at, created_datetime, updated_datetime)
+  SELECT ('00000000-0000-4000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'https://127.0.0.1:1', ARRAY['BOOKING_CREATED'],
+    '{"type": "none"}', ARRAY['500'], '', 'ACTIVE', CASE n WHEN $2 THEN 'DOWN' ELSE 'UP' END, now(),
+    CASE n WHEN $2 THEN now() + interval '1 hour' END, now(), now()
+  FROM generate_series(0, $2::int) AS n`;
+
+/** $1 account, $2 partners, $3 notifications, $4 of them in the queue. The queued are spread over all positions. */
+const HISTORY = `WITH event AS (
+    SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
+      CASE WHEN n % (2 * ($3::int / $4::int)) = 0 THEN $2::int ELSE n % $2::int END AS partner
+    FROM generate_series(1, $3::int) AS n),
+  made AS (
+    INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
+      effective_date, body, state, retry, failure, http_status, queued_datetime, delivered_datetime)
+    SELECT gen_random_uuid(), ('00000000-0000-4000-8000-' || lpad(partner::text, 12, '0'))::uuid, $1, 'BOOKING_CREATED',
+      booking, 1, now(), ${NOTIFICATION}, CASE WHEN queued THEN 'ERROR_QUEUE' ELSE 'DELIVERED' END,
+      CASE WHEN queued THEN CASE partner WHEN $2 THEN 'AUTO' ELSE 'MANUAL' END END,
+      CASE WHEN queued THEN 'server_error' END, CASE WHEN queued THEN 500 ELSE 200 END,
+      CASE WHEN queued THEN now() END, CASE WHEN NOT queued THEN now() END
+    FROM event ORDER BY n
+    RETURNING position, subscription_id, booking_code, retry, failure, http_status),
+  logged AS (
+    INSERT INTO notification_attempts (notification_position, at, duration_ms, trigger, http_status, failure)
+    SELECT position, now(), 5, 'FIRST', http_status, failure FROM made),
+  counted AS (
+    INSERT INTO error_queue_counts
+    SELECT subscription_id, retry, failure, http_status, count(*) FROM made WHERE retry IS NOT NULL GROUP BY 1, 2, 3, 4)
+  INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+  SELECT subscription_id, position, booking_code, 1, 'AUTO' FROM made WHERE retry = 'AUTO'`;
+
+/** Years of notifications: so many in all, so many of them in the error queue, and a short backlog of one partner. */
+export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
+  const partners = 20;
+  // The counts of the error queue are written once for each cause in place of by a trigger for each row.
+  await client.query('SET session_replication_role = replica');
+  await client.query(PARTNERS, [accountCode, partners]);
+  await client.query(HISTORY, [accountCode, partners, count, queued]);
+  await client.query(BACKLOG, [WAITING, accountCode, [CLAIMED_PARTNER]]);
+  await client.query('SET session_replication_role = origin');
+}

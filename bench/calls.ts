@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+
+export type Call = (number: number) => Promise<void>;
+
+/** Calls over keep-alive connections; an answer other than 2xx is an error. */
+export class Caller {
+  private readonly pool: Pool;
+
+  constructor(
+    url: string,
+    private readonly token: string,
+    connections: number,
+  ) {
+    this.pool = new Pool(url, { connections });
+  }
+
+  async call(method: 'GET' | 'POST', path: string, body?: string): Promise<void> {
+    const answer = await this.pool.request({
+      method,
+      path,
+      headers: {
+        authorization: `Bearer ${this.token}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode < 200 || answer.statusCode > 299)
+      throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
+  }
+
+  close(): Promise<void> {
+    return this.pool.close();
+  }
+}
+
+/**
+ * Makes so many calls of each of the two, in turn, so that what slows the machine down slows both; each begins when one
+ * before has ended. Their milliseconds, sorted.
+ */
+export async function inTurn(count: number, atOnce: number, both: readonly [Call, Call]): Promise<Float64Array[]> {
+  const milliseconds = both.map(() => new Float64Array(count));
+  let next = 0;
+  const caller = async () => {
+    while (next < 2 * count) {
+      const number = next++;
+      const [which, call] = [number % 2, Math.floor(number / 2)];
+      const started = performance.now();
+      await both[which](call);
+      milliseconds[which][call] = performance.now() - started;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, caller));
+  return milliseconds.map((times) => times.sort());
+}
+
+/** Begins calls at a steady rate, however long they take; their milliseconds from when each was due, sorted. */
+export async function atRate(perSecond: number, seconds: number, call: Call): Promise<Float64Array> {
+  const count = Math.round(perSecond * seconds);
+  const milliseconds = new Float64Array(count);
+  const calls: Promise<void>[] = [];
+  const begun = performance.now();
+  for (let number = 0; number < count; number++) {
+    const due = begun + (number * 1000) / perSecond;
+    while (performance.now() < due) await sleep(Math.max(0, due - performance.now()));
+    calls.push(call(number).then(() => void (milliseconds[number] = performance.now() - due)));
+  }
+  await Promise.all(calls);
+  return milliseconds.sort();
+}

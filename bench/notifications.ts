@@ -1,0 +1,211 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { atRate, Caller } from './calls.js';
+import { median, quantile, round, type Section } from './figures.js';
+import { PEER_CONCURRENCY, type PeerOptions } from './peer.js';
+import { Program } from './program.js';
+import type { Expectation, Received, ReceiverReady } from './receiver.js';
+import { seedBossJobs, seedEligibilities, seedGraphileJobs, seedNotifications } from './seed.js';
+import { BenchedService } from './service.js';
+import type { Stage } from './stage.js';
+
+const PARTNERS = 4;
+const EVENTS_PER_SECOND = 200;
+const WARM_UP_S = 1;
+
+interface Sizes {
+  rounds: number;
+  backlog: number;
+  seconds: number;
+}
+
+/** One of the three that drain a backlog into the same receiver. */
+interface Contender {
+  name: string;
+  database: string;
+  seed(client: Client, count: number): Promise<void>;
+  go(go: boolean): Promise<unknown>;
+  /** True when nothing is left to be done, in the database too. */
+  isDone: string;
+}
+
+export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<Section> {
+  const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
+  stage.onClose(() => receiver.stop());
+  const service = await BenchedService.start(
+    join(stage.folder, 'notifications'),
+    await stage.createDatabase('notifications'),
+  );
+  stage.onClose(() => service.stop());
+  const operator = await service.operatorToken();
+  const first = await subscribe(service, operator, receiver.ready);
+  const delays = await measureDelay(stage, service, receiver, sizes.seconds);
+
+  const subscriptions = [first];
+  while (subscriptions.length < PARTNERS) subscriptions.push(await subscribe(service, operator, receiver.ready));
+  const contenders: Contender[] = [
+    {
+      name: 'service',
+      database: 'notifications',
+      seed: (client, count) => seedNotifications(client, service.scene.accountCode, subscriptions, count),
+      go: (go) =>
+        Promise.all(
+          subscriptions.map((id) =>
+            service.call(operator, 'POST', `/admin/subscriptions/${id}/${go ? 'resume' : 'suspend'}`),
+          ),
+        ),
+      isDone: `SELECT NOT EXISTS (SELECT FROM deliveries) AS done`,
+    },
+    await peer(stage, 'graphile-worker', 'peer-graphile', receiver.ready, {
+      seed: seedGraphileJobs,
+      isDone: `SELECT NOT EXISTS (SELECT FROM graphile_worker._private_jobs) AS done`,
+    }),
+    await peer(stage, 'pg-boss', 'peer-boss', receiver.ready, {
+      seed: seedBossJobs,
+      isDone: `SELECT NOT EXISTS (SELECT FROM pgboss.job WHERE name = 'put' AND state < 'completed') AS done`,
+    }),
+  ];
+  await contenders[0].go(false);
+
+  const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  // Round 0 warms the programs up and does not count.
+  for (let number = 0; number <= sizes.rounds; number++)
+    for (const contender of contenders) {
+      const rate = await drain(stage, receiver, contender, number === 0 ? 2_000 : sizes.backlog);
+      if (number > 0) rates.get(contender.name)!.push(rate);
+    }
+  await stage.withDatabase('notifications', (client) => assertOrder(client, sizes.backlog));
+  return sectionOf(rates, delays, sizes);
+}
+
+async function peer(
+  stage: Stage,
+  name: string,
+  program: string,
+  { url, caPem }: ReceiverReady,
+  rest: Pick<Contender, 'seed' | 'isDone'>,
+): Promise<Contender> {
+  const database = program.replace('-', '_');
+  const options: PeerOptions = { databaseUrl: await stage.createDatabase(database), receiverUrl: url, caPem };
+  const running = await Program.start(program, options, stage.log);
+  stage.onClose(() => running.stop());
+  return { name, database, go: (go) => running.ask({ go }), ...rest };
+}
+
+async function subscribe(service: BenchedService, operator: string, { url, caPem }: ReceiverReady): Promise<string> {
+  const { id } = await service.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
+    account_code: service.scene.accountCode,
+    partner_url: url,
+    ca_pem: caPem,
+  });
+  await service.call(operator, 'POST', `/admin/subscriptions/${id}/verify`);
+  return id;
+}
+
+/** Notifications a second, from the first PUT that the partner got until the database has nothing left to do. */
+async function drain(stage: Stage, receiver: Program, contender: Contender, count: number): Promise<number> {
+  return stage.withDatabase(contender.database, async (client) => {
+    await contender.seed(client, count);
+    await stage.settle(contender.database);
+    const received = await expectRequests(receiver, { expect: count });
+    await contender.go(true);
+    const { firstAt } = await received.all;
+    while (!(await client.query<{ done: boolean }>(contender.isDone)).rows[0].done) await sleep(2);
+    const elapsedMs = Date.now() - firstAt;
+    await contender.go(false);
+    return count / (elapsedMs / 1000);
+  });
+}
+
+async function expectRequests(receiver: Program, expectation: Expectation): Promise<{ all: Promise<Received> }> {
+  await receiver.ask(expectation);
+  return { all: receiver.heard<Received>() };
+}
+
+/** What the service promises beside the speed: each notification sent once, logged, and in the order of its booking. */
+async function assertOrder(client: Client, count: number): Promise<void> {
+  const { rows } = await client.query<{ delivered: number; attempts: number; overtaken: number }>(
+    `SELECT (SELECT count(*)::int FROM notifications WHERE state = 'DELIVERED') AS delivered,
+       (SELECT count(*)::int FROM notification_attempts) AS attempts,
+       (SELECT count(*)::int FROM notifications n JOIN notifications later
+          ON later.booking_code = n.booking_code AND later.subscription_id = n.subscription_id
+            AND later.event_sequence > n.event_sequence
+        JOIN notification_attempts a ON a.notification_position = n.position
+        JOIN notification_attempts b ON b.notification_position = later.position AND b.at < a.at) AS overtaken`,
+  );
+  const [{ delivered, attempts, overtaken }] = rows;
+  if (delivered !== count || attempts !== count || overtaken > 0)
+    throw new Error(`${delivered} delivered and ${attempts} attempts of ${count}, ${overtaken} out of order.`);
+}
+
+/** From the commit of a booking until its partner has the whole request, in milliseconds, sorted. */
+async function measureDelay(
+  stage: Stage,
+  service: BenchedService,
+  receiver: Program,
+  seconds: number,
+): Promise<Float64Array> {
+  const { scene } = service;
+  const count = EVENTS_PER_SECOND * (seconds + WARM_UP_S);
+  await stage.withDatabase('notifications', (client) => seedEligibilities(client, scene, count));
+  await stage.settle('notifications');
+  const received = await expectRequests(receiver, { expect: count, bookings: true });
+  const caller = new Caller(service.url, await service.clientToken(), 32);
+  const body = JSON.stringify({
+    booking_on: '2027-03-01T09:00:00Z',
+    delivery_mode: 'SITE_PROCTORED',
+    location_code: 'TC-042',
+    location_name: 'Springfield Test Center',
+    location_address: '1 Main St, Springfield, IL',
+    location_timezone: 'America/Chicago',
+  });
+  await atRate(EVENTS_PER_SECOND, seconds + WARM_UP_S, (number) =>
+    caller.call(
+      'POST',
+      `/accounts/${scene.accountCode}/candidates/seeded-${number + 1}/tests/${scene.testCode}/bookings`,
+      body,
+    ),
+  );
+  await caller.close();
+  const { bookings } = await received.all;
+  const committed = await stage.withDatabase('notifications', async (client) => {
+    const { rows } = await client.query<{ booking_code: string; at: number }>(
+      `SELECT booking_code, (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000)::float8 AS at FROM bookings`,
+    );
+    return new Map(rows.map((row) => [row.booking_code, row.at]));
+  });
+  const counted = bookings.slice(EVENTS_PER_SECOND * WARM_UP_S);
+  return Float64Array.from(counted, ([code, at]) => at - committed.get(code)!).sort();
+}
+
+function sectionOf(rates: Map<string, number[]>, delays: Float64Array, { rounds, backlog, seconds }: Sizes): Section {
+  const service = rates.get('service')!;
+  const ahead = (name: string) => median(service.map((rate, index) => rate / rates.get(name)![index]));
+  const peers = [...rates.keys()].filter((name) => name !== 'service');
+  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => quantile(delays, share));
+  return {
+    title: 'Notifications',
+    method:
+      `A backlog of ${backlog} drained by HTTPS PUT into one receiver, ${rounds} alternating rounds, medians; from the ` +
+      'first PUT until nothing is left in the database. The service signs, logs each attempt and keeps the order of ' +
+      `${backlog / 2} bookings, for ${PARTNERS} partners with the default limits; its peers make a bare PUT a job, ` +
+      `${PEER_CONCURRENCY} at once. The delay: ${EVENTS_PER_SECOND} bookings a second for ${seconds} s over HTTP, from ` +
+      'the commit (PostgreSQL’s commit timestamp) until the partner has the whole request.',
+    table: [
+      ['', 'median', 'p95', 'p99'],
+      ...[...rates].map(([name, values]) => [`${name}, notifications/s`, round(median(values)), '', '']),
+      ['commit to partner, ms', round(p50), round(p95), round(p99)],
+    ],
+    figures: [
+      ...peers.map((name) => ({
+        name: `backlog: rate to that of ${name}`,
+        value: ahead(name),
+        unit: 'ratio' as const,
+        goal: { atLeast: 1 },
+      })),
+      { name: 'commit to partner, p50', value: p50, unit: 'ms', goal: { atMost: 5 } },
+      { name: 'commit to partner, p95', value: p95, unit: 'ms', goal: { atMost: 20 } },
+    ],
+  };
+}
