@@ -87,6 +87,12 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', path)).status).toBe(410);
   });
 
+  it('a HEAD request, as of a preview of the link, does not use it up', async () => {
+    const path = await launchPath(await app.given.eligibility(scene));
+    expect((await app.call('HEAD', path)).status).toBe(405);
+    expect((await app.call('GET', path)).status).toBe(303);
+  });
+
   it('an earlier one stays valid beside a later one', async () => {
     const record = await app.given.eligibility(scene);
     const [first, second] = [await launchPath(record), await launchPath(record)];

@@ -1,7 +1,8 @@
-import { Controller, Get, HttpCode, Param, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { formatDateTime } from '../platform/clock.js';
+import { methodNotAllowed } from '../platform/errors.js';
 import { Access, CurrentCaller, type Caller } from '../platform/http/access.js';
 import { Answer, Problems, PublicProblems } from '../platform/http/documented.js';
 import { LaunchPath, TestLaunchInfo } from './eligibility.dto.js';
@@ -43,7 +44,13 @@ export class LaunchController {
   @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 43 } })
   @ApiResponse({ status: 303, description: 'To the test’s launch URL with a signed `launch_token` (ES256, 60 s).' })
   @PublicProblems(404, 410)
-  async start(@Param('launch_code') code: string, @Res({ passthrough: true }) response: Response): Promise<void> {
+  async start(
+    @Param('launch_code') code: string,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<void> {
+    // Express serves HEAD by the GET route; a preview of the link must not use it up (RFC 9110 §9.2.1).
+    if (request.method === 'HEAD') throw methodNotAllowed.error({ headers: { Allow: 'GET' } });
     response.location(await this.launch.redeem(code));
   }
 
