@@ -23,7 +23,7 @@ export class Secrets {
   }
 
   encrypt(plain: string | Buffer, purpose: string): Buffer {
-    const { id, key } = this.keys[0]!;
+    const { id, key } = this.keys[0];
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key, iv);
     cipher.setAAD(Buffer.from(purpose));
