@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
 import { AuditLog } from './audit/audit-log.js';
@@ -9,8 +9,7 @@ import { UnitOfWork } from './database/unit-of-work.js';
 import { Outbox } from './events/outbox.js';
 import { Housekeeping } from './housekeeping.js';
 import { HealthController } from './http/health.controller.js';
-import { BodyReader } from './http/body.js';
-import { IdempotencyInterceptor } from './http/idempotency.js';
+import { BodyGate } from './http/body.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { ProblemsController } from './http/problems.controller.js';
 import { RateLimit } from './http/rate-limit.js';
@@ -30,9 +29,8 @@ const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, AuditLog, 
   providers: [
     ...ground,
     Housekeeping,
+    BodyGate,
     { provide: APP_FILTER, useClass: ProblemFilter },
-    { provide: APP_INTERCEPTOR, useClass: BodyReader },
-    { provide: APP_INTERCEPTOR, useClass: IdempotencyInterceptor },
     { provide: APP_PIPE, useClass: RequestValidationPipe },
   ],
   exports: [...ground, CqrsModule, DiscoveryModule],

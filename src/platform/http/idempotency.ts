@@ -1,5 +1,10 @@
-import { Injectable, SetMetadata, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
+import {
+  Injectable,
+  UseInterceptors,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { Database, prepared } from '../database/database.js';
@@ -9,7 +14,6 @@ import { sha256 } from '../secrets.js';
 import { canonicalJson } from './canonical-json.js';
 import { requestContext } from './request-context.js';
 
-const IDEMPOTENT = 'idempotent';
 const KEY = /^[\x20-\x7e]{1,255}$/;
 export const IDEMPOTENCY_KEY_LIFE_HOURS = 24;
 
@@ -27,7 +31,7 @@ export const idempotencyKeyInUse = defineProblem(
 );
 
 /** The route honours `Idempotency-Key`. */
-export const Idempotent = () => SetMetadata(IDEMPOTENT, true);
+export const Idempotent = () => UseInterceptors(IdempotencyInterceptor);
 
 const TRY_LOCK = prepared('idempotency-lock', `SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked`);
 const FIND = prepared(
@@ -57,7 +61,6 @@ const KEEP = prepared(
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
   constructor(
-    private readonly reflector: Reflector,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
   ) {}
@@ -66,8 +69,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const key = request.headers['idempotency-key'];
-    if (key === undefined || this.reflector.get<boolean | undefined>(IDEMPOTENT, context.getHandler()) !== true)
-      return next.handle();
+    if (key === undefined) return next.handle();
     return from(this.once(String(key), request, http.getResponse<Response>(), next));
   }
 

@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
-import { v4 as uuid } from 'uuid';
 import type { Fault } from '../errors.js';
 import type { Caller } from './access.js';
 
@@ -26,18 +25,38 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 // W3C Trace Context §3.2: version 00, ids not all zero
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
+class ServedRequest implements RequestContext {
+  caller: Caller | null = null;
+  readonly faults: Fault[] = [];
+  private trace: string | null = null;
+
+  constructor(
+    readonly requestId: string,
+    private readonly given: string | string[] | undefined,
+  ) {}
+
+  /** Made when it is asked for: most requests raise no event. */
+  get traceparent(): string {
+    return (this.trace ??= traceparentOf(this.given));
+  }
+}
+
 /** Gives every request an id (the caller's when it is well formed) and keeps the trace it belongs to. */
 export function requestContextMiddleware(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
-  const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : uuid();
+  const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
   response.setHeader('X-Request-Id', requestId);
-  storage.run({ requestId, traceparent: traceparentOf(request), caller: null, faults: [] }, next);
+  storage.run(new ServedRequest(requestId, request.headers['traceparent']), next);
 }
 
 /** The same trace with a parent id of our own (W3C Trace Context §3.4), or a new trace. */
-function traceparentOf(request: Request): string {
-  const given = request.headers['traceparent'];
-  const span = randomBytes(8).toString('hex');
+function traceparentOf(given: string | string[] | undefined): string {
+  // Node keeps the random bytes of many UUIDs in stock; the last 16 digits are random but for two bits.
+  const span = randomHex().slice(16);
   if (typeof given === 'string' && TRACEPARENT.test(given)) return `${given.slice(0, 36)}${span}${given.slice(52)}`;
-  return `00-${randomBytes(16).toString('hex')}-${span}-00`;
+  return `00-${randomHex()}-${span}-00`;
+}
+
+function randomHex(): string {
+  return randomUUID().replaceAll('-', '');
 }
