@@ -1,24 +1,42 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { Database, prepared } from '../platform/database/database.js';
+import { Gathered, numbered } from '../platform/database/gathered.js';
 import type { Fault } from '../platform/errors.js';
 import { FindVoucherFaults } from '../vouchers/vouchers.queries.js';
 import type { EligibilityModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { chosenPortions, isSameSet, isUspsCode } from './eligibility.rules.js';
 
+// Scalar subqueries and no EXISTS: for many questions PostgreSQL may answer that by reading a whole table.
 const LOOK_UP = prepared(
   'eligibility-catalogue',
-  `SELECT
-     EXISTS (SELECT FROM tests WHERE account_code = $1 AND test_code = $2) AS test_known,
-     ARRAY(SELECT portion_code FROM test_portions WHERE account_code = $1 AND test_code = $2 ORDER BY ordinal) AS portions,
-     EXISTS (SELECT FROM schools WHERE account_code = $1 AND school_code = $3) AS school_known,
-     ARRAY(SELECT accommodation_code FROM accommodations WHERE account_code = $1 AND accommodation_code = ANY ($4)) AS accommodations,
-     EXISTS (SELECT FROM accommodations WHERE account_code = $1 AND accommodation_code = ANY ($4) AND requires_approval) AS approval_pending,
-     ARRAY(SELECT attribute_key FROM attribute_keys WHERE account_code = $1 AND attribute_key = ANY ($5)) AS attribute_keys`,
+  `SELECT asked.n,
+     (SELECT true FROM tests t WHERE t.account_code = asked.account AND t.test_code = asked.test) IS NOT NULL AS test_known,
+     ARRAY(SELECT p.portion_code FROM test_portions p
+           WHERE p.account_code = asked.account AND p.test_code = asked.test ORDER BY p.ordinal) AS portions,
+     (SELECT true FROM schools s WHERE s.account_code = asked.account AND s.school_code = asked.school) IS NOT NULL AS school_known,
+     ARRAY(SELECT a.accommodation_code FROM accommodations a
+           WHERE a.account_code = asked.account AND a.accommodation_code = ANY (asked.accommodations)) AS accommodations,
+     coalesce((SELECT bool_or(a.requires_approval) FROM accommodations a
+           WHERE a.account_code = asked.account AND a.accommodation_code = ANY (asked.accommodations)), false) AS approval_pending,
+     ARRAY(SELECT k.attribute_key FROM attribute_keys k
+           WHERE k.account_code = asked.account AND k.attribute_key = ANY (asked.attributes)) AS attribute_keys
+   FROM json_to_recordset($1) AS asked
+     (n int, account text, test text, school text, accommodations text[], attributes text[])`,
 );
 
+/** The names that a body says; null is nothing. */
+interface CatalogueQuestion {
+  account: string;
+  test: string | null;
+  school: string | null;
+  accommodations: string[];
+  attributes: string[];
+}
+
 interface CatalogueRow {
+  n: number;
   test_known: boolean;
   portions: string[];
   school_known: boolean;
@@ -58,10 +76,14 @@ export interface CheckedBody {
 /** Checks what a body says against the account's catalogue. */
 @Injectable()
 export class CatalogueCheck {
+  private readonly lookUp: Gathered<CatalogueQuestion, CatalogueRow>;
+
   constructor(
-    private readonly database: Database,
+    database: Database,
     private readonly queryBus: QueryBus,
-  ) {}
+  ) {
+    this.lookUp = new Gathered<CatalogueQuestion, CatalogueRow>(database, LOOK_UP, numbered);
+  }
 
   /** @param faults those of the form; members with such a fault are not looked at again */
   forNew(accountCode: string, body: EligibilityModel, faults: Fault[]): Promise<CheckedBody> {
@@ -101,14 +123,13 @@ export class CatalogueCheck {
     const attributeKeys = sound
       .list('/candidate/additional_attributes', candidate.additional_attributes)
       .map((entry) => entry?.key);
-    const rows = await this.database.query<CatalogueRow>(LOOK_UP, [
-      accountCode,
-      testCode,
-      school ?? null,
-      accommodations.filter((code) => code !== undefined),
-      attributeKeys.filter((key) => key !== undefined),
-    ]);
-    const catalogue = rows[0];
+    const [catalogue] = await this.lookUp.ask({
+      account: accountCode,
+      test: testCode,
+      school: school ?? null,
+      accommodations: accommodations.filter((code) => code !== undefined),
+      attributes: attributeKeys.filter((key) => key !== undefined),
+    });
     const found: Fault[] = [];
     const add = (pointer: string, code: string, detail: string) => found.push({ pointer, code, detail });
 
