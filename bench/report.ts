@@ -55,7 +55,7 @@ function page({ form, started, cores, node, settings, sections }: Report): strin
     'Each figure is measured against something else in the same run: a ceiling, a peer, the same service on little data,',
     'the same service left alone. Ratios outlive machines; the absolute numbers beside them do not.',
     'Written by `npm run bench -- --full`; what was tried to get there stands in',
-    '[decision 0020](decisions/0020-performance.md).',
+    '[decision 11](decisions/0011-performance.md).',
     '',
     `${form === 'full' ? FULL_FORM : 'quick form'}, ${started.toISOString().slice(0, 10)}, ${cores}, Node ${node}, ` +
       `PostgreSQL ${Object.entries(settings)
