@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { Readable } from 'node:stream';
 import { runAdminCommand } from '../src/auth/admin-cli';
 import { startApp, type Answer, type TestApp } from './support/app';
@@ -335,8 +336,13 @@ it('keeps secrets, passwords and tokens out of every row', async () => {
 
 it('keeps secrets, passwords and tokens out of the log', async () => {
   let log = '';
-  // pino writes through a stdout that somebody has taken over.
-  const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => ((log += String(text)), true));
+  // Log lines go to the descriptor of stdout itself, several at once.
+  const writeSync = fs.writeSync;
+  const write = jest.spyOn(fs, 'writeSync').mockImplementation(((fd: number, text: string, ...rest: never[]) => {
+    if (fd !== process.stdout.fd) return writeSync(fd, text, ...rest);
+    log += text;
+    return Buffer.byteLength(text);
+  }) as typeof fs.writeSync);
   const talkative = await startApp({ env: { LOG_LEVEL: 'trace' }, databaseUrl: app.databaseUrl });
   try {
     const client = new OAuth(talkative);

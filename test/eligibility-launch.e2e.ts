@@ -103,7 +103,7 @@ describe('§5 Launch', () => {
 
   it('expired is 410, unknown is 404', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
-    await app.given.sql(`UPDATE launches SET expires_at = now() WHERE used_at IS NULL`);
+    await app.given.sql(`UPDATE launches SET expires_at = now() - interval '1 second' WHERE used_at IS NULL`);
     expect((await app.call('GET', path)).status).toBe(410);
     for (const code of ['A'.repeat(43), 'A'.repeat(42), 'x', '%00', '%E2%80%8F', '..%2F..'])
       expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);

@@ -16,7 +16,7 @@ class HeldPool {
             ? reject(error)
             : resolve({
                 rows: hashes.map((hash, index) => ({
-                  token_hash: hash,
+                  n: index + 1,
                   scopes: ['read'],
                   username: hash.toString('hex'),
                   consumer_key: `key ${index}`,
