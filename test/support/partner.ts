@@ -13,7 +13,7 @@ export interface PartnerRequest {
   raw: Buffer;
   /** The body as JSON; null when it is none. */
   json: ReturnType<typeof JSON.parse>;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, with fractions. */
   at: number;
   /** The common name of the client certificate, when one was shown. */
   tlsClientCert: string | null;
@@ -225,7 +225,7 @@ export class Partner {
       headers: request.headers as Record<string, string>,
       raw,
       json: parsed(raw),
-      at: Date.now(),
+      at: performance.timeOrigin + performance.now(),
       tlsClientCert: (socket.getPeerCertificate().subject?.CN as string | undefined) ?? null,
       connection: this.numbers.get(socket) ?? 0,
     };
