@@ -1,6 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { AuthGuard } from '@nestjs/passport';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
 import { accountForbidden, accountNotFound, insufficientScope, unauthorized } from '../platform/errors.js';
@@ -22,27 +21,12 @@ function challenge(...attributes: string[]): string {
   return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');
 }
 
-/** Runs the bearer strategy and words its refusal. A bad, an expired and a revoked token get the same bytes. */
-@Injectable()
-export class BearerGuard extends AuthGuard() {
-  constructor(strategy: BearerStrategy) {
-    super({ defaultStrategy: strategy.name, session: false });
-  }
-
-  override handleRequest<User>(
-    error: Error | null,
-    caller: User | false,
-    _info: unknown,
-    context: ExecutionContext,
-  ): User {
-    if (error) throw error;
-    if (caller) return caller;
-    const { authorization = '' } = context.switchToHttp().getRequest<Request>().headers;
-    const presented = /^Bearer +[^ ]/i.test(authorization);
-    throw unauthorized.error({
-      headers: { 'WWW-Authenticate': presented ? challenge('error="invalid_token"') : challenge() },
-    });
-  }
+/** A bad, an expired and a revoked token get the same bytes. */
+function unauthenticated(request: Request): Error {
+  const presented = /^Bearer +[^ ]/i.test(request.headers.authorization ?? '');
+  return unauthorized.error({
+    headers: { 'WWW-Authenticate': presented ? challenge('error="invalid_token"') : challenge() },
+  });
 }
 
 /**
@@ -53,7 +37,7 @@ export class BearerGuard extends AuthGuard() {
 export class AccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly bearer: BearerGuard,
+    private readonly bearer: BearerStrategy,
     private readonly rateLimit: RateLimit,
     private readonly database: Database,
   ) {}
@@ -67,9 +51,9 @@ export class AccessGuard implements CanActivate {
       throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no @Access.`);
     if (rule === 'public' || rule === 'client') return true;
 
-    await this.bearer.canActivate(context);
-    const request = context.switchToHttp().getRequest<Request & { user: Caller }>();
-    const caller = request.user;
+    const request = context.switchToHttp().getRequest<Request>();
+    const caller = await this.bearer.callerOf(request);
+    if (caller === null) throw unauthenticated(request);
     requestContext().caller = caller;
 
     this.rateLimit.count(caller, context.switchToHttp().getResponse<Response>());

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { AccessGuard, BearerGuard } from './access.guard.js';
+import { AccessGuard } from './access.guard.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
 import { ApplicationController } from './application.controller.js';
 import {
@@ -41,7 +41,6 @@ const handlers = [
   providers: [
     AccessTokenLookup,
     BearerStrategy,
-    BearerGuard,
     AccessGuard,
     { provide: APP_GUARD, useExisting: AccessGuard },
     ClientAuthentication,
