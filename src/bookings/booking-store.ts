@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { QueryBus } from '@nestjs/cqrs';
-import type { Eligibility } from '../eligibility/eligibility.commands.js';
-import { DescribeExam } from '../eligibility/eligibility.queries.js';
+import type { BookedEligibility } from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
@@ -31,8 +29,9 @@ const LOCK_LAST_KEPT = prepared(
 const ADD = prepared(
   'booking-add',
   `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
-     delivery_mode, location_code, location_name, location_address, location_timezone, created_datetime, updated_datetime)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) RETURNING *`,
+     delivery_mode, location_code, location_name, location_address, location_timezone, created_datetime, updated_datetime,
+     event_sequence, last_event_at)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1, $14) RETURNING *`,
 );
 const SAVE = prepared(
   'booking-save',
@@ -41,13 +40,24 @@ const SAVE = prepared(
    WHERE booking_code = $1`,
 );
 
-/** Bookings in the database. A change and its event are written together: `raise` saves the booking as it stands. */
+type BookingEventClass = new (data: BookingSnapshot, meta: EventMeta) => BookingEvent;
+
+/** A booking to be; its delivery mode is unknown when it only becomes known with the result. */
+interface BookingDraft {
+  bookingCode: string;
+  appointment: Omit<Appointment, 'delivery_mode'> & Pick<Booking, 'delivery_mode'>;
+  status: BookingStatus;
+}
+
+/**
+ * Bookings in the database. A change and its event are written together; sequence and time of a booking's events
+ * strictly increase.
+ */
 @Injectable()
 export class BookingStore {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
-    private readonly queryBus: QueryBus,
     private readonly clock: Clock,
   ) {}
 
@@ -72,13 +82,10 @@ export class BookingStore {
     return this.database.queryOne<Booking>(LOCK_LAST_KEPT, [svcEligibilityId]);
   }
 
-  async add(
-    eligibility: Eligibility,
-    bookingCode: string,
-    appointment: Omit<Appointment, 'delivery_mode'> & Pick<Booking, 'delivery_mode'>,
-    status: BookingStatus,
-    now: Date,
-  ): Promise<Booking> {
+  /** Stores a new booking and raises its first event. */
+  async add(eventClass: BookingEventClass, eligibility: BookedEligibility, draft: BookingDraft): Promise<Booking> {
+    const now = this.clock.now();
+    const { bookingCode, appointment, status } = draft;
     const booking = await this.database.queryOne<Booking>(ADD, [
       bookingCode,
       eligibility.svc_eligiblity_id,
@@ -93,16 +100,14 @@ export class BookingStore {
       appointment.location_address,
       appointment.location_timezone,
       now,
+      nextOccurredAt(now, null),
     ]);
+    this.raise(eventClass, booking!, eligibility);
     return booking!;
   }
 
-  /** Saves the booking and raises its next event: sequence and time of a booking's events strictly increase. */
-  async raise(
-    event: new (data: BookingSnapshot, meta: EventMeta) => BookingEvent,
-    booking: Booking,
-    eligibility: Eligibility,
-  ): Promise<void> {
+  /** Saves the booking as it stands and raises its next event. */
+  async save(eventClass: BookingEventClass, booking: Booking, eligibility: BookedEligibility): Promise<void> {
     const now = this.clock.now();
     booking.event_sequence += 1;
     booking.last_event_at = nextOccurredAt(now, booking.last_event_at);
@@ -120,26 +125,24 @@ export class BookingStore {
       booking.last_event_at,
       now,
     ]);
-    const exam = await this.queryBus.execute(
-      new DescribeExam(booking.account_code, booking.test_code, eligibility.portion_codes),
-    );
+    this.raise(eventClass, booking, eligibility);
+  }
+
+  private raise(eventClass: BookingEventClass, booking: Booking, eligibility: BookedEligibility): void {
     this.unitOfWork.raise(
-      new event(
-        { ...snapshotOf(booking, eligibility), ...exam },
-        {
-          eventId: newEventId(),
-          accountCode: booking.account_code,
-          stream: booking.booking_code,
-          sequence: booking.event_sequence,
-          occurredAt: booking.last_event_at,
-          traceparent: requestContext().traceparent,
-        },
-      ),
+      new eventClass(snapshotOf(booking, eligibility), {
+        eventId: newEventId(),
+        accountCode: booking.account_code,
+        stream: booking.booking_code,
+        sequence: booking.event_sequence,
+        occurredAt: booking.last_event_at!,
+        traceparent: requestContext().traceparent,
+      }),
     );
   }
 }
 
-function snapshotOf(booking: Booking, eligibility: Eligibility): Omit<BookingSnapshot, 'exam_code' | 'exam_portions'> {
+function snapshotOf(booking: Booking, eligibility: BookedEligibility): BookingSnapshot {
   return {
     booking_code: booking.booking_code,
     booking_on: formatDateTime(booking.booking_on),
@@ -148,6 +151,8 @@ function snapshotOf(booking: Booking, eligibility: Eligibility): Omit<BookingSna
     candidate_lname: eligibility.last_name,
     candidate_id: booking.candidate_id,
     client_eligibility_id: eligibility.client_eligibility_id,
+    exam_code: eligibility.exam_code,
+    exam_portions: eligibility.exam_portions,
     delivery_mode: booking.delivery_mode,
     location_code: booking.location_code,
     location_name: booking.location_name,

@@ -3,7 +3,7 @@ import {
   CompleteEligibility,
   FollowBooking,
   ScheduleEligibility,
-  type Eligibility,
+  type BookedEligibility,
 } from '../eligibility/eligibility.commands.js';
 import { FindLaunchTime } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
@@ -30,7 +30,6 @@ export class BookExamHandler implements ICommandHandler<BookExam> {
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
     private readonly store: BookingStore,
-    private readonly clock: Clock,
   ) {}
 
   execute({ accountCode, candidateId, testCode, appointment }: BookExam): Promise<Booking> {
@@ -39,8 +38,7 @@ export class BookExamHandler implements ICommandHandler<BookExam> {
       const eligibility = await this.commandBus.execute(
         new ScheduleEligibility(accountCode, candidateId, testCode, bookingCode, appointment.booking_on),
       );
-      const booking = await this.store.add(eligibility, bookingCode, appointment, 'BOOKED', this.clock.now());
-      await this.store.raise(BookingCreated, booking, eligibility);
+      const booking = await this.store.add(BookingCreated, eligibility, { bookingCode, appointment, status: 'BOOKED' });
       this.unitOfWork.audit('booking.create', bookingCode);
       return booking;
     });
@@ -62,7 +60,7 @@ export class RescheduleBookingHandler implements ICommandHandler<RescheduleBooki
         new FollowBooking(booking.svc_eligiblity_id, { kind: 'moved', bookingOn: appointment.booking_on }),
       );
       Object.assign(booking, appointment);
-      await this.store.raise(BookingRescheduled, booking, eligibility);
+      await this.store.save(BookingRescheduled, booking, eligibility);
       this.unitOfWork.audit('booking.reschedule', bookingCode);
       return booking;
     });
@@ -84,7 +82,7 @@ export class CancelBookingHandler implements ICommandHandler<CancelBooking> {
         new FollowBooking(booking.svc_eligiblity_id, { kind: 'cancelled' }),
       );
       booking.status = 'CANCELLED';
-      await this.store.raise(BookingCancelled, booking, eligibility);
+      await this.store.save(BookingCancelled, booking, eligibility);
       this.unitOfWork.audit('booking.cancel', bookingCode);
     });
   }
@@ -105,7 +103,7 @@ export class RecordAbsenceHandler implements ICommandHandler<RecordAbsence> {
         new FollowBooking(booking.svc_eligiblity_id, { kind: excused ? 'excused absence' : 'absence' }),
       );
       booking.status = excused ? 'EXCUSED_ABSENT' : 'ABSENT';
-      await this.store.raise(excused ? ExcusedAbsent : Absent, booking, eligibility);
+      await this.store.save(excused ? ExcusedAbsent : Absent, booking, eligibility);
       this.unitOfWork.audit(excused ? 'booking.excused-absence' : 'booking.absence', bookingCode);
     });
   }
@@ -123,20 +121,23 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
 
   async execute({ svcEligibilityId }: CompleteExam): Promise<void> {
     await this.unitOfWork.run(async () => {
-      const { eligibility, completed } = await this.commandBus.execute(new CompleteEligibility(svcEligibilityId));
-      if (!completed) return;
-      const booking = (await this.store.lockLastKept(svcEligibilityId)) ?? (await this.bookNow(eligibility));
-      booking.status = 'COMPLETED';
-      await this.store.raise(ExamCompleted, booking, eligibility);
+      const eligibility = await this.commandBus.execute(new CompleteEligibility(svcEligibilityId));
+      if (eligibility === null) return;
+      const booking = await this.store.lockLastKept(svcEligibilityId);
+      if (booking) {
+        booking.status = 'COMPLETED';
+        await this.store.save(ExamCompleted, booking, eligibility);
+      } else await this.addCompleted(eligibility);
       this.unitOfWork.audit('exam.complete', svcEligibilityId);
     });
   }
 
-  private async bookNow(eligibility: Eligibility): Promise<Booking> {
-    const now = this.clock.now();
+  /** An exam that was never booked: its booking begins and ends now. */
+  private async addCompleted(eligibility: BookedEligibility): Promise<void> {
     const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
-    const appointment = { booking_on: launchedAt ?? now, delivery_mode: null, ...NOWHERE };
-    return this.store.add(eligibility, randomCode(CODE_LENGTH), appointment, 'COMPLETED', now);
+    const appointment = { booking_on: launchedAt ?? this.clock.now(), delivery_mode: null, ...NOWHERE };
+    const bookingCode = randomCode(CODE_LENGTH);
+    await this.store.add(ExamCompleted, eligibility, { bookingCode, appointment, status: 'COMPLETED' });
   }
 }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
+import type { BookedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
 
@@ -12,6 +13,21 @@ const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
   'SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE',
 );
+// Under way to a booking event, which tells of the test: one round trip for both.
+const SAVE_STATE = prepared(
+  'eligibility-save-state',
+  `UPDATE eligibilities e
+   SET status = $2, hold_reason = $3, approval_pending = $4, booking_code = $5, booking_on = $6, updated_datetime = $7
+   WHERE svc_eligiblity_id = $1
+   RETURNING (SELECT exam_code FROM tests t WHERE t.account_code = e.account_code AND t.test_code = e.test_code),
+     (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name)
+        ORDER BY chosen.ordinal), '[]')
+      FROM unnest(e.portion_codes) WITH ORDINALITY AS chosen (code, ordinal)
+      LEFT JOIN test_portions portion ON portion.account_code = e.account_code AND portion.test_code = e.test_code
+        AND portion.portion_code = chosen.code) AS exam_portions`,
+);
+
+type State = Pick<Eligibility, 'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on'>;
 
 const LIVE = new Set(['PENDING', 'ELIGIBLE', 'SCHEDULED']);
 
@@ -57,6 +73,21 @@ export class EligibilityStore {
     const record = await this.database.queryOne<Eligibility>(LOCK_BY_ID, [svcEligibilityId]);
     if (!record) throw eligibilityNotFound.error();
     return record;
+  }
+
+  /** Writes where the record stands, and when it changed. */
+  async changeState(record: Eligibility, changes: Partial<State>, now: Date): Promise<BookedEligibility> {
+    Object.assign(record, changes, { updated_datetime: now });
+    const exam = await this.database.queryOne<BookedEligibility>(SAVE_STATE, [
+      record.svc_eligiblity_id,
+      record.status,
+      record.hold_reason,
+      record.approval_pending,
+      record.booking_code,
+      record.booking_on,
+      now,
+    ]);
+    return Object.assign(record, exam);
   }
 
   /** Writes the named members of the record, and when. */

@@ -5,6 +5,13 @@ import type { Eligibility } from './eligibility.entity.js';
 
 export type { Eligibility };
 
+/** A record, and what a booking event tells of its test. */
+export interface BookedEligibility extends Eligibility {
+  exam_code: string | null;
+  /** The record's portions, with their names, in its order. */
+  exam_portions: { portion_code: string; portion_name: string | null }[];
+}
+
 /** `faults` are those that the form of the body has already; the handler adds its own and refuses with all of them. */
 export class CreateEligibility extends Command<Eligibility> {
   constructor(
@@ -76,7 +83,7 @@ export class ApproveAccommodations extends Command<void> {
  * Takes the live eligibility for a booking: SCHEDULED from here on. In the caller's transaction; the record stays locked.
  * @throws DomainError not_eligible_to_schedule, eligibility_not_found
  */
-export class ScheduleEligibility extends Command<Eligibility> {
+export class ScheduleEligibility extends Command<BookedEligibility> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
@@ -96,7 +103,7 @@ export type BookingOutcome =
  * Follows the fate of the open booking. In the caller's transaction; the record stays locked.
  * @throws DomainError not_eligible_to_schedule when the booking is moved out of the window
  */
-export class FollowBooking extends Command<Eligibility> {
+export class FollowBooking extends Command<BookedEligibility> {
   constructor(
     readonly svcEligibilityId: string,
     readonly outcome: BookingOutcome,
@@ -105,11 +112,8 @@ export class FollowBooking extends Command<Eligibility> {
   }
 }
 
-/**
- * A result was accepted: COMPLETED. In the caller's transaction; the record stays locked.
- * `completed` is false when it was COMPLETED before.
- */
-export class CompleteEligibility extends Command<{ eligibility: Eligibility; completed: boolean }> {
+/** A result was accepted: COMPLETED. In the caller's transaction; null when the record was COMPLETED before. */
+export class CompleteEligibility extends Command<BookedEligibility | null> {
   constructor(readonly svcEligibilityId: string) {
     super();
   }

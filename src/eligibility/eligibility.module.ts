@@ -7,12 +7,7 @@ import { EligibilityStore } from './eligibility-store.js';
 import { LaunchController } from './launch.controller.js';
 import { LaunchKeys } from './launch-keys.js';
 import { Launch } from './launch.js';
-import {
-  DescribeExamHandler,
-  FindEligibilitiesHandler,
-  FindLaunchTimeHandler,
-  ListEligibilitiesHandler,
-} from './read.handlers.js';
+import { FindEligibilitiesHandler, FindLaunchTimeHandler, ListEligibilitiesHandler } from './read.handlers.js';
 import {
   ApproveAccommodationsHandler,
   CancelEligibilityHandler,
@@ -44,7 +39,6 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     CompleteEligibilityHandler,
     FindEligibilitiesHandler,
     ListEligibilitiesHandler,
-    DescribeExamHandler,
     FindLaunchTimeHandler,
   ],
 })

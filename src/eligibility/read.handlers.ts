@@ -5,7 +5,7 @@ import { Gathered } from '../platform/database/gathered.js';
 import type { Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
-import { DescribeExam, FindEligibilities, FindLaunchTime, type ExamDescription } from './eligibility.queries.js';
+import { FindEligibilities, FindLaunchTime } from './eligibility.queries.js';
 import {
   ACTIVE_STATUSES,
   ELIGIBILITY_STATUSES,
@@ -43,15 +43,6 @@ const OF_ACCOUNT = prepared(
           OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN $4 AND $6)
      AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $6 THEN 'EXPIRED' ELSE status END = ANY ($5)
    ORDER BY position DESC LIMIT $7`,
-);
-const DESCRIBE_EXAM = prepared(
-  'eligibility-describe-exam',
-  `SELECT exam_code,
-     (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name) ORDER BY chosen.ordinal), '[]')
-      FROM unnest($3::text[]) WITH ORDINALITY AS chosen (code, ordinal)
-      LEFT JOIN test_portions portion ON portion.account_code = $1 AND portion.test_code = $2 AND portion.portion_code = chosen.code
-     ) AS exam_portions
-   FROM tests WHERE account_code = $1 AND test_code = $2`,
 );
 const LAUNCH_TIME = prepared(
   'eligibility-launch-time',
@@ -124,16 +115,6 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
       this.clock.now(),
       page.take,
     ]);
-  }
-}
-
-@QueryHandler(DescribeExam)
-export class DescribeExamHandler implements IQueryHandler<DescribeExam> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ accountCode, testCode, portionCodes }: DescribeExam): Promise<ExamDescription> {
-    const rows = await this.database.query<ExamDescription>(DESCRIBE_EXAM, [accountCode, testCode, portionCodes]);
-    return rows[0];
   }
 }
 

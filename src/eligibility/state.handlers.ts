@@ -5,6 +5,7 @@ import { forbiddenOperation } from '../platform/errors.js';
 import { ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
 import {
   ApproveAccommodations,
+  type BookedEligibility,
   CancelEligibility,
   CompleteEligibility,
   FollowBooking,
@@ -53,7 +54,7 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
       const status = statusAt(record, now);
       if (status === 'SCHEDULED') throw eligibilityBooked.error();
       if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
-      await this.store.change(record, { status: 'CANCELLED' }, now);
+      await this.store.changeState(record, { status: 'CANCELLED' }, now);
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
       this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
     });
@@ -76,7 +77,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       await this.commandBus.execute(
         new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes, pointers),
       );
-      await this.store.change(record, {}, this.clock.now());
+      await this.store.changeState(record, {}, this.clock.now());
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id);
     });
   }
@@ -102,7 +103,7 @@ abstract class OperatorDecision {
       if (!mayTrigger(status, trigger))
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
       const stored = record.status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
-      await this.store.change(record, { ...decision, status: stored }, now);
+      await this.store.changeState(record, { ...decision, status: stored }, now);
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId);
     });
   }
@@ -149,7 +150,13 @@ export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligi
     private readonly clock: Clock,
   ) {}
 
-  execute({ accountCode, candidateId, testCode, bookingCode, bookingOn }: ScheduleEligibility): Promise<Eligibility> {
+  execute({
+    accountCode,
+    candidateId,
+    testCode,
+    bookingCode,
+    bookingOn,
+  }: ScheduleEligibility): Promise<BookedEligibility> {
     return this.unitOfWork.run(async () => {
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       const record = records.live ?? records.newest;
@@ -158,7 +165,11 @@ export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligi
       if (!isEligibleToSchedule(record, now))
         throw notEligibleToSchedule.error({ detail: `${statusMessage(record, now)}.` });
       assertHolds(record, bookingOn);
-      return this.store.change(record, { status: 'SCHEDULED', booking_code: bookingCode, booking_on: bookingOn }, now);
+      return this.store.changeState(
+        record,
+        { status: 'SCHEDULED', booking_code: bookingCode, booking_on: bookingOn },
+        now,
+      );
     });
   }
 }
@@ -171,23 +182,23 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
     private readonly clock: Clock,
   ) {}
 
-  execute({ svcEligibilityId, outcome }: FollowBooking): Promise<Eligibility> {
+  execute({ svcEligibilityId, outcome }: FollowBooking): Promise<BookedEligibility> {
     return this.unitOfWork.run(async () => {
       const record = await this.store.lockById(svcEligibilityId);
       const now = this.clock.now();
       switch (outcome.kind) {
         case 'moved':
           assertHolds(record, outcome.bookingOn);
-          return this.store.change(record, { booking_on: outcome.bookingOn }, now);
+          return this.store.changeState(record, { booking_on: outcome.bookingOn }, now);
         case 'cancelled':
         case 'excused absence':
-          return this.store.change(
+          return this.store.changeState(
             record,
             { ...NO_BOOKING, status: isWindowOver(record, now) ? 'EXPIRED' : openStatus(record) },
             now,
           );
         case 'absence':
-          return this.store.change(record, { ...NO_BOOKING, status: 'ABSENT' }, now);
+          return this.store.changeState(record, { ...NO_BOOKING, status: 'ABSENT' }, now);
       }
     });
   }
@@ -201,14 +212,13 @@ export class CompleteEligibilityHandler implements ICommandHandler<CompleteEligi
     private readonly clock: Clock,
   ) {}
 
-  execute({ svcEligibilityId }: CompleteEligibility): Promise<{ eligibility: Eligibility; completed: boolean }> {
+  execute({ svcEligibilityId }: CompleteEligibility): Promise<BookedEligibility | null> {
     return this.unitOfWork.run(async () => {
       const record = await this.store.lockById(svcEligibilityId);
-      if (record.status === 'COMPLETED') return { eligibility: record, completed: false };
+      if (record.status === 'COMPLETED') return null;
       const now = this.clock.now();
       if (!mayTrigger(statusAt(record, now), 'result')) throw eligibilityNotFound.error();
-      await this.store.change(record, { ...NO_BOOKING, status: 'COMPLETED' }, now);
-      return { eligibility: record, completed: true };
+      return this.store.changeState(record, { ...NO_BOOKING, status: 'COMPLETED' }, now);
     });
   }
 }
