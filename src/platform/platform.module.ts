@@ -2,7 +2,6 @@ import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
-import { AuditLog } from './audit/audit-log.js';
 import { Clock } from './clock.js';
 import { Database } from './database/database.js';
 import { UnitOfWork } from './database/unit-of-work.js';
@@ -19,7 +18,7 @@ import { Readiness } from './readiness.js';
 import { Secrets } from './secrets.js';
 import { Logger } from './logger.js';
 
-const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, AuditLog, RateLimit, Readiness, Metrics];
+const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, RateLimit, Readiness, Metrics];
 
 /** The ground floor: every module stands on it, it knows none of them. */
 @Global()

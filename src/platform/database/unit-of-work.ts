@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
-import { AuditLog } from '../audit/audit-log.js';
+import { auditValues, insertAudit } from '../audit/audit-log.js';
 import { requestContext } from '../http/request-context.js';
 import type { DomainEvent } from '../events/domain-event.js';
-import { Outbox } from '../events/outbox.js';
-import { currentTransaction, Database, type TransactionState } from './database.js';
+import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
+import { currentTransaction, Database, prepared, type TransactionState } from './database.js';
 
 const DEADLOCK = '40P01';
 const SERIALIZATION_FAILURE = '40001';
 const ATTEMPTS = 3;
+
+const RECORD = prepared('unit-of-work-record', `WITH events AS (${INSERT_EVENTS}) ${insertAudit(9)}`);
 
 /**
  * One transaction for each command.
@@ -27,7 +29,6 @@ export class UnitOfWork {
   constructor(
     private readonly database: Database,
     private readonly outbox: Outbox,
-    private readonly auditLog: AuditLog,
   ) {}
 
   async run<T>(work: () => Promise<T>): Promise<T> {
@@ -68,8 +69,8 @@ export class UnitOfWork {
       const state: TransactionState = { runner, client, events: [], audit: [], afterCommit: [] };
       const result = await currentTransaction.run(state, async () => {
         const value = await work();
-        await this.outbox.write(state.events);
-        await this.auditLog.write(state.audit);
+        if (state.events.length + state.audit.length > 0)
+          await this.database.query(RECORD, [...eventValues(state.events), ...auditValues(state.audit)]);
         return value;
       });
       await runner.commitTransaction();

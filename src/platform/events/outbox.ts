@@ -7,14 +7,26 @@ import { reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
 
-const WRITE = prepared(
-  'outbox-write',
-  `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
-   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
-          clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
-   FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[], $8::text[])
-     AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`,
-);
+/** Writes events, of which {@link eventValues} are the values. */
+export const INSERT_EVENTS = `
+  INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
+  SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
+         clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
+  FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[], $8::text[])
+    AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`;
+
+export function eventValues(events: readonly DomainEvent[]): unknown[] {
+  return [
+    events.map((event) => event.meta.eventId),
+    events.map(storedName),
+    events.map((event) => event.meta.accountCode),
+    events.map((event) => event.meta.stream),
+    events.map((event) => event.meta.sequence),
+    events.map((event) => JSON.stringify(event.data)),
+    events.map((event) => event.meta.occurredAt),
+    events.map((event) => event.meta.traceparent),
+  ];
+}
 
 const CLAIM_LEFT_OVER = prepared(
   'outbox-claim-left-over',
@@ -40,7 +52,7 @@ interface EventRow {
 /**
  * The transactional outbox.
  *
- * 1. The unit of work calls `write` inside the business transaction: the row commits with the state.
+ * 1. The unit of work writes the rows inside the business transaction: they commit with the state.
  * 2. After COMMIT it calls `publish`: the in-process event bus is the fast path and may lose anything.
  * 3. The consumer settles the event (`settled_at`) in the transaction that does its work.
  * 4. `sweep` publishes again what nobody settled within the claim: after a crash, a lost publish, a failed consumer.
@@ -53,20 +65,6 @@ export class Outbox {
     private readonly database: Database,
     private readonly eventBus: EventBus,
   ) {}
-
-  async write(events: readonly DomainEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    await this.database.query(WRITE, [
-      events.map((event) => event.meta.eventId),
-      events.map(storedName),
-      events.map((event) => event.meta.accountCode),
-      events.map((event) => event.meta.stream),
-      events.map((event) => event.meta.sequence),
-      events.map((event) => JSON.stringify(event.data)),
-      events.map((event) => event.meta.occurredAt),
-      events.map((event) => event.meta.traceparent),
-    ]);
-  }
 
   publish(events: readonly DomainEvent[]): void {
     for (const event of events) this.eventBus.publish(event);
