@@ -1,9 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { DomainError } from '../platform/errors.js';
 import { Passwords } from './passwords.js';
 
 describe('Passwords', () => {
   const passwords = new Passwords();
   beforeAll(() => passwords.onModuleInit());
+  afterAll(() => passwords.onApplicationShutdown());
 
   it('hashes with argon2id at the stated cost', async () => {
     const hashed = await passwords.hash('correct horse battery');
@@ -25,5 +27,19 @@ describe('Passwords', () => {
     expect(served.length).toBeLessThanOrEqual(130);
     expect(refused.every((error) => error.code === 'service_unavailable' && error.headers['Retry-After'])).toBe(true);
     await expect(passwords.verify(hashed, 'correct horse battery')).resolves.toBe(true);
+  });
+
+  it('is free again after a hash that cannot be read', async () => {
+    await expect(passwords.verify('no hash', 'correct horse battery')).rejects.toThrow();
+    await expect(passwords.verify(null, 'correct horse battery')).resolves.toBe(false);
+  });
+
+  it('hashes in threads that give way to the others, on Linux', async () => {
+    if (process.platform !== 'linux') return;
+    await passwords.hash('correct horse battery');
+    const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'));
+    // Field 19 of proc_pid_stat(5), counted from the end of the name: it may hold spaces.
+    const nice = threads.map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
+    expect(nice).toEqual(expect.arrayContaining([0, 10]));
   });
 });

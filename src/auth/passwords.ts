@@ -1,54 +1,98 @@
+import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { hash, verify } from '@node-rs/argon2';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { serviceUnavailable } from '../platform/errors.js';
 import { randomToken } from '../platform/secrets.js';
 
 /** OWASP's minimum for argon2id, the algorithm that the package takes by default; about 10 ms on one core. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Leaves a core to the event loop, and most threads of the libuv pool to everybody else. */
-const AT_ONCE = Math.max(1, Math.min(2, availableParallelism() - 1));
+/** Leaves a core to everybody else. */
+const THREADS = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
 
+type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
+
 /**
- * Hashes passwords with argon2id, off the event loop and a few at a time: a flood of token requests queues up here and,
- * beyond the bound, is sent away with 503, while the rest of the service keeps its latency.
+ * Hashes passwords with argon2id, in threads of low priority and one at a time in each: a flood of token requests queues
+ * up here and, beyond the bound, is sent away with 503, while the rest of the service keeps its latency.
  */
 @Injectable()
-export class Passwords implements OnModuleInit {
-  private running = 0;
-  private readonly waiting: (() => void)[] = [];
+export class Passwords implements OnModuleInit, OnApplicationShutdown {
+  private readonly threads = Array.from({ length: THREADS }, () => new HashingThread());
+  private readonly idle = [...this.threads];
+  private readonly waiting: ((thread: HashingThread) => void)[] = [];
   /** The hash of a password that nobody knows: checked in place of an unknown user's, so that it takes as long. */
-  private decoy: string;
+  private decoy: Promise<string>;
 
-  async onModuleInit(): Promise<void> {
-    this.decoy = await this.hash(randomToken());
+  onModuleInit(): void {
+    this.decoy = this.hash(randomToken());
+    // Whoever needs it is told.
+    this.decoy.catch(() => undefined);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
   async hash(password: string): Promise<string> {
-    return this.inTurn(() => hash(password, COST));
+    return (await this.inTurn({ password, cost: COST })) as string;
   }
 
   /** Whether the password fits; `hashed` is null when there is no such user. */
   async verify(hashed: string | null, password: string): Promise<boolean> {
-    return this.inTurn(() => verify(hashed ?? this.decoy, password));
+    return (await this.inTurn({ password, hashed: hashed ?? (await this.decoy) })) as boolean;
   }
 
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.running >= AT_ONCE) {
-      if (this.waiting.length >= MOST_WAITING)
-        throw serviceUnavailable.error({ headers: { 'Retry-After': String(RETRY_AFTER_S) } });
-      // Whoever ends hands its place over: the number of the running does not change.
-      await new Promise<void>((resolve) => this.waiting.push(resolve));
-    } else this.running++;
+  private async inTurn(job: Job): Promise<string | boolean> {
+    const thread = this.idle.pop() ?? (await this.nextFree());
     try {
-      return await work();
+      return await thread.run(job);
     } finally {
       const next = this.waiting.shift();
-      if (next) next();
-      else this.running--;
+      if (next) next(thread);
+      else this.idle.push(thread);
     }
+  }
+
+  private nextFree(): Promise<HashingThread> {
+    if (this.waiting.length >= MOST_WAITING)
+      throw serviceUnavailable.error({ headers: { 'Retry-After': String(RETRY_AFTER_S) } });
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+}
+
+/** One job at a time. The thread starts with the first, and again with the next one after it died. */
+class HashingThread {
+  private worker: Worker | null = null;
+
+  async run(job: Job): Promise<string | boolean> {
+    const worker = (this.worker ??= this.start());
+    worker.ref();
+    try {
+      worker.postMessage(job);
+      const [{ result, error }] = (await once(worker, 'message')) as [{ result: string | boolean; error?: Error }];
+      if (error) throw error;
+      return result;
+    } finally {
+      worker.unref();
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.worker?.terminate();
+  }
+
+  private start(): Worker {
+    const worker = new Worker(join(__dirname, 'password-worker.cjs'), {
+      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 },
+    });
+    worker.on('exit', () => {
+      if (this.worker === worker) this.worker = null;
+    });
+    return worker;
   }
 }
