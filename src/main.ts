@@ -1,3 +1,4 @@
+import './heap.js';
 import 'reflect-metadata';
 import { Config, ConfigError } from './config.js';
 import { startService } from './service.js';
