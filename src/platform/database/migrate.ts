@@ -16,7 +16,8 @@ export async function migrate(url: string): Promise<void> {
   try {
     await assertVersion(lock);
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    const dataSource = new DataSource({ ...dataSourceOptions(url, 1), extra: {} });
+    // Migrations need no entities, which take their time to be read.
+    const dataSource = new DataSource({ ...dataSourceOptions(url, 1), entities: [], extra: {} });
     await dataSource.initialize();
     try {
       await dataSource.runMigrations();
