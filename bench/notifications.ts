@@ -12,7 +12,7 @@ import type { Stage } from './stage.js';
 
 const PARTNERS = 4;
 const EVENTS_PER_SECOND = 200;
-const WARM_UP_S = 1;
+const WARM_UP_S = 5;
 
 interface Sizes {
   rounds: number;
