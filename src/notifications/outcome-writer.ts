@@ -18,16 +18,21 @@ export interface Outcome {
 
 const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
+/** A delivery waits so long for others, or until there are so many. */
+const GATHER_MS = 20;
+const GATHER_MOST = 32;
 
 /**
- * Records outcomes in batches: what gathers while one statement runs goes out with the next. While the database is away
- * it keeps them and tries again; the token decides in the end whether they still count.
+ * Records outcomes in batches. What must stop a partner, or set something free, is written at once; deliveries may wait a
+ * moment for one another, since nothing but the next event of their booking waits for them. While the database is away
+ * it keeps all of them and tries again; the token decides in the end whether they still count.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];
   private failed: Outcome[] = [];
   private released: Claimed[] = [];
   private running: Promise<void> | null = null;
+  private gathering: NodeJS.Timeout | null = null;
 
   /** @param onRecorded called after each write with its outcomes and the subscriptions that may have been set free. */
   constructor(
@@ -37,14 +42,16 @@ export class OutcomeWriter {
     private readonly onRecorded: (outcomes: readonly Outcome[], freed: readonly string[]) => void,
   ) {}
 
-  /** Something is being written. */
+  /** Something is being written, or is about to be. */
   get isBusy(): boolean {
-    return this.running !== null;
+    return this.running !== null || this.hasWork();
   }
 
   add(outcome: Outcome): void {
     (outcome.retry === null ? this.delivered : this.failed).push(outcome);
-    this.start();
+    // Whether the partner is back, or what an operator resends goes through, is waited for.
+    if (outcome.item.down || outcome.item.trigger === 'MANUAL') this.start();
+    else this.startInTime();
   }
 
   /** Gives back what was claimed and not sent; after the outcomes that came before, which may stop the partner. */
@@ -56,24 +63,34 @@ export class OutcomeWriter {
 
   /** Resolves when everything is written. */
   async idle(): Promise<void> {
-    while (this.running) await this.running;
+    while (this.isBusy) {
+      this.start();
+      await this.running;
+    }
   }
 
   private hasWork(): boolean {
     return this.delivered.length + this.failed.length + this.released.length > 0;
   }
 
+  private startInTime(): void {
+    if (this.failed.length + this.released.length > 0 || this.delivered.length >= GATHER_MOST) this.start();
+    else if (this.delivered.length > 0) this.gathering ??= setTimeout(() => this.start(), GATHER_MS);
+  }
+
   private start(): void {
+    if (this.gathering) clearTimeout(this.gathering);
+    this.gathering = null;
     this.running ??= this.run().finally(() => {
       this.running = null;
-      if (this.hasWork()) this.start();
+      this.startInTime();
     });
   }
 
   private async run(): Promise<void> {
     // One turn of the event loop, so that answers that came in together are recorded together.
     await pause(0);
-    while (this.hasWork()) {
+    do {
       // Taken together: what is given back comes after the outcome for which it is.
       const failed = this.failed.splice(0, LARGEST_WRITE);
       const delivered = this.delivered.splice(0, LARGEST_WRITE);
@@ -81,7 +98,7 @@ export class OutcomeWriter {
       if (failed.length > 0) await this.write(failed, (some) => this.recordFailed(some));
       if (delivered.length > 0) await this.write(delivered, (some) => this.recordDelivered(some));
       if (released.length > 0) await this.giveBack(released);
-    }
+    } while (this.failed.length + this.released.length > 0);
   }
 
   private async write(outcomes: Outcome[], record: (some: Outcome[]) => Promise<string[]>): Promise<void> {
