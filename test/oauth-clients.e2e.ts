@@ -1,10 +1,8 @@
 /** Clients that nobody here wrote, as they come, against the token service. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import chromium from '@sparticuz/chromium';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { chromium as browsers } from 'playwright-core';
 import { startApp, type TestApp } from './support/app';
 import { OAuth, type Login } from './support/oauth';
 
@@ -151,45 +149,4 @@ it('curl: the call of the specification, and with every character in the passwor
     `${app.url}/token`,
   ]);
   expect(JSON.parse(encoded)).toMatchObject({ token_type: 'Bearer', scope: 'read' });
-});
-
-it('Swagger UI: Authorize in a browser, and a call with the token', async () => {
-  const browser = await browsers.launch({
-    executablePath: await chromium.executablePath(),
-    args: [...chromium.args, '--no-sandbox', '--disable-background-networking'],
-    headless: true,
-  });
-  try {
-    const page = await browser.newPage();
-    await page.goto(`${app.url}/docs`);
-    await page.click('button.btn.authorize');
-    await page.fill('#oauth_username', login.username);
-    await page.fill('#oauth_password', login.password);
-    await page.fill('#client_id_password', login.consumer_key);
-    await page.fill('#client_secret_password', login.consumer_secret);
-    await page.click('label[for^="read-"]');
-    const [answer] = await Promise.all([
-      page.waitForResponse((response) => response.url() === `${app.url}/token`),
-      page.click('.auth-btn-wrapper button.authorize'),
-    ]);
-    expect(answer.status()).toBe(200);
-    expect(await answer.json()).toMatchObject({ scope: 'read' });
-    await page.waitForSelector('text=Authorized');
-    await page.click('.auth-btn-wrapper button.btn-done');
-
-    const operation = page.locator(
-      '.opblock-get:has([data-path="/accounts/{account_code}/candidates/{candidate_id}"])',
-    );
-    await operation.locator('.opblock-summary-control').click();
-    await operation.locator('tr[data-param-name="account_code"] input').fill(login.account);
-    await operation.locator('tr[data-param-name="candidate_id"] input').fill('nobody');
-    const [called] = await Promise.all([
-      page.waitForResponse((response) => response.url().endsWith('/candidates/nobody')),
-      operation.locator('button.execute').click(),
-    ]);
-    expect(called.request().headers()['authorization']).toMatch(/^Bearer [A-Za-z0-9_-]{43}$/);
-    expect(called.status()).toBe(404);
-  } finally {
-    await browser.close();
-  }
 });

@@ -47,6 +47,7 @@ export class DeliveryLoop {
     private readonly metrics: DeliveryMetrics,
   ) {
     this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner);
+    metrics.attemptsInFlight = () => this.lanes.inFlight;
     this.writer = new OutcomeWriter(database, config, logger, (outcomes, freed) => this.recorded(outcomes, freed));
   }
 
@@ -178,7 +179,6 @@ export class DeliveryLoop {
 
   private attempt(lane: Lane<Held>, item: Held, profile: PartnerProfile): void {
     this.lanes.started(lane);
-    this.metrics.inFlight.set(this.lanes.inFlight);
     const at = new Date();
     this.client.put(profile.endpoint, profile.headers(item, at.getTime()), item.body).then(
       (result) => {
@@ -196,7 +196,6 @@ export class DeliveryLoop {
 
   private ended(lane: Lane<Held>, outcome: Outcome | null): void {
     this.lanes.ended(lane);
-    this.metrics.inFlight.set(this.lanes.inFlight);
     if (outcome !== null) {
       const { result, retry } = outcome;
       this.metrics.attempted(result);

@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { Metrics } from '../platform/metrics.js';
+import type { FailureClass } from './partner-connection.js';
 import type { AttemptOutcome } from './partner-client.js';
 
 /** What the delivery loop tells the metrics. Labels are few and fixed: never an account, a partner or a booking. */
 @Injectable()
 export class DeliveryMetrics {
-  readonly inFlight: Gauge;
   readonly waiting: Gauge;
   readonly errorQueue: Gauge;
   readonly oldestDueSeconds: Gauge;
   readonly overdue: Gauge;
+  /** Asked when the metrics are read. */
+  attemptsInFlight: () => number = () => 0;
   private readonly attempts: Counter;
+  private readonly attemptsOf = new Map<FailureClass | 'delivered', Counter.Internal>();
 
   constructor({ registry }: Metrics) {
     const registers = [registry];
@@ -21,10 +24,11 @@ export class DeliveryMetrics {
       labelNames: ['outcome'],
       registers,
     });
-    this.inFlight = new Gauge({
+    const inFlight: Gauge = new Gauge({
       name: 'notification_attempts_in_flight',
       help: 'Delivery attempts under way in this process',
       registers,
+      collect: () => inFlight.set(this.attemptsInFlight()),
     });
     this.waiting = new Gauge({
       name: 'notifications_to_send',
@@ -50,6 +54,9 @@ export class DeliveryMetrics {
   }
 
   attempted(result: AttemptOutcome): void {
-    this.attempts.inc({ outcome: result.failure ?? 'delivered' });
+    const outcome = result.failure ?? 'delivered';
+    let counter = this.attemptsOf.get(outcome);
+    if (counter === undefined) this.attemptsOf.set(outcome, (counter = this.attempts.labels({ outcome })));
+    counter.inc();
   }
 }

@@ -132,7 +132,7 @@ export class PartnerClient implements OnApplicationShutdown {
     await this.close();
   }
 
-  private async attempt(
+  private attempt(
     session: Session,
     headers: Record<string, string>,
     body: string | Buffer,
@@ -148,15 +148,8 @@ export class PartnerClient implements OnApplicationShutdown {
         body,
         deadline,
       );
-    if (session.token === null) return send(session.authorization);
-    const token = await session.token.get(deadline);
-    secrets.push(...spellings(token));
-    const answer = await send(`Bearer ${token}`);
-    if (answer.status !== 401) return answer;
-    session.token.drop(token);
-    const renewed = await session.token.get(deadline);
-    secrets.push(...spellings(renewed));
-    return send(`Bearer ${renewed}`);
+    const { token } = session;
+    return token === null ? send(session.authorization) : withToken(token, send, deadline, secrets);
   }
 
   private async send(
@@ -224,6 +217,23 @@ export class PartnerClient implements OnApplicationShutdown {
       if (session.lastUsed < idleSince && !session.pool.busy) void this.forget(key);
     }
   }
+}
+
+/** A 401 to a token that was kept is answered with a new one, once. */
+async function withToken(
+  token: PartnerToken,
+  send: (authorization: string) => Promise<Answer>,
+  deadline: number,
+  secrets: string[],
+): Promise<Answer> {
+  const kept = await token.get(deadline);
+  secrets.push(...spellings(kept));
+  const answer = await send(`Bearer ${kept}`);
+  if (answer.status !== 401) return answer;
+  token.drop(kept);
+  const renewed = await token.get(deadline);
+  secrets.push(...spellings(renewed));
+  return send(`Bearer ${renewed}`);
 }
 
 function authorizationOf(auth: PartnerAuth): string | null {

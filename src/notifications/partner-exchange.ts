@@ -10,6 +10,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_ANSWER_BYTES = 256 * 1024;
 const MAX_INFORMATIONAL = 16;
 const CONTINUE = Buffer.from('HTTP/1.1 100');
+const NOTHING = Buffer.alloc(0);
 
 export interface Answer {
   status: number;
@@ -81,7 +82,7 @@ export class PartnerConnection {
   expectAnswer(): void {
     this.begun = false;
     this.bytes = 0;
-    this.head = Buffer.alloc(0);
+    this.head = NOTHING;
   }
 
   close(): void {
@@ -104,7 +105,7 @@ export class PartnerConnection {
           socket.destroy(new PartnerFault('protocol', 'answer_too_long'));
           return null;
         }
-        const rest = this.head === null ? chunk : this.withoutContinue(Buffer.concat([this.head, chunk]));
+        const rest = this.head === null ? chunk : this.withoutContinue(joined(this.head, chunk));
         if (rest !== null) return rest;
       }
       return null;
@@ -129,6 +130,10 @@ export class PartnerConnection {
     this.head = rest;
     return rest.length === 0 ? null : this.withoutContinue(rest);
   }
+}
+
+function joined(head: Buffer, chunk: Buffer): Buffer {
+  return head.length === 0 ? chunk : Buffer.concat([head, chunk]);
 }
 
 /** One request and its answer, or the fault in its place. It settles once; whatever comes later finds it settled. */

@@ -24,10 +24,11 @@ export interface PartnerRequestConfig {
 }
 
 /** axios over the pools: its `data` is an `Answer`; it rejects with a `PartnerFault`. */
-export const partnerAdapter: AxiosAdapter = async (config) => {
+export const partnerAdapter: AxiosAdapter = (config) => {
   const { partner, url, method, data, headers } = config as unknown as PartnerRequestConfig;
-  const answer = await partner.pool.send({ method, path: url, headers, body: data }, partner.deadline);
-  return { data: answer, status: answer.status, statusText: '', headers: {}, config };
+  return partner.pool
+    .send({ method, path: url, headers, body: data }, partner.deadline)
+    .then((answer) => ({ data: answer, status: answer.status, statusText: '', headers: {}, config }));
 };
 
 /**
@@ -54,16 +55,28 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   /** Rejects with a `PartnerFault` when there is no status to speak of. */
-  async send(request: PartnerRequest, deadline: number): Promise<Answer> {
+  send(request: PartnerRequest, deadline: number): Promise<Answer> {
     this.inFlight += 1;
-    try {
-      return await new Promise<Answer>((resolve, reject) => {
-        this.start(new Exchange(this, request, deadline, resolve, reject));
-      });
-    } finally {
-      this.inFlight -= 1;
-      if (this.inFlight === 0) this.drained?.();
-    }
+    return new Promise<Answer>((resolve, reject) => {
+      const ended = () => {
+        this.inFlight -= 1;
+        if (this.inFlight === 0) this.drained?.();
+      };
+      const exchange = new Exchange(
+        this,
+        request,
+        deadline,
+        (answer) => {
+          ended();
+          resolve(answer);
+        },
+        (fault) => {
+          ended();
+          reject(fault);
+        },
+      );
+      this.start(exchange);
+    });
   }
 
   /** Lets what is in flight end, by its own deadline at the latest, then closes all connections. */

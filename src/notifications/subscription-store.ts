@@ -2,9 +2,12 @@ import { isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
+import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound, validationError, type Fault } from '../platform/errors.js';
 import { fault } from '../platform/http/rules.js';
+import { DeliveryWake } from './delivery-wake.js';
 import {
   AddressBlockedError,
   dialledHost,
@@ -26,7 +29,10 @@ export function isUuid(text: string): boolean {
 export class SubscriptionStore {
   constructor(
     private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
     private readonly guard: PartnerAddressGuard,
+    private readonly wake: DeliveryWake,
   ) {}
 
   /** @throws DomainError `not_found` */
@@ -38,8 +44,24 @@ export class SubscriptionStore {
     return found;
   }
 
-  /** As {@link get}, locked to the end of the transaction. */
-  async getForUpdate(id: string): Promise<Subscription> {
+  /**
+   * One transaction: the subscription is locked, changed by `apply`, saved, audited as `subscription.{action}`, and no
+   * delivery loop goes on under its old settings.
+   * @throws DomainError `not_found`
+   */
+  change(id: string, action: string, apply: (subscription: Subscription) => void): Promise<Subscription> {
+    return this.unitOfWork.run(async () => {
+      const subscription = await this.lock(id);
+      apply(subscription);
+      subscription.updated_datetime = this.clock.now();
+      await this.database.manager.save(subscription);
+      await this.wake.changed(id);
+      this.unitOfWork.audit(`subscription.${action}`, id);
+      return subscription;
+    });
+  }
+
+  private async lock(id: string): Promise<Subscription> {
     const found = isUuid(id)
       ? await this.database.manager.findOne(Subscription, {
           where: { id, deleted_datetime: IsNull() },

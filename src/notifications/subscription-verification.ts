@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock, formatDateTime } from '../platform/clock.js';
-import { Database } from '../platform/database/database.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import { DeliveryWake } from './delivery-wake.js';
 import { verificationFailed } from './notifications.errors.js';
 import { PartnerClient } from './partner-client.js';
 import { PartnerDirectory } from './partner-directory.js';
@@ -36,13 +33,10 @@ function sampleBody(now: Date): string {
 @CommandHandler(VerifySubscription)
 export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscription> {
   constructor(
-    private readonly database: Database,
-    private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
     private readonly store: SubscriptionStore,
     private readonly directory: PartnerDirectory,
     private readonly client: PartnerClient,
-    private readonly wake: DeliveryWake,
   ) {}
 
   async execute({ id }: VerifySubscription): Promise<Subscription> {
@@ -55,8 +49,7 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
       throw verificationFailed.error({
         members: { failure: result.failure, http_status: result.httpStatus, excerpt: result.excerpt },
       });
-    return this.unitOfWork.run(async () => {
-      const subscription = await this.store.getForUpdate(id);
+    return this.store.change(id, 'verify', (subscription) => {
       if (subscription.version !== sent.version)
         throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
       if (subscription.state === 'UNVERIFIED') subscription.state = 'ACTIVE';
@@ -66,11 +59,6 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
         subscription.next_probe_at = null;
         subscription.probe_step = 0;
       }
-      subscription.updated_datetime = this.clock.now();
-      await this.database.manager.save(subscription);
-      await this.wake.changed(id);
-      this.unitOfWork.audit('subscription.verify', id);
-      return subscription;
     });
   }
 }

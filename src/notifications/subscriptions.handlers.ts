@@ -6,7 +6,6 @@ import { Database, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { accountNotFound, validationError } from '../platform/errors.js';
 import { fault } from '../platform/http/rules.js';
-import { DeliveryWake } from './delivery-wake.js';
 import { subscriptionUnverified } from './notifications.errors.js';
 import { autoRetryCauses } from './outcome.rules.js';
 import type { PartnerAuth } from './partner-credentials.js';
@@ -121,12 +120,8 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
   constructor(
-    private readonly database: Database,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
     private readonly secrets: SubscriptionSecrets,
     private readonly store: SubscriptionStore,
-    private readonly wake: DeliveryWake,
   ) {}
 
   async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
@@ -135,8 +130,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
       throw validationError.error({ errors: [fault('required', 'Must not be null.', '/partner_url')] });
     await this.store.get(id);
     await this.store.assertAddresses(partnerUrl, tokenUrlOf(patch.auth));
-    return this.unitOfWork.run(async () => {
-      const subscription = await this.store.getForUpdate(id);
+    return this.store.change(id, 'change', (subscription) => {
       assertCertificatesFit(patch, subscription, this.secrets);
       applySettings(subscription, patch, this.secrets);
       if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url) {
@@ -149,11 +143,6 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
         subscription.probe_step = 0;
       }
       subscription.version += 1;
-      subscription.updated_datetime = this.clock.now();
-      await this.database.manager.save(subscription);
-      await this.wake.changed(id);
-      this.unitOfWork.audit('subscription.change', id);
-      return subscription;
     });
   }
 }
@@ -161,22 +150,15 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
 @CommandHandler(DeleteSubscription)
 export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscription> {
   constructor(
-    private readonly database: Database,
-    private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
     private readonly store: SubscriptionStore,
-    private readonly wake: DeliveryWake,
     private readonly upkeep: QueueUpkeep,
   ) {}
 
   async execute({ id }: DeleteSubscription): Promise<void> {
-    await this.unitOfWork.run(async () => {
-      const subscription = await this.store.getForUpdate(id);
+    await this.store.change(id, 'delete', (subscription) => {
       subscription.deleted_datetime = this.clock.now();
       subscription.version += 1;
-      await this.database.manager.save(subscription);
-      await this.wake.changed(id);
-      this.unitOfWork.audit('subscription.delete', id);
     });
     // In batches of their own; should this process end now, the sweep of another goes on with it.
     await this.upkeep.resolveDeleted();
@@ -185,77 +167,49 @@ export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscrip
 
 @CommandHandler(SuspendSubscription)
 export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
-  constructor(
-    private readonly database: Database,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
-    private readonly store: SubscriptionStore,
-    private readonly wake: DeliveryWake,
-  ) {}
+  constructor(private readonly store: SubscriptionStore) {}
 
   execute({ id }: SuspendSubscription): Promise<Subscription> {
-    return this.unitOfWork.run(async () => {
-      const subscription = await this.store.getForUpdate(id);
-      if (subscription.state === 'UNVERIFIED') throw subscriptionUnverified.error();
+    return this.store.change(id, 'suspend', (subscription) => {
+      assertVerified(subscription);
       subscription.state = 'SUSPENDED';
-      subscription.updated_datetime = this.clock.now();
-      await this.database.manager.save(subscription);
-      await this.wake.changed(id);
-      this.unitOfWork.audit('subscription.suspend', id);
-      return subscription;
     });
   }
 }
 
 @CommandHandler(ResumeSubscription)
 export class ResumeSubscriptionHandler implements ICommandHandler<ResumeSubscription> {
-  constructor(
-    private readonly database: Database,
-    private readonly unitOfWork: UnitOfWork,
-    private readonly clock: Clock,
-    private readonly store: SubscriptionStore,
-    private readonly wake: DeliveryWake,
-  ) {}
+  constructor(private readonly store: SubscriptionStore) {}
 
   execute({ id }: ResumeSubscription): Promise<Subscription> {
-    return this.unitOfWork.run(async () => {
-      const subscription = await this.store.getForUpdate(id);
-      if (subscription.state === 'UNVERIFIED') throw subscriptionUnverified.error();
+    return this.store.change(id, 'resume', (subscription) => {
+      assertVerified(subscription);
       subscription.state = 'ACTIVE';
-      subscription.updated_datetime = this.clock.now();
-      await this.database.manager.save(subscription);
-      await this.wake.changed(id);
-      this.unitOfWork.audit('subscription.resume', id);
-      return subscription;
     });
   }
+}
+
+/** @throws DomainError `subscription_unverified` */
+function assertVerified({ state }: Subscription): void {
+  if (state === 'UNVERIFIED') throw subscriptionUnverified.error();
 }
 
 @CommandHandler(RotateSigningSecret)
 export class RotateSigningSecretHandler implements ICommandHandler<RotateSigningSecret> {
   constructor(
-    private readonly database: Database,
-    private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
     private readonly secrets: SubscriptionSecrets,
     private readonly store: SubscriptionStore,
-    private readonly wake: DeliveryWake,
   ) {}
 
-  execute({ id }: RotateSigningSecret): Promise<WithSecret> {
-    return this.unitOfWork.run(async () => {
-      const subscription = await this.store.getForUpdate(id);
-      const signingSecret = newSigningSecret();
-      const now = this.clock.now();
-      subscription.previous_signing_secret = subscription.signing_secret;
-      subscription.previous_signing_secret_until = new Date(now.getTime() + BOTH_SIGNATURES_MS);
-      subscription.signing_secret = this.secrets.seal(signingSecret, id, 'signing-secret');
-      subscription.version += 1;
-      subscription.updated_datetime = now;
-      await this.database.manager.save(subscription);
-      await this.wake.changed(id);
-      this.unitOfWork.audit('subscription.rotate-secret', id);
-      return { subscription, signingSecret };
+  async execute({ id }: RotateSigningSecret): Promise<WithSecret> {
+    const signingSecret = newSigningSecret();
+    const subscription = await this.store.change(id, 'rotate-secret', (changed) => {
+      changed.previous_signing_secret = changed.signing_secret;
+      changed.previous_signing_secret_until = new Date(this.clock.now().getTime() + BOTH_SIGNATURES_MS);
+      changed.signing_secret = this.secrets.seal(signingSecret, id, 'signing-secret');
+      changed.version += 1;
     });
+    return { subscription, signingSecret };
   }
 }
