@@ -1,11 +1,12 @@
 /**
- * The benchmark: `npm run bench [-- --quick | --full] [--only=rest,notifications,growth,process]`.
+ * The benchmark: `npm run bench [-- --quick | --full] [--only=machine,rest,notifications,growth,process]`.
  *
  * It starts all that it needs, on a PostgreSQL of its own, and compares in alternating rounds: what slows the machine
  * down slows both sides. No speed is asserted; a request that fails, or a program that breaks, ends the run with 1.
  */
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';
+import { measureMachine } from './machine.js';
 import { measureProcess } from './process.js';
 import { printSection, writeReport } from './report.js';
 import { measureGrowth } from './growth.js';
@@ -15,12 +16,14 @@ import { Stage } from './stage.js';
 
 const FORMS = {
   quick: {
+    machine: { seconds: 2 },
     rest: { rounds: 2, seconds: 1.5 },
     notifications: { rounds: 2, backlog: 5_000, seconds: 3 },
-    growth: { rounds: 3, calls: 150, large: { eligibilities: 200_000, notifications: 100_000, queued: 20_000 } },
-    process: { starts: 3, rounds: 1, seconds: 3 },
+    growth: { rounds: 3, calls: 150, large: { eligibilities: 100_000, notifications: 50_000, queued: 10_000 } },
+    process: { starts: 2, rounds: 1, seconds: 3 },
   },
   full: {
+    machine: { seconds: 10 },
     rest: { rounds: 5, seconds: 8 },
     notifications: { rounds: 5, backlog: 20_000, seconds: 20 },
     growth: { rounds: 7, calls: 1_000, large: { eligibilities: 2_000_000, notifications: 1_000_000, queued: 200_000 } },
@@ -40,7 +43,8 @@ async function main(args: string[]): Promise<void> {
   const started = new Date();
   const stage = await Stage.open();
   try {
-    const measurements: Record<string, () => Promise<Section>> = {
+    const measurements: Record<string, () => Section | Promise<Section>> = {
+      machine: () => measureMachine(sizes.machine),
       rest: () => measureRest(stage, sizes.rest),
       notifications: () => measureNotifications(stage, sizes.notifications),
       growth: () => measureGrowth(stage, sizes.growth),
