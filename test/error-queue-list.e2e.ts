@@ -97,6 +97,17 @@ test.each([
   expect(answer.body.errors).toEqual([expect.objectContaining({ parameter })]);
 });
 
+test.each(['error-queue', 'notifications'])('all faults of a query of %s are told at once', async (path) => {
+  const answer = await subscribed.admin('GET', `${path}?failure=bad&retry=auto&limit=0&cursor=abc`);
+  expect(answer.status).toBe(400);
+  expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
+    'cursor',
+    'failure',
+    'limit',
+    'retry',
+  ]);
+});
+
 test('a client cannot see any of it', async () => {
   for (const path of ['error-queue', 'error-queue/summary', 'notifications', 'subscriptions'])
     expect((await app.call('GET', `/admin/${path}`, { token: subscribed.scene.token })).status).toBe(403);

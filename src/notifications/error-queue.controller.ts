@@ -6,14 +6,14 @@ import { Config } from '../config.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
 import { Idempotent } from '../platform/http/idempotency.js';
-import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { pageOf, sendPage } from '../platform/http/paging.js';
 import { readBody } from '../platform/http/validation.pipe.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
 import { NotificationReader, presentNotification } from './notification-reader.js';
 import {
   CauseModel,
+  ErrorQueueQuery,
   NotificationDetail,
-  NotificationFilter,
   NotificationModel,
   ResendOneBody,
   ResolveBody,
@@ -34,13 +34,12 @@ export class ErrorQueueController {
   @AnswerList(NotificationModel)
   @Problems(400)
   async list(
-    @Query() filter: NotificationFilter,
-    @Query() query: PageQuery,
+    @Query() query: ErrorQueueQuery,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
-    const rows = await this.reader.list(filter, 'ERROR_QUEUE', page);
+    const rows = await this.reader.list(query, 'ERROR_QUEUE', page);
     return sendPage(rows, page, request, response, this.config).map(presentNotification);
   }
 

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
-import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { pageOf, sendPage } from '../platform/http/paging.js';
 import { NotificationReader, presentNotification } from './notification-reader.js';
 import { NotificationDetail, NotificationModel, NotificationQuery } from './notifications.dto.js';
 
@@ -22,13 +22,12 @@ export class NotificationsController {
   @AnswerList(NotificationModel)
   @Problems(400)
   async list(
-    @Query() filter: NotificationQuery,
-    @Query() query: PageQuery,
+    @Query() query: NotificationQuery,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<NotificationModel[]> {
     const page = pageOf(query);
-    const rows = await this.reader.list(filter, filter.state ?? undefined, page);
+    const rows = await this.reader.list(query, query.state ?? undefined, page);
     return sendPage(rows, page, request, response, this.config).map(presentNotification);
   }
 

@@ -1,6 +1,7 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { CHANGE_REASONS, type ChangeReason } from '../bookings/bookings.events.js';
 import { Field, ObjectField } from '../platform/http/fields.js';
+import { PageQuery } from '../platform/http/paging.js';
 import { boolean, dateTime, fault, integer, oneOf, text, type Rule } from '../platform/http/rules.js';
 import type { Trigger } from './delivery.entity.js';
 import type { NotificationState, Retry } from './notification.entity.js';
@@ -70,7 +71,10 @@ export class NotificationFilter {
   booking_code?: string;
 }
 
-export class NotificationQuery extends NotificationFilter {
+/** One class, so that all faults of a query are told together. */
+export class ErrorQueueQuery extends IntersectionType(NotificationFilter, PageQuery) {}
+
+export class NotificationQuery extends ErrorQueueQuery {
   @Field(oneOf(STATES, 'state_unknown'))
   state?: NotificationState;
 }

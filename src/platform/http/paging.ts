@@ -1,6 +1,5 @@
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
-import { validationError } from '../errors.js';
 import { Field } from './fields.js';
 import { text, type Rule } from './rules.js';
 
@@ -21,14 +20,27 @@ const limitRule: Rule = {
       : [{ pointer: '', code: 'limit_invalid', detail: 'Must be a whole number from 1, given once.' }],
 };
 
+const cursorText = text({
+  min: 1,
+  max: 200,
+  description: 'Where the page starts: taken from the Link header of the page before.',
+});
+
+const cursorRule: Rule = {
+  schema: cursorText.schema,
+  faults: (value) => {
+    const faults = cursorText.faults(value);
+    if (faults.length > 0 || readCursor(value as string) !== null) return faults;
+    return [{ pointer: '', code: 'cursor_invalid', detail: 'Not a cursor of this service.' }];
+  },
+};
+
 /** Query parameters of every list. */
 export class PageQuery {
   @Field(limitRule)
   limit?: string;
 
-  @Field(
-    text({ min: 1, max: 200, description: 'Where the page starts: taken from the Link header of the page before.' }),
-  )
+  @Field(cursorRule)
   cursor?: string;
 }
 
@@ -45,13 +57,10 @@ export function pageOf(query: PageQuery): Page {
   return { size, take: size + 1, after: query.cursor === undefined ? null : readCursor(query.cursor) };
 }
 
-function readCursor(cursor: string): number {
+/** The position in a cursor; null when it is none of ours. */
+function readCursor(cursor: string): number | null {
   const position = Buffer.from(cursor, 'base64url').toString('latin1');
-  if (!/^\d{1,15}$/.test(position) || writeCursor(Number(position)) !== cursor)
-    throw validationError.error({
-      errors: [{ parameter: 'cursor', code: 'cursor_invalid', detail: 'Not a cursor of this service.' }],
-    });
-  return Number(position);
+  return /^\d{1,15}$/.test(position) && writeCursor(Number(position)) === cursor ? Number(position) : null;
 }
 
 function writeCursor(position: number): string {
