@@ -1,7 +1,6 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Express } from 'express';
-import { stringify } from 'yaml';
 import { Config } from './config.js';
 import { SCOPES } from './platform/http/access.js';
 import { assertAccessDeclared, documentAccess } from './platform/http/documented-access.js';
@@ -83,7 +82,8 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   server.get(`${config.basePath}/openapi.json`, (_request, response) => {
     response.json(document());
   });
-  server.get(`${config.basePath}/openapi.yaml`, (_request, response) => {
+  server.get(`${config.basePath}/openapi.yaml`, async (_request, response) => {
+    const { stringify } = await import('yaml');
     response.type('application/yaml').send(stringify(document()));
   });
   SwaggerModule.setup(`${config.basePath}/docs`, app, document, {
