@@ -78,7 +78,11 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     });
     await operation.locator('.opblock-summary-control').click();
     await operation.getByPlaceholder('account_code').fill(login.account);
-    await operation.getByRole('button', { name: 'Execute' }).click();
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.url().includes(`/accounts/${login.account}/eligibilities`)),
+      operation.getByRole('button', { name: 'Execute' }).click(),
+    ]);
+    expect(request.headers()['authorization']).toMatch(/^Bearer [A-Za-z0-9_-]{43}$/);
     const answer = operation.locator('.live-responses-table');
     await answer.locator('.response-col_status', { hasText: '200' }).waitFor();
     await answer.getByText(testCode).first().waitFor();
