@@ -199,7 +199,7 @@ function sectionOf(rates: Map<string, number[]>, delays: Float64Array[], { round
       `A backlog of ${backlog} drained by HTTPS PUT into one receiver, ${rounds} alternating rounds, medians; from the ` +
       'first PUT until nothing is left in the database. The service signs, logs each attempt and keeps the order of ' +
       `${backlog / 2} bookings, for ${PARTNERS} partners with the default limits; its peers make a bare PUT a job, ` +
-      `${PEER_CONCURRENCY} at once. The delay: ${EVENTS_PER_SECOND} bookings a second for ${seconds} s over HTTP, from ` +
+      `${PEER_CONCURRENCY} at once. The delay: ${EVENTS_PER_SECOND} bookings a second over HTTP, ${rounds} rounds of ${seconds} s, each after ${WARM_UP_S} s that do not count, medians; from ` +
       'the commit (PostgreSQL’s commit timestamp) until the partner has the whole request.',
     table: [
       ['', 'median', 'p95', 'p99'],
