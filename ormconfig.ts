@@ -23,6 +23,8 @@ export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions
       statement_timeout: 7_000,
       idle_in_transaction_session_timeout: 60_000,
       keepAlive: true,
+      // A statement does not wait for the answer to the one before it (unit-of-work.ts).
+      pipeline: true,
     },
   };
 }

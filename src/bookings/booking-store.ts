@@ -31,7 +31,7 @@ const ADD = prepared(
   `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
      delivery_mode, location_code, location_name, location_address, location_timezone, created_datetime, updated_datetime,
      event_sequence, last_event_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1, $14) RETURNING *`,
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1, $14)`,
 );
 const SAVE = prepared(
   'booking-save',
@@ -83,36 +83,50 @@ export class BookingStore {
   }
 
   /** Stores a new booking and raises its first event. */
-  async add(eventClass: BookingEventClass, eligibility: BookedEligibility, draft: BookingDraft): Promise<Booking> {
+  add(eventClass: BookingEventClass, eligibility: BookedEligibility, draft: BookingDraft): Booking {
     const now = this.clock.now();
     const { bookingCode, appointment, status } = draft;
-    const booking = await this.database.queryOne<Booking>(ADD, [
-      bookingCode,
-      eligibility.svc_eligiblity_id,
-      eligibility.account_code,
-      eligibility.candidate_id,
-      eligibility.test_code,
+    const { svc_eligiblity_id, account_code, candidate_id, test_code } = eligibility;
+    const booking: Booking = {
+      booking_code: bookingCode,
+      svc_eligiblity_id,
+      account_code,
+      candidate_id,
+      test_code,
       status,
-      appointment.booking_on,
-      appointment.delivery_mode,
-      appointment.location_code,
-      appointment.location_name,
-      appointment.location_address,
-      appointment.location_timezone,
+      ...appointment,
+      event_sequence: 1,
+      last_event_at: nextOccurredAt(now, null),
+      created_datetime: now,
+      updated_datetime: now,
+    };
+    this.unitOfWork.send(ADD, [
+      booking.booking_code,
+      booking.svc_eligiblity_id,
+      booking.account_code,
+      booking.candidate_id,
+      booking.test_code,
+      booking.status,
+      booking.booking_on,
+      booking.delivery_mode,
+      booking.location_code,
+      booking.location_name,
+      booking.location_address,
+      booking.location_timezone,
       now,
-      nextOccurredAt(now, null),
+      booking.last_event_at,
     ]);
-    this.raise(eventClass, booking!, eligibility);
-    return booking!;
+    this.raise(eventClass, booking, eligibility);
+    return booking;
   }
 
   /** Saves the booking as it stands and raises its next event. */
-  async save(eventClass: BookingEventClass, booking: Booking, eligibility: BookedEligibility): Promise<void> {
+  save(eventClass: BookingEventClass, booking: Booking, eligibility: BookedEligibility): void {
     const now = this.clock.now();
     booking.event_sequence += 1;
     booking.last_event_at = nextOccurredAt(now, booking.last_event_at);
     booking.updated_datetime = now;
-    await this.database.execute(SAVE, [
+    this.unitOfWork.send(SAVE, [
       booking.booking_code,
       booking.status,
       booking.booking_on,

@@ -38,7 +38,7 @@ export class BookExamHandler implements ICommandHandler<BookExam> {
       const eligibility = await this.commandBus.execute(
         new ScheduleEligibility(accountCode, candidateId, testCode, bookingCode, appointment.booking_on),
       );
-      const booking = await this.store.add(BookingCreated, eligibility, { bookingCode, appointment, status: 'BOOKED' });
+      const booking = this.store.add(BookingCreated, eligibility, { bookingCode, appointment, status: 'BOOKED' });
       this.unitOfWork.audit('booking.create', bookingCode);
       return booking;
     });
@@ -60,7 +60,7 @@ export class RescheduleBookingHandler implements ICommandHandler<RescheduleBooki
         new FollowBooking(booking.svc_eligiblity_id, { kind: 'moved', bookingOn: appointment.booking_on }),
       );
       Object.assign(booking, appointment);
-      await this.store.save(BookingRescheduled, booking, eligibility);
+      this.store.save(BookingRescheduled, booking, eligibility);
       this.unitOfWork.audit('booking.reschedule', bookingCode);
       return booking;
     });
@@ -82,7 +82,7 @@ export class CancelBookingHandler implements ICommandHandler<CancelBooking> {
         new FollowBooking(booking.svc_eligiblity_id, { kind: 'cancelled' }),
       );
       booking.status = 'CANCELLED';
-      await this.store.save(BookingCancelled, booking, eligibility);
+      this.store.save(BookingCancelled, booking, eligibility);
       this.unitOfWork.audit('booking.cancel', bookingCode);
     });
   }
@@ -103,7 +103,7 @@ export class RecordAbsenceHandler implements ICommandHandler<RecordAbsence> {
         new FollowBooking(booking.svc_eligiblity_id, { kind: excused ? 'excused absence' : 'absence' }),
       );
       booking.status = excused ? 'EXCUSED_ABSENT' : 'ABSENT';
-      await this.store.save(excused ? ExcusedAbsent : Absent, booking, eligibility);
+      this.store.save(excused ? ExcusedAbsent : Absent, booking, eligibility);
       this.unitOfWork.audit(excused ? 'booking.excused-absence' : 'booking.absence', bookingCode);
     });
   }
@@ -126,7 +126,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
       const booking = await this.store.lockLastKept(svcEligibilityId);
       if (booking) {
         booking.status = 'COMPLETED';
-        await this.store.save(ExamCompleted, booking, eligibility);
+        this.store.save(ExamCompleted, booking, eligibility);
       } else await this.addCompleted(eligibility);
       this.unitOfWork.audit('exam.complete', svcEligibilityId);
     });
@@ -137,7 +137,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
     const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
     const appointment = { booking_on: launchedAt ?? this.clock.now(), delivery_mode: null, ...NOWHERE };
     const bookingCode = randomCode(CODE_LENGTH);
-    await this.store.add(ExamCompleted, eligibility, { bookingCode, appointment, status: 'COMPLETED' });
+    this.store.add(ExamCompleted, eligibility, { bookingCode, appointment, status: 'COMPLETED' });
   }
 }
 

@@ -1,30 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import type { BookedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
 
+/** A record, and what a booking event tells of its test. */
+const BOOKED = `e.*,
+  (SELECT exam_code FROM tests t WHERE t.account_code = e.account_code AND t.test_code = e.test_code),
+  (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name)
+     ORDER BY chosen.ordinal), '[]')
+   FROM unnest(e.portion_codes) WITH ORDINALITY AS chosen (code, ordinal)
+   LEFT JOIN test_portions portion ON portion.account_code = e.account_code AND portion.test_code = e.test_code
+     AND portion.portion_code = chosen.code) AS exam_portions`;
 const LOCK_OF_TEST = prepared(
   'eligibility-lock-of-test',
-  `SELECT * FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
-   ORDER BY position DESC FOR UPDATE`,
+  `SELECT ${BOOKED} FROM eligibilities e WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
+   ORDER BY position DESC FOR UPDATE OF e`,
 );
 const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
-  'SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE',
+  `SELECT ${BOOKED} FROM eligibilities e WHERE svc_eligiblity_id = $1 FOR UPDATE OF e`,
 );
-// Under way to a booking event, which tells of the test: one round trip for both.
 const SAVE_STATE = prepared(
   'eligibility-save-state',
-  `UPDATE eligibilities e
+  `UPDATE eligibilities
    SET status = $2, hold_reason = $3, approval_pending = $4, booking_code = $5, booking_on = $6, updated_datetime = $7
-   WHERE svc_eligiblity_id = $1
-   RETURNING (SELECT exam_code FROM tests t WHERE t.account_code = e.account_code AND t.test_code = e.test_code),
-     (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name)
-        ORDER BY chosen.ordinal), '[]')
-      FROM unnest(e.portion_codes) WITH ORDINALITY AS chosen (code, ordinal)
-      LEFT JOIN test_portions portion ON portion.account_code = e.account_code AND portion.test_code = e.test_code
-        AND portion.portion_code = chosen.code) AS exam_portions`,
+   WHERE svc_eligiblity_id = $1`,
 );
 
 type State = Pick<Eligibility, 'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on'>;
@@ -33,19 +35,19 @@ const LIVE = new Set(['PENDING', 'ELIGIBLE', 'SCHEDULED']);
 
 /** The records of one candidate and test, newest first, and which of them a call addresses. */
 export class RecordsOfTest {
-  constructor(private readonly newestFirst: Eligibility[]) {}
+  constructor(private readonly newestFirst: BookedEligibility[]) {}
 
   /** The stored live record; whether its window is over is for the caller to ask. */
-  get live(): Eligibility | null {
+  get live(): BookedEligibility | null {
     return this.newestFirst.find((record) => LIVE.has(record.status)) ?? null;
   }
 
-  get newest(): Eligibility | null {
+  get newest(): BookedEligibility | null {
     return this.newestFirst[0] ?? null;
   }
 
   /** The record that an update addresses: the live one; else the newest expired one, unless the exam is over since. */
-  get changeable(): Eligibility | null {
+  get changeable(): BookedEligibility | null {
     if (this.live) return this.live;
     if (this.isClosed) return null;
     return this.newestFirst.find((record) => record.status === 'EXPIRED') ?? null;
@@ -60,25 +62,28 @@ export class RecordsOfTest {
 /** Fetches records for a change: every row is locked, so that changes of one record stand in a queue. */
 @Injectable()
 export class EligibilityStore {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
 
   async lockOfTest(accountCode: string, candidateId: string, testCode: string): Promise<RecordsOfTest> {
     return new RecordsOfTest(
-      await this.database.query<Eligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]),
+      await this.database.query<BookedEligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]),
     );
   }
 
   /** @throws DomainError eligibility_not_found */
-  async lockById(svcEligibilityId: string): Promise<Eligibility> {
-    const record = await this.database.queryOne<Eligibility>(LOCK_BY_ID, [svcEligibilityId]);
+  async lockById(svcEligibilityId: string): Promise<BookedEligibility> {
+    const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId]);
     if (!record) throw eligibilityNotFound.error();
     return record;
   }
 
   /** Writes where the record stands, and when it changed. */
-  async changeState(record: Eligibility, changes: Partial<State>, now: Date): Promise<BookedEligibility> {
+  changeState<Record extends Eligibility>(record: Record, changes: Partial<State>, now: Date): Record {
     Object.assign(record, changes, { updated_datetime: now });
-    const exam = await this.database.queryOne<BookedEligibility>(SAVE_STATE, [
+    this.unitOfWork.send(SAVE_STATE, [
       record.svc_eligiblity_id,
       record.status,
       record.hold_reason,
@@ -87,7 +92,7 @@ export class EligibilityStore {
       record.booking_on,
       now,
     ]);
-    return Object.assign(record, exam);
+    return record;
   }
 
   /** Writes the named members of the record, and when. */

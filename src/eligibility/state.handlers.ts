@@ -54,7 +54,7 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
       const status = statusAt(record, now);
       if (status === 'SCHEDULED') throw eligibilityBooked.error();
       if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
-      await this.store.changeState(record, { status: 'CANCELLED' }, now);
+      this.store.changeState(record, { status: 'CANCELLED' }, now);
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
       this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
     });
@@ -77,7 +77,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       await this.commandBus.execute(
         new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes, pointers),
       );
-      await this.store.changeState(record, {}, this.clock.now());
+      this.store.changeState(record, {}, this.clock.now());
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id);
     });
   }
@@ -103,7 +103,7 @@ abstract class OperatorDecision {
       if (!mayTrigger(status, trigger))
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
       const stored = record.status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
-      await this.store.changeState(record, { ...decision, status: stored }, now);
+      this.store.changeState(record, { ...decision, status: stored }, now);
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId);
     });
   }

@@ -30,6 +30,8 @@ export function prepared(name: string, text: string): Statement {
 export interface TransactionState {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
+  /** Answers that nobody has waited for yet. */
+  readonly sent: Promise<unknown>[];
   readonly events: DomainEvent[];
   readonly audit: AuditEntry[];
   readonly afterCommit: (() => void)[];

@@ -4,7 +4,7 @@ import { auditValues, insertAudit } from '../audit/audit-log.js';
 import { requestContext } from '../http/request-context.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
-import { currentTransaction, Database, prepared, type TransactionState } from './database.js';
+import { currentTransaction, Database, prepared, type Statement, type TransactionState } from './database.js';
 
 const DEADLOCK = '40P01';
 const SERIALIZATION_FAILURE = '40001';
@@ -19,8 +19,10 @@ const RECORD = prepared('unit-of-work-record', `WITH events AS (${INSERT_EVENTS}
  * 2. A nested `run` joins: there is one BEGIN and one COMMIT, by the outermost.
  * 3. `raise(event)` and `audit(action, subject)` are gathered and written just before COMMIT, in that transaction:
  *    state, event and audit row exist together or not at all.
- * 4. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
- * 5. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database.
+ * 4. `send(statement)` does not wait for the answer: what is sent, what is gathered and COMMIT go out together, which
+ *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
+ * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
+ * 6. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database.
  *
  * Never do HTTP inside `work`, and never let a promise outlive it.
  */
@@ -54,6 +56,15 @@ export class UnitOfWork {
     this.state().audit.push({ action, subject, actor: caller?.username ?? 'system', requestId });
   }
 
+  /** Writes something in the running transaction whose outcome nobody asks for; a refusal fails the unit of work. */
+  send(statement: Statement, values: unknown[]): void {
+    const { client, sent } = this.state();
+    const answer = client.query({ ...statement, values });
+    // Looked at when the work is done, which may be later.
+    answer.catch(() => undefined);
+    sent.push(answer);
+  }
+
   /** Calls back once the running transaction has committed; at once outside of one. */
   afterCommit(callback: () => void): void {
     const state = currentTransaction.getStore();
@@ -63,23 +74,27 @@ export class UnitOfWork {
 
   private async runOnce<T>(work: () => Promise<T>): Promise<T> {
     const runner = this.database.dataSource.createQueryRunner();
+    const sent: Promise<unknown>[] = [];
     try {
       const client = (await runner.connect()) as PoolClient;
       await runner.startTransaction();
-      const state: TransactionState = { runner, client, events: [], audit: [], afterCommit: [] };
+      const state: TransactionState = { runner, client, sent, events: [], audit: [], afterCommit: [] };
       const result = await currentTransaction.run(state, async () => {
         const value = await work();
         if (state.events.length + state.audit.length > 0)
-          await this.database.query(RECORD, [...eventValues(state.events), ...auditValues(state.audit)]);
+          this.send(RECORD, [...eventValues(state.events), ...auditValues(state.audit)]);
         return value;
       });
       await runner.commitTransaction();
+      await Promise.all(state.sent);
       this.outbox.publish(state.events);
       for (const callback of state.afterCommit) callback();
       return result;
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      throw error;
+      // What comes after a refused statement is refused because of it: the first refusal is the cause.
+      const refused = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected');
+      throw refused?.reason ?? error;
     } finally {
       await runner.release();
     }
