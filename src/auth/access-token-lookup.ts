@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared } from '../platform/database/database.js';
+import { Database, prepared, unseen } from '../platform/database/database.js';
 import { Gathered } from '../platform/database/gathered.js';
 import type { Caller, Scope } from '../platform/http/access.js';
 import { sha256 } from '../platform/secrets.js';
@@ -13,7 +13,7 @@ const FIND_VALID = prepared(
   `SELECT asked.n::int, token.scopes, family.username, family.consumer_key,
           'admin' = ANY (users.scopes) AS is_operator,
           ARRAY(SELECT account_code FROM user_accounts WHERE username = family.username) AS account_codes
-   FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (token_hash, n)
+   FROM unnest(${unseen('$1::bytea[]')}) WITH ORDINALITY AS asked (token_hash, n)
    JOIN access_tokens token USING (token_hash)
    JOIN token_families family USING (family_id)
    JOIN users USING (username)

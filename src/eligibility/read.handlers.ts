@@ -1,6 +1,6 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { Database, prepared, unseen } from '../platform/database/database.js';
 import { Gathered } from '../platform/database/gathered.js';
 import type { Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
@@ -21,7 +21,7 @@ const OF_CANDIDATE = prepared(
 const OF_TEST = prepared(
   'eligibility-of-test',
   `SELECT asked.n::int, found.*
-   FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS asked (account_code, candidate_id, test_code, n)
+   FROM unnest(${unseen('$1::text[]')}, $2::text[], $3::text[]) WITH ORDINALITY AS asked (account_code, candidate_id, test_code, n)
    CROSS JOIN LATERAL (
      SELECT * FROM eligibilities e
      WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id AND e.test_code = asked.test_code

@@ -26,6 +26,15 @@ export function prepared(name: string, text: string): Statement {
   return { name, text };
 }
 
+/**
+ * An array parameter such as `$1::text[]` whose length the planner does not see. Of a short array it expects fewer rows
+ * than of an unknown one, finds a plan for just these values cheaper and makes one at every execution: for the record of
+ * a delivery that is two thirds of PostgreSQL's time.
+ */
+export function unseen(parameter: string): string {
+  return `(SELECT ${parameter})`;
+}
+
 /** What the running transaction has gathered so far; see unit-of-work.ts. */
 export interface TransactionState {
   readonly runner: QueryRunner;
