@@ -20,7 +20,7 @@ const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
 /** A delivery waits so long for others, or until there are so many. */
 const GATHER_MS = 20;
-const GATHER_MOST = 32;
+const GATHER_MOST = 256;
 
 /**
  * Records outcomes in batches. What must stop a partner, or set something free, is written at once; deliveries may wait a
