@@ -75,3 +75,34 @@ test('a lane asks for more when half of what it may hold is gone, and for bigger
   lane.fill([1], 32);
   expect(lane.room).toBe(0);
 });
+
+describe('a partner is ready for what is made at this moment', () => {
+  const asked = (lane: ReturnType<Lanes<number>['of']>) => {
+    lane.hungry = false;
+    return lane;
+  };
+
+  test('when a claim has found nothing and enough attempts may run', () => {
+    const lane = asked(new Lanes<number>(64, 16).of('a'));
+    expect(lane.isReadyFor(16)).toBe(true);
+    expect(lane.isReadyFor(17)).toBe(false);
+  });
+
+  test('not while there may be something to claim, something waits, or its outcome stops it', () => {
+    const lanes = new Lanes<number>(64, 16);
+    expect(lanes.of('unknown').isReadyFor(1)).toBe(false);
+    const halted = asked(lanes.of('halted'));
+    halted.halted = true;
+    expect(halted.isReadyFor(1)).toBe(false);
+    const behind = asked(lanes.of('behind'));
+    behind.fill([1], 2);
+    expect(behind.isReadyFor(1)).toBe(false);
+  });
+
+  test('not with more than it may be sent at once', () => {
+    const lanes = new Lanes<number>(64, 2);
+    const lane = asked(lanes.of('a'));
+    lanes.started(lane);
+    expect([lane.isReadyFor(1), lane.isReadyFor(2)]).toEqual([true, false]);
+  });
+});

@@ -39,6 +39,11 @@ export class Lane<Item> {
     return this.hungry && !this.halted && this.waiting <= this.batch / 2 ? this.batch - this.waiting : 0;
   }
 
+  /** Nothing else is to be sent before, and so many attempts more may run. */
+  isReadyFor(count: number): boolean {
+    return !this.hungry && !this.halted && this.waiting === 0 && this.inFlight + count <= this.limit;
+  }
+
   first(): Item | undefined {
     return this.items[this.head];
   }

@@ -20,7 +20,8 @@ interface Held extends Claimed {
 /**
  * Sends what is due.
  *
- * 1. `wake(ids)` says that there is something to claim for these partners: it was just made, or a sweep found it.
+ * 1. `wake(ids)` says that there is something to claim for these partners: it was just made, or a sweep found it. What is
+ *    made for a partner that is ready for it comes claimed, by `take`.
  * 2. One claim at a time fetches for all partners that want more, while attempts with what is there already run.
  * 3. Attempts start in turn of the partners (delivery-lanes.ts); what grew too old in the queue is given back unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its lane at once:
@@ -64,6 +65,18 @@ export class DeliveryLoop {
     if (!this.running) return;
     for (const id of subscriptionIds) this.lanes.of(id).hungry = true;
     this.claim();
+  }
+
+  /** The partners to whom so many notifications could be sent at once, and for whom nothing else waits. */
+  readyFor(count: number): string[] {
+    return this.running ? [...this.lanes.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id) : [];
+  }
+
+  /** Takes over what was claimed as it was made, not before `claimedAt`. */
+  async take(rows: Claimed[], claimedAt: number): Promise<void> {
+    if (rows.length === 0) return;
+    await this.fill(rows, new Map(rows.map((row) => [this.lanes.of(row.subscription_id), Infinity])), claimedAt);
+    this.startWhatMay();
   }
 
   /** The subscription was changed: what was claimed under its old settings is given back. */
@@ -120,7 +133,7 @@ export class DeliveryLoop {
         [...rooms.values()],
         this.config.notificationWaitMs,
       ]);
-      await this.take(rows, rooms, claimedAt);
+      await this.fill(rows, rooms, claimedAt);
     } catch (error) {
       // The sweep wakes again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
@@ -132,7 +145,8 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  private async take(rows: Claimed[], rooms: Map<Lane<Held>, number>, claimedAt: number): Promise<void> {
+  /** @param rooms how many were asked for */
+  private async fill(rows: Claimed[], rooms: ReadonlyMap<Lane<Held>, number>, claimedAt: number): Promise<void> {
     // UPDATE returns rows in no order of its own.
     rows.sort((a, b) => a.position - b.position);
     const held = new Map<string, Held[]>();
@@ -145,7 +159,9 @@ export class DeliveryLoop {
     for (const items of held.values()) await this.profileOf(items[0]);
     for (const [lane, room] of rooms) {
       const items = held.get(lane.id) ?? [];
-      lane.fill(items, room);
+      // The partner has gone DOWN since these were claimed.
+      if (lane.halted) this.writer.release(items);
+      else lane.fill(items, room);
       lane.stalled = items.length === 0 && (lane.inFlight > 0 || this.writer.isBusy);
       if (items[0]) lane.partnerChangedAt(items[0].health_changed_at?.getTime() ?? null, Date.now());
       this.lanes.enqueue(lane);

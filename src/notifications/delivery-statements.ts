@@ -4,6 +4,7 @@
  * 1. A row of `deliveries` is the obligation to send a notification. It is made with the notification (translation.ts),
  *    or when an operator resends one, and taken away in the statement that records how the last attempt ended.
  * 2. A worker claims rows: it locks them with SKIP LOCKED and gives them a lease and a fencing token, all in one statement.
+ *    What it can send at once it claims in the statement that makes the row.
  *    While the lease runs no other worker sees the row. No transaction is open while the partner is called.
  * 3. An attempt begins only in the first part of the lease (`MAY_START_MS`) and is bounded by the wait time, so that it
  *    has ended, and been recorded, before the lease does.
@@ -16,7 +17,7 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
-import { prepared } from '../platform/database/database.js';
+import { prepared, unseen } from '../platform/database/database.js';
 import type { Trigger } from './delivery.entity.js';
 
 /** How much longer than the wait time a lease is. */
@@ -26,9 +27,11 @@ export const MAY_START_MS = 12_000;
 
 const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
 
-const LEASE_END = `clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
+/** Of a subscription `s` with its wait time in effect. */
+export const LEASE_END = `clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
 
-const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.resend_id,
+/** Of an obligation `d`, its notification `n` and its subscription `s`. */
+export const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.resend_id,
   n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at`;
 
 /** A notification in the hands of this worker. */
@@ -54,7 +57,7 @@ export const CLAIM = prepared(
   `WITH lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token),
    partner AS MATERIALIZED (
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.room
-     FROM unnest($1::uuid[], $2::int[]) AS wanted (id, room) JOIN subscriptions s USING (id)
+     FROM unnest(${unseen('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s USING (id)
      WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL),
    in_order AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
@@ -112,7 +115,7 @@ export const CLAIM_PROBES = prepared(
 export const RELEASE = prepared(
   'delivery-release',
   `UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
-   FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
+   FROM unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
    WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
 );
 
@@ -134,7 +137,7 @@ export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',
   `WITH done AS (
      DELETE FROM deliveries d
-     USING unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+     USING unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[])
        AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt)
      WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
@@ -169,7 +172,7 @@ export const RECORD_DELIVERED = prepared(
 export const RECORD_FAILED = prepared(
   'delivery-record-failed',
   `WITH o AS MATERIALIZED (
-     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+     SELECT * FROM unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[], $10::text[], $11::text[], $12::int[], $13::boolean[], $14::boolean[])
        AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt, retry, failure,
          http_status, probe, partner_level)),
