@@ -8,10 +8,17 @@ import type { NotificationAttempt } from './notification-attempt.entity.js';
 import type { CauseModel, NotificationDetail, NotificationFilter, NotificationModel } from './notifications.dto.js';
 import { isUuid } from './subscription-store.js';
 
-const LISTED = `n.position, n.id, n.account_code, n.subscription_id, n.change_reason, n.booking_code, n.event_sequence,
-  n.effective_date, n.state, n.retry, n.failure,
-  CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END AS http_status, n.created_datetime, n.delivered_datetime,
+const listed = (state: string, httpStatus: string, delivered: string): string => `n.position, n.id, n.account_code,
+  n.subscription_id, n.change_reason, n.booking_code, n.event_sequence, n.effective_date, ${state} AS state, n.retry, n.failure,
+  ${httpStatus} AS http_status, n.created_datetime, ${delivered} AS delivered_datetime,
   CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
+const LISTED = listed(
+  'n.state',
+  `CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END`,
+  'n.delivered_datetime',
+);
+/** Of the queue, only what its index covers: the rows of a page lie far apart, and are not read. */
+const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
 
 const FIND_ACCOUNT = prepared('notification-account', `SELECT 1 FROM accounts WHERE account_code = $1`);
 const FIND_ONE = prepared(
@@ -97,7 +104,8 @@ export class NotificationReader {
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
     // The page first: only its rows are joined.
-    const text = `SELECT ${LISTED} FROM (SELECT n.* FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) n
+    const columns = state === 'ERROR_QUEUE' ? QUEUED : LISTED;
+    const text = `SELECT ${columns} FROM (SELECT n.* FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) n
       JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
     return this.database.query<ListedRow>({ text }, values);
   }
