@@ -16,10 +16,10 @@ import { Stage } from './stage.js';
 
 const FORMS = {
   quick: {
-    machine: { seconds: 2 },
+    machine: { seconds: 1 },
     rest: { rounds: 2, seconds: 1.5 },
-    notifications: { rounds: 2, backlog: 5_000, seconds: 3 },
-    growth: { rounds: 3, calls: 150, large: { eligibilities: 100_000, notifications: 50_000, queued: 10_000 } },
+    notifications: { rounds: 2, backlog: 5_000, seconds: 2 },
+    growth: { rounds: 2, calls: 150, large: { eligibilities: 50_000, notifications: 30_000, queued: 6_000 } },
     process: { starts: 2, rounds: 1, seconds: 3 },
   },
   full: {

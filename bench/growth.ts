@@ -34,8 +34,10 @@ interface Site {
 
 /** The same calls on little and on much data, by two services that run side by side. */
 export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section> {
-  const small = await open(stage, 'growth_small', SMALL);
-  const large = await open(stage, 'growth_large', sizes.large);
+  const [small, large] = await Promise.all([
+    open(stage, 'growth_small', SMALL),
+    open(stage, 'growth_large', sizes.large),
+  ]);
   const p50 = new Map<string, { small: number; large: number }[]>(NAMES.map((name) => [name, []]));
   // Round 0 warms the programs and the caches up and does not count.
   for (let number = 0; number <= sizes.rounds; number++)

@@ -63,14 +63,16 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
         ),
       isDone: `SELECT NOT EXISTS (SELECT FROM deliveries) AS done`,
     },
-    await peer(stage, 'graphile-worker', 'peer-graphile', receiver.ready, {
-      seed: seedGraphileJobs,
-      isDone: `SELECT NOT EXISTS (SELECT FROM graphile_worker._private_jobs) AS done`,
-    }),
-    await peer(stage, 'pg-boss', 'peer-boss', receiver.ready, {
-      seed: seedBossJobs,
-      isDone: `SELECT NOT EXISTS (SELECT FROM pgboss.job WHERE name = 'put' AND state < 'completed') AS done`,
-    }),
+    ...(await Promise.all([
+      peer(stage, 'graphile-worker', 'peer-graphile', receiver.ready, {
+        seed: seedGraphileJobs,
+        isDone: `SELECT NOT EXISTS (SELECT FROM graphile_worker._private_jobs) AS done`,
+      }),
+      peer(stage, 'pg-boss', 'peer-boss', receiver.ready, {
+        seed: seedBossJobs,
+        isDone: `SELECT NOT EXISTS (SELECT FROM pgboss.job WHERE name = 'put' AND state < 'completed') AS done`,
+      }),
+    ])),
   ];
   await contenders[0].go(false);
 

@@ -23,9 +23,11 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   const { scene } = service;
   const token = await service.clientToken();
   const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode };
-  const ceiling = await Program.start<{ url: string }>('ceiling', options, stage.log);
-  const plain = await Program.start<{ url: string }>('plain-nest', options, stage.log);
-  const load = await Load.start(stage.log);
+  const [ceiling, plain, load] = await Promise.all([
+    Program.start<{ url: string }>('ceiling', options, stage.log),
+    Program.start<{ url: string }>('plain-nest', options, stage.log),
+    Load.start(stage.log),
+  ]);
   for (const program of [ceiling, plain, load]) stage.onClose(() => program.stop());
   const urls: Record<ProgramName, string> = {
     service: service.url,
