@@ -143,7 +143,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
         this.config.notificationWaitMs,
       ]);
       await this.loop.take(made.filter(isClaimed), claimedAt);
-      await this.wake.due(made.filter((row) => !isClaimed(row)).map((row) => row.subscription_id));
+      await this.wake.due([...new Set(made.filter((row) => !isClaimed(row)).map((row) => row.subscription_id))]);
     } catch (error) {
       // Unsettled events are published again by the sweep.
       this.logger.warn({ err: error, bookings: bookings.size }, 'events could not be translated yet');
