@@ -26,12 +26,13 @@ const LOCK_LAST_KEPT = prepared(
   `SELECT * FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT')
    ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
 );
+// Both take the values of `valuesOf`; a new booking, after them, what never changes.
 const ADD = prepared(
   'booking-add',
-  `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
-     delivery_mode, location_code, location_name, location_address, location_timezone, created_datetime, updated_datetime,
-     event_sequence, last_event_at)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, 1, $14)`,
+  `INSERT INTO bookings (booking_code, status, booking_on, delivery_mode, location_code, location_name, location_address,
+     location_timezone, event_sequence, last_event_at, updated_datetime, created_datetime, svc_eligiblity_id, account_code,
+     candidate_id, test_code)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 );
 const SAVE = prepared(
   'booking-save',
@@ -39,6 +40,22 @@ const SAVE = prepared(
      location_address = $7, location_timezone = $8, event_sequence = $9, last_event_at = $10, updated_datetime = $11
    WHERE booking_code = $1`,
 );
+
+function valuesOf(booking: Booking): unknown[] {
+  return [
+    booking.booking_code,
+    booking.status,
+    booking.booking_on,
+    booking.delivery_mode,
+    booking.location_code,
+    booking.location_name,
+    booking.location_address,
+    booking.location_timezone,
+    booking.event_sequence,
+    booking.last_event_at,
+    booking.updated_datetime,
+  ];
+}
 
 type BookingEventClass = new (data: BookingSnapshot, meta: EventMeta) => BookingEvent;
 
@@ -100,22 +117,7 @@ export class BookingStore {
       created_datetime: now,
       updated_datetime: now,
     };
-    this.unitOfWork.send(ADD, [
-      booking.booking_code,
-      booking.svc_eligiblity_id,
-      booking.account_code,
-      booking.candidate_id,
-      booking.test_code,
-      booking.status,
-      booking.booking_on,
-      booking.delivery_mode,
-      booking.location_code,
-      booking.location_name,
-      booking.location_address,
-      booking.location_timezone,
-      now,
-      booking.last_event_at,
-    ]);
+    this.unitOfWork.send(ADD, [...valuesOf(booking), now, svc_eligiblity_id, account_code, candidate_id, test_code]);
     this.raise(eventClass, booking, eligibility);
     return booking;
   }
@@ -126,19 +128,7 @@ export class BookingStore {
     booking.event_sequence += 1;
     booking.last_event_at = nextOccurredAt(now, booking.last_event_at);
     booking.updated_datetime = now;
-    this.unitOfWork.send(SAVE, [
-      booking.booking_code,
-      booking.status,
-      booking.booking_on,
-      booking.delivery_mode,
-      booking.location_code,
-      booking.location_name,
-      booking.location_address,
-      booking.location_timezone,
-      booking.event_sequence,
-      booking.last_event_at,
-      now,
-    ]);
+    this.unitOfWork.send(SAVE, valuesOf(booking));
     this.raise(eventClass, booking, eligibility);
   }
 
