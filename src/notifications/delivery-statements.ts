@@ -27,6 +27,9 @@ export const MAY_START_MS = 12_000;
 
 const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
 
+/** The fencing token of all that one statement claims. */
+export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
+
 /** Of a subscription `s` with its wait time in effect. */
 export const LEASE_END = `clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
 
@@ -54,7 +57,7 @@ export interface Claimed {
 /** $1 subscriptions, $2 how many for each, $3 the default wait time. A partner that is DOWN gets only manual resends. */
 export const CLAIM = prepared(
   'delivery-claim',
-  `WITH lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token),
+  `WITH ${LEASE},
    partner AS MATERIALIZED (
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.room
      FROM unnest(${unseen('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s USING (id)
@@ -88,7 +91,7 @@ export const CLAIM = prepared(
 /** $1 the default wait time. The oldest event of each partner whose next probe is due. */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
-  `WITH lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token),
+  `WITH ${LEASE},
    partner AS MATERIALIZED (
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $1::int) AS wait_ms
      FROM subscriptions s

@@ -13,7 +13,7 @@ import { Database, prepared, unseen } from '../platform/database/database.js';
 import { storedName } from '../platform/events/domain-event.js';
 import { Logger } from '../platform/logger.js';
 import { DeliveryLoop } from './delivery-loop.js';
-import { CLAIMED, LEASE_END, type Claimed } from './delivery-statements.js';
+import { CLAIMED, LEASE, LEASE_END, type Claimed } from './delivery-statements.js';
 import { DeliveryWake } from './delivery-wake.js';
 import { TranslateBookingEvents } from './notifications.commands.js';
 
@@ -89,7 +89,7 @@ const TRANSLATE = prepared(
      ORDER BY due.occurred_at, due.stream, due.sequence
      ON CONFLICT ON CONSTRAINT notifications_event_key DO NOTHING
      RETURNING *),
-   lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token),
+   ${LEASE},
    owed AS (
      INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, lease_token,
        leased_until)
