@@ -86,7 +86,7 @@ export class UnitOfWork {
         return value;
       });
       await runner.commitTransaction();
-      await Promise.all(state.sent);
+      await Promise.all(sent);
       this.outbox.publish(state.events);
       for (const callback of state.afterCommit) callback();
       return result;
