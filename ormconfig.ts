@@ -1,5 +1,92 @@
-import { join } from 'node:path';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { Accommodation } from './src/accounts/accommodation.entity.js';
+import { Account } from './src/accounts/account.entity.js';
+import { AttributeKey } from './src/accounts/attribute-key.entity.js';
+import { School } from './src/accounts/school.entity.js';
+import { TestPortion } from './src/accounts/test-portion.entity.js';
+import { Test } from './src/accounts/test.entity.js';
+import { Application } from './src/auth/application.entity.js';
+import { LoginAttempt, TokenRequestCount } from './src/auth/login-attempt.entity.js';
+import { TokenFamily, AccessToken, RefreshToken } from './src/auth/token.entity.js';
+import { User, UserAccount } from './src/auth/user.entity.js';
+import { Booking } from './src/bookings/booking.entity.js';
+import { Eligibility } from './src/eligibility/eligibility.entity.js';
+import { LaunchKey } from './src/eligibility/launch-key.entity.js';
+import { Launch } from './src/eligibility/launch.entity.js';
+import { Delivery } from './src/notifications/delivery.entity.js';
+import { ErrorQueueCount } from './src/notifications/error-queue-count.entity.js';
+import { NotificationAttempt } from './src/notifications/notification-attempt.entity.js';
+import { Notification } from './src/notifications/notification.entity.js';
+import { ResendItem } from './src/notifications/resend-item.entity.js';
+import { ResendJob } from './src/notifications/resend-job.entity.js';
+import { Subscription } from './src/notifications/subscription.entity.js';
+import { AuditRow } from './src/platform/audit/audit-row.entity.js';
+import { StoredEventRow } from './src/platform/events/stored-event.entity.js';
+import { IdempotencyKey } from './src/platform/http/idempotency-key.entity.js';
+import { AccountResultId } from './src/results/account-result-id.entity.js';
+import { RegistrationLocator } from './src/results/registration-locator.entity.js';
+import { ResultRevision } from './src/results/result-revision.entity.js';
+import { UnmatchedResult } from './src/results/unmatched-result.entity.js';
+import { VoucherRedemption } from './src/vouchers/voucher-redemption.entity.js';
+import { Voucher } from './src/vouchers/voucher.entity.js';
+import { AccountsCatalogue1763640000000 } from './src/migrations/1763640000000-accounts-catalogue.js';
+import { AuthUsersApplicationsTokens1763640100000 } from './src/migrations/1763640100000-auth-users-applications-tokens.js';
+import { Platform1763640200000 } from './src/migrations/1763640200000-platform.js';
+import { Eligibilities1763640300000 } from './src/migrations/1763640300000-eligibilities.js';
+import { Bookings1763640400000 } from './src/migrations/1763640400000-bookings.js';
+import { Results1763640500000 } from './src/migrations/1763640500000-results.js';
+import { Notifications1763640700000 } from './src/migrations/1763640700000-notifications.js';
+import { ErrorQueuePage1763640800000 } from './src/migrations/1763640800000-error-queue-page.js';
+
+/** Every table's entity. */
+const ENTITIES = [
+  Accommodation,
+  Account,
+  AttributeKey,
+  School,
+  TestPortion,
+  Test,
+  Application,
+  LoginAttempt,
+  TokenRequestCount,
+  TokenFamily,
+  AccessToken,
+  RefreshToken,
+  User,
+  UserAccount,
+  Booking,
+  Eligibility,
+  LaunchKey,
+  Launch,
+  Delivery,
+  ErrorQueueCount,
+  NotificationAttempt,
+  Notification,
+  ResendItem,
+  ResendJob,
+  Subscription,
+  AuditRow,
+  StoredEventRow,
+  IdempotencyKey,
+  AccountResultId,
+  RegistrationLocator,
+  ResultRevision,
+  UnmatchedResult,
+  VoucherRedemption,
+  Voucher,
+];
+
+/** In the order in which they run. */
+const MIGRATIONS = [
+  AccountsCatalogue1763640000000,
+  AuthUsersApplicationsTokens1763640100000,
+  Platform1763640200000,
+  Eligibilities1763640300000,
+  Bookings1763640400000,
+  Results1763640500000,
+  Notifications1763640700000,
+  ErrorQueuePage1763640800000,
+];
 
 /**
  * The one definition of the data source: the application connects with it, and so do the migration commands
@@ -9,8 +96,8 @@ export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions
   return {
     type: 'postgres',
     url,
-    entities: [join(__dirname, 'src/**/*.entity.{ts,js}')],
-    migrations: [join(__dirname, 'src/migrations/*.{ts,js}')],
+    entities: ENTITIES,
+    migrations: MIGRATIONS,
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'each',
     synchronize: false,

@@ -24,7 +24,7 @@ interface Sandbox {
 
 async function main(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'results-memory-'));
-  const service = spawn(process.execPath, [join(__dirname, '../src/main.js')], {
+  const service = spawn(process.execPath, [join(__dirname, '../main.js')], {
     env: { ...process.env, DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'error', SANDBOX: 'true' },
     stdio: ['ignore', 'ignore', 'inherit'],
   });

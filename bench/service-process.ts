@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const MAIN = join(__dirname, '../src/main.js');
+const MAIN = join(__dirname, '../main.js');
 const START_MS = 60_000;
 
 /** The service as a process of its own, which can be killed and started again. */

@@ -42,7 +42,7 @@ export class BenchedService {
     mkdirSync(dataDir, { recursive: true });
     const log = openSync(join(dataDir, 'service.log'), 'a');
     const started = performance.now();
-    const child = spawn(process.execPath, [...profiling(dataDir), join(__dirname, '../src/main.js')], {
+    const child = spawn(process.execPath, [...profiling(dataDir), join(__dirname, '../main.js')], {
       env: {
         PATH: process.env['PATH'],
         DATA_DIR: dataDir,

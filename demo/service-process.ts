@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.js';
 
-const MAIN = join(__dirname, '../src/main.js');
+const MAIN = join(__dirname, '../main.js');
 const START_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 15_000;
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const require = createRequire(import.meta.url);
 const programs = {
-  main: 'dist/src/main.js',
+  main: 'dist/main.js',
   admin: 'dist/src/admin.js',
   openapi: 'dist/src/write-openapi.js',
   demo: 'dist/demo/demo.js',
@@ -36,6 +36,7 @@ const sources = [
   'ormconfig.ts',
   'tsconfig.json',
   'nest-cli.json',
+  'scripts/bundle.mjs',
   'package-lock.json',
 ];
 
@@ -46,18 +47,18 @@ function isStale() {
   return built <= Math.max(...sources.map((source) => newest(join(root, source))));
 }
 
-function buildWhenStale() {
+async function buildWhenStale() {
   if (!isStale()) return;
   // The build empties dist first: of several programs that start at once, one compiles and the others wait for it.
   const unlock = lock(join(root, 'node_modules/.compiling'));
   try {
-    if (isStale()) build();
+    if (isStale()) await build();
   } finally {
     unlock();
   }
 }
 
-function build() {
+async function build() {
   process.stderr.write('Compiling …\n');
   const started = new Date();
   const cli = require.resolve('@nestjs/cli/bin/nest.js');
@@ -66,6 +67,7 @@ function build() {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   if (status !== 0) throw new Error('The build failed.');
+  await import('./bundle.mjs');
   writeFileSync(marker, '');
   utimesSync(marker, started, started);
 }
@@ -99,7 +101,7 @@ function isHeld(file) {
 const [name, ...rest] = process.argv.slice(2);
 const program = name in programs ? name : 'main';
 try {
-  buildWhenStale();
+  await buildWhenStale();
 } catch (error) {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);

@@ -27,6 +27,13 @@ describe('the sources', () => {
     expect(sources.filter((file) => basename(file) === 'index.ts')).toEqual([]);
   });
 
+  it('are all known to the data source, when they are entities or migrations', () => {
+    const known = readFileSync(join(root, 'ormconfig.ts'), 'utf8');
+    const tables = sources.filter((file) => file.endsWith('.entity.ts') || file.startsWith('src/migrations/'));
+    expect(tables.length).toBeGreaterThan(0);
+    expect(tables.filter((file) => !known.includes(`'./${file.replace(/\.ts$/, '.js')}'`))).toEqual([]);
+  });
+
   it('skip and single out no test', () => {
     const marked = /\b(it|test|describe)\.(skip|only|todo|failing)\(|\bx(it|describe)\(/;
     const tests = [...sources, ...sourcesIn(join(root, 'test'))].filter((file) => /\.(spec|e2e)\.ts$/.test(file));

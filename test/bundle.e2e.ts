@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataFolder, ServiceProcess } from './support/process';
+
+/** What could get lost when many modules become one file: files beside them, names of classes, a second copy of a package. */
+describe('the service out of its one file', () => {
+  const data = dataFolder();
+  let service: ServiceProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    service = await ServiceProcess.start(data.path, { LOG_LEVEL: 'debug' });
+    url = service.server.base_url;
+  }, 180_000);
+
+  afterAll(async () => {
+    await service?.stop();
+    data.remove();
+  });
+
+  it('answers the document of the sources, with the names and rules of every model', async () => {
+    const committed = JSON.parse(readFileSync(join(__dirname, '../docs/openapi.json'), 'utf8')) as object;
+    const served = (await (await fetch(`${url}/openapi.json`)).json()) as object;
+    expect({ ...served, servers: null }).toEqual({ ...committed, servers: null });
+  });
+
+  it.each(['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/console/console.js', '/console/icon.svg'])(
+    'serves %s',
+    async (path) => {
+      const answer = await fetch(url + path);
+      expect({ status: answer.status, empty: (await answer.text()) === '' }).toEqual({ status: 200, empty: false });
+    },
+  );
+
+  it('checks a password and a body', async () => {
+    const { client, account_code } = service.sandbox;
+    const token = await service.token(client);
+    const refused = await service.call(token, 'POST', `/accounts/${account_code}/candidates`, { candidate: 1 });
+    expect(refused.status).toBe(400);
+    expect(refused.body.errors.length).toBeGreaterThan(1);
+  });
+
+  it('logs under the names that Nest gives its modules', () => {
+    const initialized = [...service.output.matchAll(/"context":"(\w+)","msg":"(\w+) dependencies initialized"/g)];
+    expect(initialized.map(([, , name]) => name)).toEqual(expect.arrayContaining(['TypeOrmModule', 'CqrsModule']));
+    expect(initialized.flatMap(([, context, name]) => [context, name]).filter((name) => /^_|\d$/.test(name))).toEqual(
+      [],
+    );
+  });
+});
