@@ -8,37 +8,35 @@ import { build } from 'esbuild';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
-/** Own files beside a module are found where they were: the bundle lies somewhere else than its modules. */
-const ownFolders = {
-  name: 'own-folders',
+/** What a module can tell of itself stays as it is outside the bundle, although many share one file and one scope there. */
+const selfKnowledge = {
+  name: 'self-knowledge',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]dist[\\/]src[\\/].+\.js$/ }, async ({ path }) => {
-      if (!path.startsWith(dist)) return undefined;
-      const folder = JSON.stringify(relative(dist, dirname(path)).replaceAll('\\', '/'));
+    onLoad({ filter: /\.js$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      return { contents: text.replaceAll('__dirname', `require('node:path').join(__dirname, ${folder})`) };
+      return { contents: withNamedClasses(path.startsWith(dist) ? withFolder(text, path) : withRequire(text)) };
     });
   },
 };
 
-/**
- * Nest is written in ES modules. What they fetch through `createRequire` would stay outside, a second time beside what
- * is inside; and in the one scope that they come to share their classes would be renamed, which Nest's log shows.
- */
-const nestModules = {
-  name: 'nest-modules',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]node_modules[\\/]@nestjs[\\/].+\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8');
-      return {
-        contents: text
-          .replaceAll('createRequire(import.meta.url)', 'require')
-          .replace('const require = require;', '')
-          .replace(/^(?:let \w+ = (?:\w+ = )?|export )?class (\w+)[^{]*\{/gm, '$& static { named(this, "$1"); }'),
-      };
-    });
-  },
-};
+/** The folder of an own module, which finds files there. */
+function withFolder(text, path) {
+  const folder = JSON.stringify(relative(dist, dirname(path)).replaceAll('\\', '/'));
+  return text.replaceAll('__dirname', `require('node:path').join(__dirname, ${folder})`);
+}
+
+/** ES modules of Nest fetch CommonJS by `createRequire`: a second copy, beside the one in the bundle. */
+function withRequire(text) {
+  return text.replaceAll('createRequire(import.meta.url)', 'require').replace('const require = require;', '');
+}
+
+/** esbuild renames what meets its own name in one scope; the log shows names of classes. */
+function withNamedClasses(text) {
+  return text.replace(
+    /^(?:(?:let|const|var) \w+ = (?:\w+ = )?|export (?:default )?)?class (\w+)(?: extends [^\n{]+)? \{$/gm,
+    '$& static { named(this, "$1"); }',
+  );
+}
 
 await build({
   entryPoints: [join(dist, 'src/main.js')],
@@ -49,7 +47,7 @@ await build({
   sourcemap: true,
   sourcesContent: false,
   logLevel: 'warning',
-  plugins: [ownFolders, nestModules],
+  plugins: [selfKnowledge],
   banner: { js: "const named = (made, name) => Object.defineProperty(made, 'name', { value: name });" },
   external: [
     // Native code, files that are served, and what TypeORM asks for by name.
