@@ -8,11 +8,12 @@ const DECLARED = Symbol('declared fields');
 
 type Dto = new () => object;
 
-/** A member as its decorator declares it: the rule of its own value, and the class of the objects in it. */
+/** A member as its decorator declares it: the rule of its own value, the class of the objects in it, and whether it must be given. */
 export interface DeclaredField {
   readonly name: string;
   readonly rule: Rule;
   readonly nested: (() => Dto) | null;
+  readonly required: boolean;
 }
 
 /** The members that a class and its ancestors declare. */
@@ -20,11 +21,11 @@ export function declaredFields(dto: Dto): readonly DeclaredField[] {
   return (Reflect.getMetadata(DECLARED, dto.prototype as object) as DeclaredField[] | undefined) ?? [];
 }
 
-function Declared(rule: Rule, nested: (() => Dto) | null = null): PropertyDecorator {
+function Declared(rule: Rule, required: boolean, nested: (() => Dto) | null = null): PropertyDecorator {
   return (target, name) =>
     Reflect.defineMetadata(
       DECLARED,
-      [...declaredFields(target.constructor as Dto), { name: String(name), rule, nested }],
+      [...declaredFields(target.constructor as Dto), { name: String(name), rule, nested, required }],
       target,
     );
 }
@@ -57,7 +58,7 @@ function context(value: FieldContext): ValidationOptions {
 export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, always = required, ...documented } = options;
   return applyDecorators(
-    Declared(rule),
+    Declared(rule, required),
     // `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1.
     ApiProperty({ ...rule.schema, ...documented, required: always, ...(required ? {} : { nullable: true }) }),
     required ? Present() : ValidateIf((_object, value) => value != null),
@@ -78,7 +79,7 @@ export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator
 export function ObjectField(type: () => Dto, options: FieldOptions = {}): PropertyDecorator {
   const { required = false, ...documented } = options;
   return applyDecorators(
-    Declared(anObject, type),
+    Declared(anObject, required, type),
     ApiProperty({ type: () => type(), ...documented, required, ...(required ? {} : { nullable: true }) }),
     Type(type),
     required ? Present() : ValidateIf((_object, value) => value != null),
@@ -101,7 +102,7 @@ export function ObjectListField(type: () => Dto, maxItems: number, options: Fiel
   const { required = false, ...documented } = options;
   const objects = listOf(anObject, maxItems);
   return applyDecorators(
-    Declared(objects, type),
+    Declared(objects, required, type),
     ApiProperty({
       type: () => type(),
       isArray: true,

@@ -38,8 +38,11 @@ interface TextOptions {
   description?: string;
 }
 
+const SURROGATE = /[\ud800-\udfff]/;
+
 /** Lengths count Unicode code points, as PostgreSQL and JSON Schema do. */
 export function codePoints(text: string): number {
+  if (!SURROGATE.test(text)) return text.length;
   let count = 0;
   for (const _ of text) count++;
   return count;

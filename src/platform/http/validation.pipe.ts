@@ -3,6 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
 import { distance } from 'fastest-levenshtein';
 import { validationError, type Fault } from '../errors.js';
+import { accepted } from './acceptance.js';
 import { declaredFields, isObject, type FieldContext } from './fields.js';
 import { requestContext } from './request-context.js';
 import { characterFault, fault } from './rules.js';
@@ -91,19 +92,22 @@ export function inspectBody<T extends object>(dto: new () => T, value: unknown):
     };
   if (Reflect.getMetadata(TOLERANT_READER, dto) === true)
     return { body: value as T, faults: tolerantFaults(dto, value) };
-  const readOnly = new Set((Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? []);
-  const members = Object.entries(value);
-  const own = Object.fromEntries(members.filter(([name]) => !readOnly.has(name)));
-  const reserved = reservedMembers(own, '');
-  const body = plainToInstance(dto, reserved.length > 0 || hasEndlessList(own) ? transformable(own) : own);
-  const faults = collect(
-    validateSync(body, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false }),
-    '',
-  );
-  faults.push(...reserved);
-  for (const [name, member] of members)
-    if (readOnly.has(name)) faults.push(...characterFaults(member, `/${escapePointer(name)}`));
+  const readOnly = (Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined) ?? [];
+  const idle = Object.entries(value).filter(([name]) => readOnly.includes(name));
+  const own =
+    idle.length === 0 ? value : Object.fromEntries(Object.entries(value).filter((one) => !readOnly.includes(one[0])));
+  const sound = accepted(dto, own as Record<string, unknown>);
+  const { body, faults } = sound === null ? judge(dto, own) : { body: sound, faults: [] };
+  for (const [name, member] of idle) faults.push(...characterFaults(member, `/${escapePointer(name)}`));
   return { body, faults };
+}
+
+/** The body as far as it can be one of the class, with everything that is wrong with it. */
+function judge<T extends object>(dto: new () => T, value: object): Inspected<T> {
+  const reserved = reservedMembers(value, '');
+  const body = plainToInstance(dto, reserved.length > 0 || hasEndlessList(value) ? transformable(value) : value);
+  const errors = validateSync(body, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: false });
+  return { body, faults: [...collect(errors, ''), ...reserved] };
 }
 
 function tolerantFaults(dto: Dto, value: object): Fault[] {
@@ -155,6 +159,8 @@ function isKeepable(value: unknown): boolean {
 }
 
 function inspectParameters<T extends object>(dto: new () => T, value: object): { instance: T; faults: Fault[] } {
+  const sound = accepted(dto, value as Record<string, unknown>);
+  if (sound) return { instance: sound, faults: [] };
   const instance = plainToInstance(dto, { ...value });
   const faults = collect(validateSync(instance, { whitelist: true, forbidUnknownValues: false }), '');
   return {
