@@ -22,6 +22,7 @@ import { ResendJob } from './src/notifications/resend-job.entity.js';
 import { Subscription } from './src/notifications/subscription.entity.js';
 import { AuditRow } from './src/platform/audit/audit-row.entity.js';
 import { StoredEventRow } from './src/platform/events/stored-event.entity.js';
+import { gatheringSocket } from './src/platform/database/gathering-socket.js';
 import { IdempotencyKey } from './src/platform/http/idempotency-key.entity.js';
 import { AccountResultId } from './src/results/account-result-id.entity.js';
 import { RegistrationLocator } from './src/results/registration-locator.entity.js';
@@ -112,6 +113,8 @@ export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions
       keepAlive: true,
       // A statement does not wait for the answer to the one before it (unit-of-work.ts).
       pipeline: true,
+      // What is sent in one turn leaves together (gathering-socket.ts).
+      stream: gatheringSocket,
     },
   };
 }
