@@ -25,7 +25,7 @@ const FORMS = {
   full: {
     machine: { seconds: 10 },
     rest: { rounds: 5, seconds: 6 },
-    notifications: { rounds: 5, backlog: 20_000, seconds: 10 },
+    notifications: { rounds: 7, backlog: 20_000, seconds: 10 },
     growth: { rounds: 7, calls: 1_000, large: { eligibilities: 2_000_000, notifications: 1_000_000, queued: 200_000 } },
     process: { starts: 5, rounds: 3, seconds: 10 },
   },
