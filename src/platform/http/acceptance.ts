@@ -39,11 +39,11 @@ function acceptedMember({ rule, nested, required }: DeclaredField, member: unkno
 function fieldsOf(dto: Dto): ReadonlyMap<string, DeclaredField> | null {
   let fields = fieldsOfClass.get(dto);
   if (fields === undefined) {
-    const declared = declaredFields(dto);
+    const declared = new Map(declaredFields(dto).map((field) => [field.name, field]));
     // Of each field class-validator has whether it must be given, its rule, and whether to look into it.
-    const known = declared.length * 2 + declared.filter(({ nested }) => nested !== null).length;
+    const known = [...declared.values()].reduce((sum, { nested }) => sum + (nested === null ? 2 : 3), 0);
     const all = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false).length;
-    fields = all === known ? new Map(declared.map((field) => [field.name, field])) : null;
+    fields = all === known ? declared : null;
     fieldsOfClass.set(dto, fields);
   }
   return fields;
