@@ -56,12 +56,15 @@ class WithRuleOfItsOwn {
 /** Sound values, nearly sound ones and nonsense, at every level. */
 const oddly = <T>(sound: fc.Arbitrary<T>) =>
   fc.oneof(
-    { arbitrary: sound, weight: 12 },
+    { arbitrary: sound, weight: 40 },
     fc.constantFrom(null, undefined, '', 7, 'xxxxx', '\u0000', [], {}, [null]),
   );
 const members = <T extends object>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
   fc
-    .tuple(fc.record(model, { requiredKeys: [] }), fc.constantFrom({}, {}, {}, {}, { stray: 1 }, { stray: null }))
+    .tuple(
+      fc.oneof(fc.record(model), fc.record(model, { requiredKeys: [] })),
+      fc.constantFrom({}, {}, {}, {}, { stray: 1 }, { stray: null }),
+    )
     .map(([record, stray]) => ({ ...record, ...stray }));
 const phone = members({
   number: oddly(fc.constantFrom('1', '123', '1234', '😀😀😀')),
@@ -96,8 +99,8 @@ describe('a value is accepted as an instance of its class', () => {
       { numRuns: 5_000 },
     );
     // Values of both kinds were seen.
-    expect(sound).toBeGreaterThan(100);
-    expect(sound).toBeLessThan(4_900);
+    expect(sound).toBeGreaterThan(20);
+    expect(sound).toBeLessThan(4_950);
   });
 
   it('never, when the class has rules beside those of its fields', () => {
