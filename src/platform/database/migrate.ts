@@ -16,7 +16,7 @@ export async function migrate(url: string): Promise<void> {
   try {
     await assertVersion(lock);
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    // Migrations need no entities, which take their time to be read.
+    // Migrations need no entities, whose metadata take their time to be built.
     const dataSource = new DataSource({ ...dataSourceOptions(url, 1), entities: [], extra: {} });
     await dataSource.initialize();
     try {

@@ -8,7 +8,10 @@ const DECLARED = Symbol('declared fields');
 
 type Dto = new () => object;
 
-/** A member as its decorator declares it: the rule of its own value, the class of the objects in it, and whether it must be given. */
+/**
+ * A member as its decorator declares it: the rule of its own value, the class of the objects in it, and whether it must
+ * be given.
+ */
 export interface DeclaredField {
   readonly name: string;
   readonly rule: Rule;
