@@ -95,7 +95,8 @@ describe('what a unit of work sends without waiting', () => {
         unitOfWork.send(RENAME, [second]);
       });
     await Promise.all([both('one', 'two'), both('two', 'one')]);
-    expect(runs).toBe(3);
+    // Again at least once; which of the two PostgreSQL gives up, and whether a second time, is its own affair.
+    expect(runs).toBeGreaterThanOrEqual(3);
     expect(await app.given.sql('SELECT name, seen FROM names ORDER BY name')).toEqual([
       { name: 'one', seen: 1 },
       { name: 'two', seen: 1 },

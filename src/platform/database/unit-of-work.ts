@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import { auditValues, insertAudit } from '../audit/audit-log.js';
@@ -9,6 +10,8 @@ import { currentTransaction, Database, prepared, type Statement, type Transactio
 const DEADLOCK = '40P01';
 const SERIALIZATION_FAILURE = '40001';
 const ATTEMPTS = 3;
+/** Before it is done again, in milliseconds: at least as long, at most twice. */
+const RETRY_PAUSE_MS = 25;
 
 const RECORD = prepared('unit-of-work-record', `WITH events AS (${INSERT_EVENTS}) ${insertAudit(9)}`);
 
@@ -22,7 +25,8 @@ const RECORD = prepared('unit-of-work-record', `WITH events AS (${INSERT_EVENTS}
  * 4. `send(statement)` does not wait for the answer: what is sent, what is gathered and COMMIT go out together, which
  *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
  * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
- * 6. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database.
+ * 6. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
+ *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
  *
  * Never do HTTP inside `work`, and never let a promise outlive it.
  */
@@ -41,6 +45,7 @@ export class UnitOfWork {
       } catch (error) {
         const code = (error as { code?: unknown }).code;
         if (attempt === ATTEMPTS || (code !== DEADLOCK && code !== SERIALIZATION_FAILURE)) throw error;
+        await pause(RETRY_PAUSE_MS * (1 + Math.random()));
       }
     }
   }
