@@ -22,7 +22,7 @@ import { ResendJob } from './src/notifications/resend-job.entity.js';
 import { Subscription } from './src/notifications/subscription.entity.js';
 import { AuditRow } from './src/platform/audit/audit-row.entity.js';
 import { StoredEventRow } from './src/platform/events/stored-event.entity.js';
-import { gatheringSocket } from './src/platform/database/gathering-socket.js';
+import { APPLICATION_NAME, CONNECTION } from './src/platform/database/connections.js';
 import { IdempotencyKey } from './src/platform/http/idempotency-key.entity.js';
 import { AccountResultId } from './src/results/account-result-id.entity.js';
 import { RegistrationLocator } from './src/results/registration-locator.entity.js';
@@ -102,20 +102,9 @@ export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'each',
     synchronize: false,
-    applicationName: 'candidate-eligibility-service',
+    applicationName: APPLICATION_NAME,
     poolSize,
-    extra: {
-      // A database that went away must be a quick refusal, never a hang.
-      connectionTimeoutMillis: 2_000,
-      query_timeout: 8_000,
-      statement_timeout: 7_000,
-      idle_in_transaction_session_timeout: 60_000,
-      keepAlive: true,
-      // A statement does not wait for the answer to the one before it (unit-of-work.ts).
-      pipeline: true,
-      // What is sent in one turn leaves together (gathering-socket.ts).
-      stream: gatheringSocket,
-    },
+    extra: CONNECTION,
   };
 }
 

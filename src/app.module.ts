@@ -9,6 +9,7 @@ import { Config } from './config.js';
 import { ConsoleModule } from './console/console.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
+import { connectionsFor } from './platform/database/connections.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { ResultsModule } from './results/results.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
@@ -21,7 +22,10 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.with(config),
-        TypeOrmModule.forRoot({ ...dataSourceOptions(databaseUrl, config.databasePoolSize), retryAttempts: 0 }),
+        TypeOrmModule.forRoot({
+          ...dataSourceOptions(databaseUrl, connectionsFor(config.databasePoolSize).unitsOfWork),
+          retryAttempts: 0,
+        }),
         ScheduleModule.forRoot(),
         PlatformModule,
         NotificationsModule,

@@ -41,6 +41,18 @@ test('a process without the role delivery sends nothing itself; one with it is w
   await subscribed.stop();
 });
 
+test('a process is not ready while the database lacks one of its migrations', async () => {
+  const app = await start({});
+  const [{ name }] = (await app.given.sql(
+    'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name',
+  )) as [{ name: string }];
+  const ready = await app.call('GET', '/health/ready');
+  expect(ready.status).toBe(503);
+  expect(ready.body).toMatchObject({ status: 'unavailable', parts: { database: 'ok', migrations: 'pending' } });
+  await app.given.sql('INSERT INTO migrations (timestamp, name) VALUES (1, $1)', [name]);
+  expect((await app.call('GET', '/health/ready')).status).toBe(200);
+});
+
 test('a suspension in one process stops the others', async () => {
   const api = await start({ ROLES: 'api' });
   await start({ ROLES: 'delivery' }, api.databaseUrl);

@@ -1,4 +1,4 @@
-import { Database, prepared } from '../src/platform/database/database';
+import { Database, isDatabaseUnavailable, prepared } from '../src/platform/database/database';
 import { UnitOfWork } from '../src/platform/database/unit-of-work';
 import { startApp, type TestApp } from './support/app';
 
@@ -101,5 +101,29 @@ describe('what a unit of work sends without waiting', () => {
       { name: 'one', seen: 1 },
       { name: 'two', seen: 1 },
     ]);
+  });
+});
+
+describe('units of work that wait for a lock', () => {
+  it('leave connections for everything else, and one too many is told to come again', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('held')`);
+    const holder = await database.pool.connect();
+    await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);
+    const units = Array.from({ length: 12 }, () => unitOfWork.run(() => database.query(RENAME, ['held'])));
+    const outcomes = Promise.allSettled(units);
+    try {
+      expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
+      expect(await names()).toEqual(['held']);
+      const waited = await Promise.race(units.slice(3)).catch((error: unknown) => error);
+      expect(isDatabaseUnavailable(waited)).toBe(true);
+    } finally {
+      await holder.query('COMMIT');
+      holder.release();
+    }
+    expect((await outcomes).map(({ status }) => status)).toEqual([
+      ...Array<string>(3).fill('fulfilled'),
+      ...Array<string>(9).fill('rejected'),
+    ]);
+    expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: 3 }]);
   });
 });

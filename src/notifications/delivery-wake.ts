@@ -53,9 +53,8 @@ export class DeliveryWake {
 
   /** Listens on a connection of its own, and again whenever that is lost. */
   async listen(): Promise<void> {
-    const options = this.database.dataSource.options as { url?: string };
     const client = new pg.Client({
-      connectionString: options.url,
+      connectionString: this.database.url,
       connectionTimeoutMillis: 3_000,
       keepAlive: true,
       application_name: 'candidate-eligibility-service listener',

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from './database/database.js';
+import { Database, prepared } from './database/database.js';
 
 /** A part of the service that can say whether it does its work; `null` means it does. */
 export type ReadinessCheck = () => Promise<string | null>;
+
+const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
 /** What must hold before traffic is sent here. Modules add the checks of their own parts. */
 @Injectable()
@@ -16,8 +18,9 @@ export class Readiness {
       return null;
     });
     this.add('migrations', async () => {
-      const pending = await database.dataSource.showMigrations();
-      return pending ? 'pending' : null;
+      const run = new Set((await database.query<{ name: string }>(MIGRATED)).map((row) => row.name));
+      const known = database.dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
+      return known.every((name) => run.has(name)) ? null : 'pending';
     });
   }
 

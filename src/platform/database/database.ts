@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isNativeError } from 'node:util/types';
-import { Injectable } from '@nestjs/common';
-import pg, { type Pool, type PoolClient } from 'pg';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import pg, { Pool, type PoolClient } from 'pg';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { Config } from '../../config.js';
 import type { AuditEntry } from '../audit/audit-entry.js';
 import type { DomainEvent } from '../events/domain-event.js';
+import { Logger } from '../logger.js';
+import { APPLICATION_NAME, CONNECTION, connectionsFor } from './connections.js';
 
 // Counts and positions stay far below 2^53; amounts have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -50,11 +52,29 @@ export const currentTransaction = new AsyncLocalStorage<TransactionState>();
 
 /** Statements and entities, inside the transaction of the running unit of work, else on the pool. */
 @Injectable()
-export class Database {
-  constructor(readonly dataSource: DataSource) {}
+export class Database implements OnApplicationShutdown {
+  readonly url: string;
+  /** For statements of no transaction; the data source has the connections of units of work (connections.ts). */
+  readonly pool: Pool;
 
-  get pool(): Pool {
-    return (this.dataSource.driver as PostgresDriver).master as Pool;
+  constructor(
+    readonly dataSource: DataSource,
+    config: Config,
+    logger: Logger,
+  ) {
+    this.url = (dataSource.options as { url: string }).url;
+    this.pool = new Pool({
+      ...CONNECTION,
+      connectionString: this.url,
+      application_name: APPLICATION_NAME,
+      max: connectionsFor(config.databasePoolSize).statements,
+    });
+    // Without a listener, an idle connection that is lost would end the process; the next statement opens another.
+    this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.pool.end();
   }
 
   /** TypeORM's entity manager, for the paths where clarity counts more than the last microsecond. */
