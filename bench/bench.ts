@@ -17,10 +17,10 @@ import { Stage } from './stage.js';
 const FORMS = {
   quick: {
     machine: { seconds: 1 },
-    rest: { rounds: 2, seconds: 1.5 },
+    rest: { rounds: 2, seconds: 1 },
     notifications: { rounds: 2, backlog: 5_000, seconds: 2 },
     growth: { rounds: 2, calls: 150, large: { eligibilities: 50_000, notifications: 30_000, queued: 6_000 } },
-    process: { starts: 2, rounds: 1, seconds: 3 },
+    process: { starts: 2, rounds: 1, seconds: 2 },
   },
   full: {
     machine: { seconds: 10 },
@@ -55,6 +55,7 @@ async function main(args: string[]): Promise<void> {
     for (const [name, measure] of Object.entries(measurements)) {
       if (only && !only.includes(name)) continue;
       const section = await measure();
+      await stage.clear();
       printSection(section);
       sections.push(section);
     }

@@ -26,11 +26,8 @@ const CLAIMED_AT_ONCE = 32;
 const PAGE = 50;
 const NAMES = ['create', 'read', 'list page', 'error-queue page', 'claim'] as const;
 
-/** The service on a database of a size, and the calls that are measured there. */
-interface Site {
-  calls: Record<(typeof NAMES)[number], Call>;
-  close(): Promise<void>;
-}
+/** The calls that are measured on a database of a size. */
+type Calls = Record<(typeof NAMES)[number], Call>;
 
 /** The same calls on little and on much data, by two services that run side by side. */
 export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section> {
@@ -44,21 +41,19 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
     for (const name of NAMES) {
       const from = number * sizes.calls;
       const [little, much] = await inTurn(sizes.calls, name === 'claim' ? 1 : AT_ONCE, [
-        (call) => small.calls[name](from + call),
-        (call) => large.calls[name](from + call),
+        (call) => small[name](from + call),
+        (call) => large[name](from + call),
       ]);
       if (number > 0) p50.get(name)!.push({ small: quantile(little, 0.5), large: quantile(much, 0.5) });
     }
-  await small.close();
-  await large.close();
   return sectionOf(p50, sizes);
 }
 
-async function open(stage: Stage, database: string, size: DataSize): Promise<Site> {
+async function open(stage: Stage, database: string, size: DataSize): Promise<Calls> {
   const databaseUrl = await stage.createDatabase(database);
   // Nothing is to be delivered: the claim is measured by itself.
   const service = await BenchedService.start(join(stage.folder, database), databaseUrl, { ROLES: 'api' });
-  stage.onClose(() => service.stop());
+  stage.onClear(() => service.stop());
   const { scene } = service;
   await stage.withDatabase(database, async (client) => {
     await seedHistory(client, scene.accountCode, size.notifications, size.queued);
@@ -69,23 +64,18 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sit
   const operator = new Caller(service.url, await service.operatorToken(), AT_ONCE);
   const direct = new pg.Client({ connectionString: databaseUrl });
   await direct.connect();
+  stage.onClear(async () => void (await Promise.all([client.close(), operator.close(), direct.end()])));
   const account = `/accounts/${scene.accountCode}`;
   // Neighbouring calls reach rows far apart.
   const scattered = (number: number) => ((number * 7919) % size.eligibilities) + 1;
   return {
-    calls: {
-      create: (number) => client.call('POST', `${account}/candidates`, createBody(scene, `created-${number}`)),
-      read: (number) => client.call('GET', `${account}/candidates/seeded-${scattered(number)}/tests/${scene.testCode}`),
-      'list page': (number) =>
-        client.call('GET', `${account}/eligibilities?limit=${PAGE}&cursor=${cursor(scattered(number) + PAGE)}`),
-      'error-queue page': (number) =>
-        operator.call('GET', `/admin/error-queue?limit=${PAGE}&cursor=${cursor((number * 7919) % size.notifications)}`),
-      claim: () => claim(direct),
-    },
-    close: async () => {
-      await Promise.all([client.close(), operator.close(), direct.end()]);
-      await service.stop();
-    },
+    create: (number) => client.call('POST', `${account}/candidates`, createBody(scene, `created-${number}`)),
+    read: (number) => client.call('GET', `${account}/candidates/seeded-${scattered(number)}/tests/${scene.testCode}`),
+    'list page': (number) =>
+      client.call('GET', `${account}/eligibilities?limit=${PAGE}&cursor=${cursor(scattered(number) + PAGE)}`),
+    'error-queue page': (number) =>
+      operator.call('GET', `/admin/error-queue?limit=${PAGE}&cursor=${cursor((number * 7919) % size.notifications)}`),
+    claim: () => claim(direct),
   };
 }
 

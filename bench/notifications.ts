@@ -33,12 +33,12 @@ interface Contender {
 
 export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<Section> {
   const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
-  stage.onClose(() => receiver.stop());
+  stage.onClear(() => receiver.stop());
   const service = await BenchedService.start(
     join(stage.folder, 'notifications'),
     await stage.createDatabase('notifications'),
   );
-  stage.onClose(() => service.stop());
+  stage.onClear(() => service.stop());
   const operator = await service.operatorToken();
   const first = await subscribe(service, operator, receiver.ready);
   const delays: Float64Array[] = [];
@@ -98,7 +98,7 @@ async function peer(
   const database = program.replace('-', '_');
   const options: PeerOptions = { databaseUrl: await stage.createDatabase(database), receiverUrl: url, caPem };
   const running = await Program.start(program, options, stage.log);
-  stage.onClose(() => running.stop());
+  stage.onClear(() => running.stop());
   return { name, database, go: (go) => running.ask({ go }), ...rest };
 }
 

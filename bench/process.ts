@@ -21,7 +21,7 @@ const SAMPLE_MS = 200;
 /** Start, memory and what a flood of token requests leaves to everybody else. */
 export async function measureProcess(stage: Stage, { starts, rounds, seconds }: Sizes): Promise<Section> {
   const dataDir = join(stage.folder, 'process');
-  stage.onClose(() => Promise.resolve(removeDataFolder(dataDir)));
+  stage.onClear(() => Promise.resolve(removeDataFolder(dataDir)));
   // The first start makes the database.
   await (await BenchedService.start(dataDir, null)).stop();
   const readySeconds: number[] = [];
@@ -31,10 +31,10 @@ export async function measureProcess(stage: Stage, { starts, rounds, seconds }: 
     service = await BenchedService.start(dataDir, null);
     readySeconds.push(service.readyAfterS);
   }
-  stage.onClose(() => service.stop());
+  stage.onClear(() => service.stop());
   const memory = new MemoryWatch(service);
   const load = await Load.start(stage.log);
-  stage.onClose(() => load.stop());
+  stage.onClear(() => load.stop());
   const job = { url: service.url, scene: service.scene, token: await service.clientToken(), candidates: 1, seconds };
   await load.run({ ...job, kind: 'create', label: 'seeded' });
   await load.run({ ...job, kind: 'read', label: 'none' });

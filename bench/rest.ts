@@ -19,7 +19,7 @@ type ProgramName = (typeof PROGRAMS)[number];
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
-  stage.onClose(() => service.stop());
+  stage.onClear(() => service.stop());
   const { scene } = service;
   const token = await service.clientToken();
   const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode };
@@ -28,7 +28,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     Program.start<{ url: string }>('plain-nest', options, stage.log),
     Load.start(stage.log),
   ]);
-  for (const program of [ceiling, plain, load]) stage.onClose(() => program.stop());
+  for (const program of [ceiling, plain, load]) stage.onClear(() => program.stop());
   const urls: Record<ProgramName, string> = {
     service: service.url,
     ceiling: ceiling.ready.url,

@@ -33,9 +33,14 @@ export class Stage {
     return join(this.folder, 'programs.log');
   }
 
-  /** Ends what was started, last first. */
-  onClose(end: () => Promise<void>): void {
+  /** For what a section starts: called when that is over. */
+  onClear(end: () => Promise<void>): void {
     this.ends.push(end);
+  }
+
+  /** Ends what was started, last first, and drops its databases: the next section has the machine to itself. */
+  async clear(): Promise<void> {
+    for (const end of this.ends.splice(0).reverse()) await end();
   }
 
   async settings(): Promise<Record<string, string>> {
@@ -52,6 +57,9 @@ export class Stage {
   /** The URL of a database, which is made empty. */
   async createDatabase(name: string): Promise<string> {
     await this.withDatabase('bench', (client) => client.query(`CREATE DATABASE ${name}`));
+    this.onClear(() =>
+      this.withDatabase('bench', async (client) => void (await client.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+    );
     return this.urlOf(name);
   }
 
@@ -74,7 +82,7 @@ export class Stage {
   }
 
   async close(): Promise<void> {
-    for (const end of this.ends.splice(0).reverse()) await end();
+    await this.clear();
     await this.postgres.stop();
     removeDataFolder(this.folder);
   }
