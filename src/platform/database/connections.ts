@@ -7,6 +7,8 @@ export const APPLICATION_NAME = 'candidate-eligibility-service';
 export const CONNECTION = {
   // A database that went away must be a quick refusal, never a hang.
   connectionTimeoutMillis: 2_000,
+  // A connection that is kept has its statements planned.
+  idleTimeoutMillis: 300_000,
   query_timeout: 8_000,
   statement_timeout: 7_000,
   idle_in_transaction_session_timeout: 60_000,
@@ -18,7 +20,7 @@ export const CONNECTION = {
 } satisfies PoolConfig;
 
 /**
- * How many connections of a process are for units of work; the others are for statements of no transaction.
+ * How many connections of a process are for units of work and entities; the others are for statements of no transaction.
  *
  * Commands that come in a rush wait before their BEGIN, and what is committed is translated, sent and recorded meanwhile: it
  * waits behind them neither for a connection nor for the processors that many transactions would share. At 200 bookings a

@@ -50,11 +50,11 @@ export interface TransactionState {
 
 export const currentTransaction = new AsyncLocalStorage<TransactionState>();
 
-/** Statements and entities, inside the transaction of the running unit of work, else on the pool. */
+/** Statements and entities: inside the transaction of the running unit of work, else each by itself. */
 @Injectable()
 export class Database implements OnApplicationShutdown {
   readonly url: string;
-  /** For statements of no transaction; the data source has the connections of units of work (connections.ts). */
+  /** For statements of no transaction; units of work and entities have the data source's (connections.ts). */
   readonly pool: Pool;
 
   constructor(
