@@ -2,6 +2,7 @@ import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler 
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { notFound, type DomainError } from '../platform/errors.js';
+import { afterCursor } from '../platform/http/paging.js';
 import { randomCode, randomToken, sha256 } from '../platform/secrets.js';
 import { Application } from './application.entity.js';
 import {
@@ -16,10 +17,7 @@ const CONSUMER_KEY_LENGTH = 20;
 
 const VIEW = `SELECT consumer_key, position, name, scopes, grants, disabled, created_datetime FROM applications`;
 const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`);
-const LIST = prepared(
-  'application-list',
-  `${VIEW} WHERE position < coalesce($1, 9223372036854775807) ORDER BY position DESC LIMIT $2`,
-);
+const LIST = prepared('application-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
 const UPDATE = prepared(
   'application-update',
   `UPDATE applications SET name = coalesce($2, name), scopes = coalesce($3, scopes),

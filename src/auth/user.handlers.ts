@@ -2,6 +2,7 @@ import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler 
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/database/unit-of-work.js';
 import { defineProblem, notFound, validationError } from '../platform/errors.js';
+import { afterCursor } from '../platform/http/paging.js';
 import { CreateUser, UpdateUser } from './auth.commands.js';
 import { GetUser, ListUsers, type UserView } from './auth.queries.js';
 import { Login } from './login.js';
@@ -21,10 +22,7 @@ const VIEW = `
          ARRAY(SELECT account_code FROM user_accounts WHERE username = users.username ORDER BY 1) AS account_codes
   FROM users`;
 const FIND = prepared('user-find', `${VIEW} WHERE username = $1`);
-const LIST = prepared(
-  'user-list',
-  `${VIEW} WHERE position < coalesce($1, 9223372036854775807) ORDER BY position DESC LIMIT $2`,
-);
+const LIST = prepared('user-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
 const UPDATE = prepared(
   'user-update',
   `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),

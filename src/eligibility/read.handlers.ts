@@ -2,7 +2,7 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, unseen } from '../platform/database/database.js';
 import { Gathered } from '../platform/database/gathered.js';
-import type { Page } from '../platform/http/paging.js';
+import { afterCursor, type Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
 import { FindEligibilities, FindLaunchTime } from './eligibility.queries.js';
@@ -37,7 +37,7 @@ const OF_ACCOUNT = prepared(
   'eligibility-of-account',
   `SELECT * FROM eligibilities
    WHERE account_code = $1
-     AND ($2::bigint IS NULL OR position < $2)
+     AND ${afterCursor('$2')}
      AND ($3::text IS NULL OR test_code = $3)
      AND ($4::timestamptz IS NULL OR updated_datetime >= $4
           OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN $4 AND $6)

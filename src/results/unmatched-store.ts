@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import { Database, prepared } from '../platform/database/database.js';
-import type { Page } from '../platform/http/paging.js';
+import { afterCursor, type Page } from '../platform/http/paging.js';
 import { Secrets } from '../platform/secrets.js';
 import type { KeptBody } from './result-body.js';
 import type { Delivery } from './results.commands.js';
@@ -23,7 +23,7 @@ const KEEP = prepared(
 const LIST = prepared(
   'unmatched-list',
   `SELECT ${SUMMARY} FROM unmatched_results
-   WHERE accepted_datetime IS NULL AND ($1::bigint IS NULL OR position < $1) ORDER BY position DESC LIMIT $2`,
+   WHERE accepted_datetime IS NULL AND ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
 );
 const GET_BODY = prepared('unmatched-get-body', 'SELECT body FROM unmatched_results WHERE id = $1');
 const FIND = prepared('unmatched-find', 'SELECT * FROM unmatched_results WHERE id = $1');

@@ -52,6 +52,14 @@ export interface Page {
   readonly after: number | null;
 }
 
+/**
+ * SQL: the row comes after the cursor, whose parameter may be null. A plan for any value of it begins in the index where
+ * the page does; with `… IS NULL OR …` it would read all pages before.
+ */
+export function afterCursor(parameter: string): string {
+  return `position < coalesce(${parameter}::bigint, 9223372036854775807)`;
+}
+
 export function pageOf(query: PageQuery): Page {
   const size = Math.min(Number(query.limit ?? DEFAULT_LIMIT), MOST);
   return { size, take: size + 1, after: query.cursor === undefined ? null : readCursor(query.cursor) };
