@@ -2,7 +2,7 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, unseen } from '../platform/database/database.js';
 import { Gathered } from '../platform/database/gathered.js';
-import { afterCursor, type Page } from '../platform/http/paging.js';
+import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
 import { FindEligibilities, FindLaunchTime } from './eligibility.queries.js';
@@ -32,17 +32,19 @@ const IS_KNOWN = prepared(
   'eligibility-candidate-known',
   'SELECT EXISTS (SELECT FROM eligibilities WHERE account_code = $1 AND candidate_id = $2) AS known',
 );
-// Passing its end date changes a record, although nobody writes it.
+// Passing its end date changes a record, although nobody writes it. The planner sees no parameter, as there is one good plan
+// for all of them: it would be made anew at every execution otherwise.
 const OF_ACCOUNT = prepared(
   'eligibility-of-account',
-  `SELECT * FROM eligibilities
-   WHERE account_code = $1
-     AND ${afterCursor('$2')}
-     AND ($3::text IS NULL OR test_code = $3)
-     AND ($4::timestamptz IS NULL OR updated_datetime >= $4
-          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN $4 AND $6)
-     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $6 THEN 'EXPIRED' ELSE status END = ANY ($5)
-   ORDER BY position DESC LIMIT $7`,
+  `SELECT * FROM (SELECT * FROM eligibilities
+   WHERE account_code = ${unseen('$1::text')}
+     AND ${afterCursor(unseen('$2::bigint'))}
+     AND (${unseen('$3::text')} IS NULL OR test_code = ${unseen('$3')})
+     AND (${unseen('$4::timestamptz')} IS NULL OR updated_datetime >= ${unseen('$4')}
+          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${unseen('$4')} AND ${unseen('$6::timestamptz')})
+     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${unseen('$6')} THEN 'EXPIRED' ELSE status END
+       = ANY (${unseen('$5::text[]')}::text[])
+   ORDER BY position DESC LIMIT ${MOST_TAKEN}) page ORDER BY position DESC LIMIT $7`,
 );
 const LAUNCH_TIME = prepared(
   'eligibility-launch-time',

@@ -29,7 +29,7 @@ export function prepared(name: string, text: string): Statement {
 }
 
 /**
- * An array parameter such as `$1::text[]` whose length the planner does not see. Of a short array it expects fewer rows
+ * A parameter such as `$1::text[]` that the planner does not see. Of a short array it expects fewer rows
  * than of an unknown one, finds a plan for just these values cheaper and makes one at every execution: for the record of
  * a delivery that is two thirds of PostgreSQL's time.
  */

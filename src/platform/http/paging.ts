@@ -5,6 +5,8 @@ import { text, type Rule } from './rules.js';
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
+/** No page takes more rows: for the planner, who does not see how many one does. */
+export const MOST_TAKEN = MOST + 1;
 
 /** `limit` of a list: a whole number from 1; more than 200 is taken as 200. */
 const limitRule: Rule = {
