@@ -189,6 +189,22 @@ describe('a subscription', () => {
     await subscribed.partner.receivedFor(second, 1);
   });
 
+  test('keeps its connections while nothing is changed that they depend on, and no longer', async () => {
+    const first = await subscribed.booking();
+    await subscribed.partner.receivedFor(first, 1);
+    await subscribed.post('suspend');
+    await subscribed.post('resume');
+    expect((await subscribed.post('rotate-secret')).status).toBe(200);
+    const second = await subscribed.booking();
+    await subscribed.partner.receivedFor(second, 1);
+    expect(subscribed.partner.connections).toBe(1);
+    expect((await subscribed.patch({ auth: { type: 'bearer', token: 'a-token' } })).status).toBe(200);
+    await subscribed.post('verify');
+    const third = await subscribed.booking();
+    await subscribed.partner.receivedFor(third, 1);
+    expect(subscribed.partner.connections).toBe(2);
+  });
+
   test('that is suspended while DOWN is not probed', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { sha256 } from '../platform/secrets.js';
 import { PartnerClient, type PartnerEndpoint } from './partner-client.js';
 import { signingKey, webhookSignature } from './signature.js';
 import type { Subscription } from './subscription.entity.js';
@@ -67,10 +68,11 @@ export class PartnerDirectory {
     const subscription = await this.database.queryOne<Subscription>(FIND, [id]);
     const known = this.profiles.get(id);
     if (known && known.version === subscription?.version) return known;
-    if (known) this.forget(id);
-    if (subscription === null) return null;
-    const profile = this.profileOf(subscription);
-    this.profiles.set(id, profile);
+    const profile = subscription === null ? null : this.profileOf(subscription);
+    if (profile === null) this.profiles.delete(id);
+    else this.profiles.set(id, profile);
+    // Attempts in flight end first, each by its own deadline.
+    if (known && known.endpoint.key !== profile?.endpoint.key) void this.client.forget(known.endpoint.key);
     return profile;
   }
 
@@ -80,7 +82,7 @@ export class PartnerDirectory {
     return new PartnerProfile(
       version,
       {
-        key: `${id}:${version}`,
+        key: `${id}:${digestOf(subscription)}`,
         url: subscription.partner_url,
         auth: this.secrets.openAuth(subscription),
         caPem: subscription.ca_pem,
@@ -96,11 +98,11 @@ export class PartnerDirectory {
       subscription.previous_signing_secret_until?.getTime() ?? 0,
     );
   }
+}
 
-  private forget(id: string): void {
-    const profile = this.profiles.get(id);
-    this.profiles.delete(id);
-    // Attempts in flight end first, each by its own deadline.
-    if (profile) void this.client.forget(profile.endpoint.key);
-  }
+/** Of the settings that a connection or a token depends on: a partner that is suspended and resumed keeps both. */
+function digestOf(subscription: Subscription): string {
+  const { partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms } = subscription;
+  const settings = [partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms];
+  return sha256(JSON.stringify(settings)).toString('base64');
 }
