@@ -1,10 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { isNativeError } from 'node:util/types';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pg, { Pool, type PoolClient } from 'pg';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { Config } from '../../config.js';
 import type { AuditEntry } from '../audit/audit-entry.js';
+import { ContextValue } from '../context-value.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { Logger } from '../logger.js';
 import { APPLICATION_NAME, CONNECTION, connectionsFor } from './connections.js';
@@ -48,7 +48,7 @@ export interface TransactionState {
   readonly afterCommit: (() => void)[];
 }
 
-export const currentTransaction = new AsyncLocalStorage<TransactionState>();
+export const currentTransaction = new ContextValue<TransactionState>();
 
 /** Statements and entities: inside the transaction of the running unit of work, else each by itself. */
 @Injectable()
@@ -79,11 +79,11 @@ export class Database implements OnApplicationShutdown {
 
   /** TypeORM's entity manager, for the paths where clarity counts more than the last microsecond. */
   get manager(): EntityManager {
-    return currentTransaction.getStore()?.runner.manager ?? this.dataSource.manager;
+    return currentTransaction.current?.runner.manager ?? this.dataSource.manager;
   }
 
   async query<Row extends object>(statement: Statement, values: unknown[] = []): Promise<Row[]> {
-    const executor = currentTransaction.getStore()?.client ?? this.pool;
+    const executor = currentTransaction.current?.client ?? this.pool;
     const { rows } = await executor.query<Row>({ ...statement, values });
     return rows;
   }
@@ -94,7 +94,7 @@ export class Database implements OnApplicationShutdown {
 
   /** The number of rows that the statement changed. */
   async execute(statement: Statement, values: unknown[] = []): Promise<number> {
-    const executor = currentTransaction.getStore()?.client ?? this.pool;
+    const executor = currentTransaction.current?.client ?? this.pool;
     return (await executor.query({ ...statement, values })).rowCount ?? 0;
   }
 }

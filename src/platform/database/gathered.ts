@@ -44,7 +44,7 @@ export class Gathered<Question, Row extends { n: number }> {
 
   /** The rows that answer the question, in the order of the statement. */
   ask(question: Question): Promise<Row[]> {
-    if (currentTransaction.getStore()) return this.database.query<Row>(this.statement, this.valuesOf([question]));
+    if (currentTransaction.current) return this.database.query<Row>(this.statement, this.valuesOf([question]));
     return new Promise((resolve, reject) => {
       this.waiting.push({ question, resolve, reject });
       this.sendWhatMay();

@@ -38,7 +38,7 @@ export class UnitOfWork {
   ) {}
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (currentTransaction.getStore()) return work();
+    if (currentTransaction.current) return work();
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.runOnce(work);
@@ -72,7 +72,7 @@ export class UnitOfWork {
 
   /** Calls back once the running transaction has committed; at once outside of one. */
   afterCommit(callback: () => void): void {
-    const state = currentTransaction.getStore();
+    const state = currentTransaction.current;
     if (state) state.afterCommit.push(callback);
     else callback();
   }
@@ -106,7 +106,7 @@ export class UnitOfWork {
   }
 
   private state(): TransactionState {
-    const state = currentTransaction.getStore();
+    const state = currentTransaction.current;
     if (!state) throw new Error('There is no running unit of work.');
     return state;
   }

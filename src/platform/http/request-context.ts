@@ -1,6 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
+import { ContextValue } from '../context-value.js';
 import type { Fault } from '../errors.js';
 import type { Caller } from './access.js';
 
@@ -13,12 +13,12 @@ export interface RequestContext {
   readonly faults: Fault[];
 }
 
-const storage = new AsyncLocalStorage<RequestContext>();
+const servedRequest = new ContextValue<RequestContext>();
 const OUTSIDE: RequestContext = Object.freeze({ requestId: null, traceparent: null, caller: null, faults: [] });
 
 /** The context of the running request; an empty one in background work. */
 export function requestContext(): RequestContext {
-  return storage.getStore() ?? OUTSIDE;
+  return servedRequest.current ?? OUTSIDE;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -46,7 +46,7 @@ export function requestContextMiddleware(request: Request, response: Response, n
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
   response.setHeader('X-Request-Id', requestId);
-  storage.run(new ServedRequest(requestId, request.headers['traceparent']), next);
+  servedRequest.run(new ServedRequest(requestId, request.headers['traceparent']), next);
 }
 
 /** The same trace with a parent id of our own (W3C Trace Context §3.4), or a new trace. */
