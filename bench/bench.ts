@@ -27,7 +27,7 @@ const FORMS = {
     rest: { rounds: 5, seconds: 6 },
     notifications: { rounds: 7, backlog: 20_000, seconds: 10 },
     growth: { rounds: 7, calls: 1_000, large: { eligibilities: 2_000_000, notifications: 1_000_000, queued: 200_000 } },
-    process: { starts: 5, rounds: 3, seconds: 10 },
+    process: { starts: 5, rounds: 7, seconds: 10 },
   },
 } as const;
 
