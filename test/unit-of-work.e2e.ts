@@ -114,16 +114,13 @@ describe('units of work that wait for a lock', () => {
     try {
       expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
       expect(await names()).toEqual(['held']);
-      const waited = await Promise.race(units.slice(3)).catch((error: unknown) => error);
-      expect(isDatabaseUnavailable(waited)).toBe(true);
+      const [, , , ...waiting] = units;
+      for (const unit of waiting) expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
     } finally {
       await holder.query('COMMIT');
       holder.release();
     }
-    expect((await outcomes).map(({ status }) => status)).toEqual([
-      ...Array<string>(3).fill('fulfilled'),
-      ...Array<string>(9).fill('rejected'),
-    ]);
+    expect((await outcomes).filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
     expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: 3 }]);
   });
 });
