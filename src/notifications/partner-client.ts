@@ -25,7 +25,7 @@ import { PartnerToken } from './partner-oauth.js';
 import { partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
-  /** Of the subscription and its settings, of which each change changes it: connections and tokens are kept under it. */
+  /** Names the subscription and the settings that connections and tokens depend on: they are kept under it. */
   key: string;
   /** The partner_url; the request goes to `{url}/notifications`. */
   url: string;
