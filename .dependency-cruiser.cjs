@@ -1,6 +1,6 @@
 // The directions of the house. Each rule has a planted violation in test/architecture/violations, and a test that
 // the rules broken there are exactly the rules written here.
-const modules = 'auth|accounts|eligibility|vouchers|bookings|results|notifications|console';
+const modules = 'auth|accounts|eligibility|launch|vouchers|bookings|results|notifications|console';
 const face = '\\.(commands|queries|events|fields)\\.ts$';
 
 /** The modules that each module may speak to, through their faces. The console may use any; nobody uses the console. */
@@ -9,13 +9,55 @@ const mayUse = {
   accounts: [],
   vouchers: ['accounts'],
   eligibility: ['vouchers', 'accounts'],
-  bookings: ['eligibility'],
+  launch: ['eligibility'],
+  bookings: ['eligibility', 'launch'],
   results: ['bookings', 'eligibility'],
   notifications: ['bookings', 'eligibility'],
 };
 
+/** The rooms of the ground floor: each may use those before it. */
+const platformRooms = [
+  'context',
+  'embedded-postgres',
+  'observability',
+  'database',
+  'events',
+  'validation',
+  'http',
+  'audit',
+  'unit-of-work',
+];
+
+/** The rooms of notifications: each may use those before it. */
+const notificationRooms = ['partner', 'subscriptions', 'delivery', 'error-queue'];
+
+/** No room of `folder` may use one that comes after it. */
+const oneDirection = (folder, rooms) =>
+  rooms.slice(0, -1).map((room, index) => ({
+    name: `${folder}-${room}-looks-down`,
+    severity: 'error',
+    from: { path: `^src/${folder}/${room}/` },
+    to: { path: `^src/${folder}/(${rooms.slice(index + 1).join('|')})/` },
+  }));
+
 module.exports = {
   forbidden: [
+    ...oneDirection('platform', platformRooms),
+    ...oneDirection('notifications', notificationRooms),
+    {
+      name: 'context-imports-nothing-of-platform',
+      severity: 'error',
+      comment: 'What follows a request or a transaction is below everything else.',
+      from: { path: '^src/platform/context/' },
+      to: { path: '^src/', pathNot: ['^src/platform/context/', '^src/platform/errors\\.ts$'] },
+    },
+    {
+      name: 'partner-imports-nothing-of-ours',
+      severity: 'error',
+      comment: 'One PUT to a partner: it knows no database, no subscription and no other part of the service.',
+      from: { path: '^src/notifications/partner/' },
+      to: { path: '^src/', pathNot: ['^src/notifications/partner/', '^src/config\\.ts$'] },
+    },
     {
       name: 'platform-knows-no-module',
       severity: 'error',

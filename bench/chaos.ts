@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { startPartner, type Partner } from '../test/support/partner.js';
 import { prepare, query, TEST_CODE } from './prepare.js';

@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createApp, listen } from '../src/app.js';
 import { Config } from '../src/config.js';
-import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { Database } from '../src/platform/database/database.js';
 import { prepare, query } from './prepare.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import pg from 'pg';
-import { CLAIM } from '../src/notifications/delivery-statements.js';
+import { CLAIM } from '../src/notifications/delivery/delivery-statements.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round, type Section } from './figures.js';
 import { createBody } from './scene.js';

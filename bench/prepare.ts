@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { SCOPES } from '../src/platform/http/access.js';
+import { SCOPES } from '../src/platform/context/caller.js';
 import { randomCode, randomToken, sha256 } from '../src/platform/secrets.js';
 
 /** The one test of the account that {@link prepare} makes; it has one portion. */

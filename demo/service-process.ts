@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 
 const MAIN = join(__dirname, '../main.js');
 const START_WITHIN_MS = 60_000;

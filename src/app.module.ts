@@ -8,6 +8,7 @@ import { BookingsModule } from './bookings/bookings.module.js';
 import { Config } from './config.js';
 import { ConsoleModule } from './console/console.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
+import { LaunchModule } from './launch/launch.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { connectionsFor } from './platform/database/connections.js';
 import { PlatformModule } from './platform/platform.module.js';
@@ -33,6 +34,7 @@ export class AppModule {
         AccountsModule,
         VouchersModule,
         EligibilityModule,
+        LaunchModule,
         BookingsModule,
         ResultsModule,
         ConsoleModule,

@@ -8,9 +8,9 @@ import { Config } from './config.js';
 import { serveDocuments } from './documents.js';
 import { BodyGate } from './platform/http/body.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
-import { requestContextMiddleware } from './platform/http/request-context.js';
+import { requestContextMiddleware } from './platform/context/request-context.js';
 import { requestLog } from './platform/http/request-log.js';
-import { Logger, NestLogger } from './platform/logger.js';
+import { Logger, NestLogger } from './platform/observability/logger.js';
 
 /**
  * The application, composed and initialised but not listening. The schema must be up to date.

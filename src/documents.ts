@@ -2,7 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Express } from 'express';
 import { Config } from './config.js';
-import { SCOPES } from './platform/http/access.js';
+import { SCOPES } from './platform/context/caller.js';
 import { assertAccessDeclared, documentAccess } from './platform/http/documented-access.js';
 
 const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {

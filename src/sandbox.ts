@@ -8,8 +8,8 @@ import { CreateApplication, CreateUser, type ApplicationCredentials } from './au
 import type { Config } from './config.js';
 import { formatOptionalDateTime } from './platform/clock.js';
 import { Database } from './platform/database/database.js';
-import { UnitOfWork } from './platform/database/unit-of-work.js';
-import { SCOPES, type Scope } from './platform/http/access.js';
+import { UnitOfWork } from './platform/unit-of-work/unit-of-work.js';
+import { SCOPES, type Scope } from './platform/context/caller.js';
 import { randomToken } from './platform/secrets.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 

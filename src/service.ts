@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp, listen } from './app.js';
 import { Config } from './config.js';
-import { startEmbeddedPostgres } from './platform/database/embedded-postgres.js';
+import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from './platform/database/migrate.js';
-import { Metrics } from './platform/metrics.js';
-import { Readiness } from './platform/readiness.js';
+import { Metrics } from './platform/observability/metrics.js';
+import { Readiness } from './platform/observability/readiness.js';
 import { ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';

@@ -6,7 +6,7 @@ import { UpdateUser } from '../src/auth/auth.commands';
 import { AccessGuard } from '../src/auth/access.guard';
 import { openApiDocument } from '../src/documents';
 import { declaredRoutes } from '../src/platform/http/documented-access';
-import { SCOPES, type Scope } from '../src/platform/http/access';
+import { SCOPES, type Scope } from '../src/platform/context/caller';
 import { startApp, type Answer, type TestApp } from './support/app';
 import { OAuth } from './support/oauth';
 

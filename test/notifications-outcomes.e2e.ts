@@ -238,10 +238,12 @@ describe('a subscription', () => {
     await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
     const deleted = await app.call('DELETE', `/admin/subscriptions/${subscribed.id}`, { token: subscribed.operator });
     expect(deleted.status).toBe(204);
-    expect((await subscribed.notifications()).map((row) => [row['state'], row['retry']])).toEqual([
-      ['RESOLVED', null],
-      ['RESOLVED', null],
-    ]);
+    await eventually(async () =>
+      expect((await subscribed.notifications()).map((row) => [row['state'], row['retry']])).toEqual([
+        ['RESOLVED', null],
+        ['RESOLVED', null],
+      ]),
+    );
     expect((await subscribed.get(`/admin/subscriptions/${subscribed.id}`)).status).toBe(404);
     await subscribed.booking();
     await pause(500);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Metrics } from '../src/platform/metrics';
-import { NotificationRetention } from '../src/notifications/notification-retention';
+import { Metrics } from '../src/platform/observability/metrics';
+import { NotificationRetention } from '../src/notifications/delivery/notification-retention';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
 import { Subscribed } from './support/subscribed';

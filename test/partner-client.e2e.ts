@@ -4,13 +4,13 @@ import { createServer as createTcpServer, type AddressInfo, type Server } from '
 import { createServer as createHttpServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
-import { PartnerAddressGuard, type AddressLookup } from '../src/notifications/partner-address.js';
+import { PartnerAddressGuard, type AddressLookup } from '../src/notifications/partner/partner-address.js';
 import {
   type AttemptOutcome,
   PartnerClient,
   type PartnerEndpoint,
   partnerHttpOptions,
-} from '../src/notifications/partner-client.js';
+} from '../src/notifications/partner/partner-client.js';
 import {
   type Partner,
   type PartnerAnswer,

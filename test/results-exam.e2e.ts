@@ -1,5 +1,5 @@
 import pino, { type Logger as Pino } from 'pino';
-import { Logger } from '../src/platform/logger';
+import { Logger } from '../src/platform/observability/logger';
 import { startApp, type TestApp } from './support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from './support/deliveries';
 

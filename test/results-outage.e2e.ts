@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/database/embedded-postgres';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres';
 import { migrate } from '../src/platform/database/migrate';
 import { startApp, type Answer, type TestApp } from './support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from './support/deliveries';

@@ -1,5 +1,5 @@
 import { Database, isDatabaseUnavailable, prepared } from '../src/platform/database/database';
-import { UnitOfWork } from '../src/platform/database/unit-of-work';
+import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from './support/app';
 
 /** A name is unique; a second insert of it waits for the transaction of the first. */

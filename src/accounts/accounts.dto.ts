@@ -1,9 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
-import { Field, ObjectListField, type FieldContext } from '../platform/http/fields.js';
-import { boolean, code, dateTime, fault, httpUrl, integer, text, type Rule } from '../platform/http/rules.js';
-import { ReadOnlyMembers } from '../platform/http/validation.pipe.js';
+import { Field, ObjectListField, type FieldContext } from '../platform/validation/fields.js';
+import { boolean, code, dateTime, fault, httpUrl, integer, text, type Rule } from '../platform/validation/rules.js';
+import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
 
 const MOST_PORTIONS = 50;
 const MOST_MINUTES = 100_000;

@@ -1,7 +1,7 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
 import { randomCode } from '../platform/secrets.js';
 import { Account } from './account.entity.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, unseen } from '../platform/database/database.js';
 import { Gathered } from '../platform/database/gathered.js';
-import type { Caller, Scope } from '../platform/http/access.js';
+import type { Caller, Scope } from '../platform/context/caller.js';
 import { sha256 } from '../platform/secrets.js';
 
 /** 256 bits in base64url. */

@@ -3,9 +3,10 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
 import { accountForbidden, accountNotFound, insufficientScope, unauthorized } from '../platform/errors.js';
-import { ACCESS, type AccessRule, type Caller } from '../platform/http/access.js';
+import type { Caller } from '../platform/context/caller.js';
+import { ACCESS, type AccessRule } from '../platform/http/access.js';
 import { RateLimit } from '../platform/http/rate-limit.js';
-import { requestContext } from '../platform/http/request-context.js';
+import { requestContext } from '../platform/context/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
 
 /** RFC 9110 §11.5: names the protected space, for bearer tokens and for client credentials alike. */

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import type { INestApplicationContext } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { DomainError } from '../platform/errors.js';
-import { SCOPES } from '../platform/http/access.js';
-import { readBody } from '../platform/http/validation.pipe.js';
+import { SCOPES } from '../platform/context/caller.js';
+import { readBody } from '../platform/validation/validation.pipe.js';
 import { CreateApplication, CreateUser, RotateApplicationSecret, UpdateUser } from './auth.commands.js';
 import { CreateUserBody } from './user.dto.js';
 

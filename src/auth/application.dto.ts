@@ -1,6 +1,6 @@
-import type { Scope } from '../platform/http/access.js';
-import { Field } from '../platform/http/fields.js';
-import { boolean, dateTime, listOf, oneOf, text } from '../platform/http/rules.js';
+import type { Scope } from '../platform/context/caller.js';
+import { Field } from '../platform/validation/fields.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import { scopes } from './user.dto.js';
 

@@ -1,5 +1,5 @@
 import { Check, Column, Entity, PrimaryColumn, Unique } from 'typeorm';
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 
 export const GRANTS = ['password', 'refresh_token'] as const;
 export type Grant = (typeof GRANTS)[number];

@@ -1,6 +1,6 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, prepared } from '../platform/database/database.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { notFound, type DomainError } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
 import { randomCode, randomToken, sha256 } from '../platform/secrets.js';

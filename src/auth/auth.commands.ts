@@ -1,5 +1,5 @@
 import { Command } from '@nestjs/cqrs';
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import type { ApplicationView, UserView } from './auth.queries.js';
 

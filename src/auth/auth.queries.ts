@@ -1,5 +1,5 @@
 import { Query } from '@nestjs/cqrs';
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 import type { Page } from '../platform/http/paging.js';
 import type { Grant } from './application.entity.js';
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-http-bearer';
-import type { Caller } from '../platform/http/access.js';
+import type { Caller } from '../platform/context/caller.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
 
 /** What Passport gives a strategy for the time of one request. */

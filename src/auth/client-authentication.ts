@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 import { sha256 } from '../platform/secrets.js';
 import type { Grant } from './application.entity.js';
 import { invalidClient } from './token.errors.js';

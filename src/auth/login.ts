@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import type { Scope } from '../platform/http/access.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import type { Scope } from '../platform/context/caller.js';
 import { Passwords } from './passwords.js';
 import { Pseudonyms } from './pseudonyms.js';
 

@@ -1,4 +1,4 @@
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 
 /** RFC 6749 §3.3: scope tokens separated by one space each. */
 const SCOPE_LIST = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
-import type { Scope } from '../platform/http/access.js';
-import { requestContext } from '../platform/http/request-context.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import type { Scope } from '../platform/context/caller.js';
+import { requestContext } from '../platform/context/request-context.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import type { Client } from './client-authentication.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 import { randomToken, sha256 } from '../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Database } from '../platform/database/database.js';
-import { Logger } from '../platform/logger.js';
+import { Logger } from '../platform/observability/logger.js';
 
 const BATCH = 500;
 

@@ -1,7 +1,8 @@
 import { Controller, Get, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { Config } from '../config.js';
-import { Access, SCOPES } from '../platform/http/access.js';
+import { SCOPES } from '../platform/context/caller.js';
+import { Access } from '../platform/http/access.js';
 import { GRANTS } from './application.entity.js';
 import {
   IntrospectionModel,

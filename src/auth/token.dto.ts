@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { SCOPES } from '../platform/http/access.js';
+import { SCOPES } from '../platform/context/caller.js';
 import { GRANTS } from './application.entity.js';
 
 // These shapes document the token service. It reads its forms and words its errors as the RFCs say, not by the rules

@@ -1,5 +1,5 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 import { Application } from './application.entity.js';
 import { User } from './user.entity.js';
 

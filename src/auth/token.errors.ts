@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { isDatabaseUnavailable } from '../platform/database/database.js';
 import { DomainError } from '../platform/errors.js';
 import { UNAVAILABLE_RETRY_AFTER_S } from '../platform/http/problem.filter.js';
-import { Logger } from '../platform/logger.js';
+import { Logger } from '../platform/observability/logger.js';
 import { REALM } from './access.guard.js';
 
 export type OAuthErrorCode =

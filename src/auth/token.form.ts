@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { raw, type Request, type Response } from 'express';
-import { characterFault } from '../platform/http/rules.js';
+import { characterFault } from '../platform/validation/rules.js';
 import { invalidRequest } from './token.errors.js';
 
 const LIMIT = 16 * 1024;

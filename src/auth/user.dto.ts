@@ -1,7 +1,7 @@
 import { validationError } from '../platform/errors.js';
-import { SCOPES, type Scope } from '../platform/http/access.js';
-import { Field } from '../platform/http/fields.js';
-import { boolean, dateTime, listOf, oneOf, text } from '../platform/http/rules.js';
+import { SCOPES, type Scope } from '../platform/context/caller.js';
+import { Field } from '../platform/validation/fields.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
 
 const MOST_ACCOUNTS = 1000;
 

@@ -1,5 +1,5 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn, Unique } from 'typeorm';
-import type { Scope } from '../platform/http/access.js';
+import type { Scope } from '../platform/context/caller.js';
 
 @Entity('users')
 @Unique('users_position_key', ['position'])

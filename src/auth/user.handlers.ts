@@ -1,6 +1,6 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, validationError } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
 import { CreateUser, UpdateUser } from './auth.commands.js';

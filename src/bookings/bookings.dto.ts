@@ -1,6 +1,6 @@
 import { candidateIdRule, testCodeRule } from '../eligibility/eligibility.fields.js';
-import { Field } from '../platform/http/fields.js';
-import { boolean, dateTime, oneOf, text, timeZone } from '../platform/http/rules.js';
+import { Field } from '../platform/validation/fields.js';
+import { boolean, dateTime, oneOf, text, timeZone } from '../platform/validation/rules.js';
 import { BOOKING_STATUSES, DELIVERY_MODES, type BookingStatus, type DeliveryMode } from './bookings.rules.js';
 
 const locationCode = () => text({ min: 1, max: 50, example: 'TC-042' });

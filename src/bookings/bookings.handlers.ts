@@ -5,9 +5,9 @@ import {
   ScheduleEligibility,
   type BookedEligibility,
 } from '../eligibility/eligibility.commands.js';
-import { FindLaunchTime } from '../eligibility/eligibility.queries.js';
+import { FindLaunchTime } from '../launch/launch.queries.js';
 import { Clock } from '../platform/clock.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { randomCode } from '../platform/secrets.js';
 import { BookingStore } from './booking-store.js';
 import type { Booking } from './booking.entity.js';

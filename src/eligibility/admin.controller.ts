@@ -3,8 +3,8 @@ import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Access } from '../platform/http/access.js';
 import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
-import { Field } from '../platform/http/fields.js';
-import { text } from '../platform/http/rules.js';
+import { Field } from '../platform/validation/fields.js';
+import { text } from '../platform/validation/rules.js';
 import { ApproveAccommodations, HoldEligibility, ReleaseHold } from './eligibility.commands.js';
 import { HoldRequest } from './eligibility.dto.js';
 

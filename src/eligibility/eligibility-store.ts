@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';

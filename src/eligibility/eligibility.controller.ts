@@ -15,11 +15,11 @@ import {
   IdempotencyHeader,
   Problems,
 } from '../platform/http/documented.js';
-import { Field } from '../platform/http/fields.js';
-import { Idempotent } from '../platform/http/idempotency.js';
+import { Field } from '../platform/validation/fields.js';
+import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
-import { dateTime } from '../platform/http/rules.js';
-import { InspectionPipe, inspectBody, type Inspected } from '../platform/http/validation.pipe.js';
+import { dateTime } from '../platform/validation/rules.js';
+import { InspectionPipe, inspectBody, type Inspected } from '../platform/validation/validation.pipe.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
 import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
 import { CandidatePath, CandidateTestPath, testCodeRule } from './eligibility.fields.js';

@@ -48,15 +48,3 @@ export const invalidStatusFilter = defineProblem(
   'The status filter is not valid',
   'Give status once: active, inactive, all or one status value, in any case.',
 );
-export const launchNotAvailable = defineProblem(
-  'launch_not_available',
-  'forbidden',
-  'The test cannot be launched',
-  'The eligibility must be ELIGIBLE or SCHEDULED within its window, and the test must have a launch URL.',
-);
-export const launchGone = defineProblem(
-  'launch_gone',
-  'gone',
-  'The launch URL is used up',
-  'A launch URL works once and for 300 seconds. Ask for a new one.',
-);

@@ -1,5 +1,5 @@
-import { Field } from '../platform/http/fields.js';
-import { code, text } from '../platform/http/rules.js';
+import { Field } from '../platform/validation/fields.js';
+import { code, text } from '../platform/validation/rules.js';
 
 export const candidateIdRule = code(50, { code: 'candidate_id_invalid', example: 'C-1001' });
 export const testCodeRule = text({

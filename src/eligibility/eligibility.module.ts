@@ -4,10 +4,7 @@ import { CatalogueCheck } from './catalogue-check.js';
 import { CreateEligibilityHandler } from './create.handler.js';
 import { EligibilityController } from './eligibility.controller.js';
 import { EligibilityStore } from './eligibility-store.js';
-import { LaunchController } from './launch.controller.js';
-import { LaunchKeys } from './launch-keys.js';
-import { Launch } from './launch.js';
-import { FindEligibilitiesHandler, FindLaunchTimeHandler, ListEligibilitiesHandler } from './read.handlers.js';
+import { FindEligibilitiesHandler, FindLaunchSubjectHandler, ListEligibilitiesHandler } from './read.handlers.js';
 import {
   ApproveAccommodationsHandler,
   CancelEligibilityHandler,
@@ -21,12 +18,10 @@ import {
 import { UpdateEligibilityHandler } from './update.handler.js';
 
 @Module({
-  controllers: [EligibilityController, EligibilityAdminController, LaunchController],
+  controllers: [EligibilityController, EligibilityAdminController],
   providers: [
     EligibilityStore,
     CatalogueCheck,
-    Launch,
-    LaunchKeys,
     CreateEligibilityHandler,
     UpdateEligibilityHandler,
     CancelEligibilityHandler,
@@ -39,7 +34,7 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     CompleteEligibilityHandler,
     FindEligibilitiesHandler,
     ListEligibilitiesHandler,
-    FindLaunchTimeHandler,
+    FindLaunchSubjectHandler,
   ],
 })
 export class EligibilityModule {}

@@ -5,9 +5,23 @@ export { statusAt, type EligibilityState, type EligibilityStatus } from './eligi
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityStatus } from './eligibility.rules.js';
 
-/** When the exam of an eligibility was last launched; null when it never was. */
-export class FindLaunchTime extends Query<Date | null> {
-  constructor(readonly svcEligibilityId: string) {
+/** What the start of a test needs to know of a record. */
+export interface LaunchSubject {
+  svc_eligiblity_id: string;
+  account_code: string;
+  candidate_id: string;
+  test_code: string;
+  booking_code: string | null;
+  /** Where the test is; null when the record cannot be launched at that moment. */
+  launch_url: string | null;
+}
+
+/** The record with this id as the start of its test sees it at `now`; null when there is none. */
+export class FindLaunchSubject extends Query<LaunchSubject | null> {
+  constructor(
+    readonly svcEligibilityId: string,
+    readonly now: Date,
+  ) {
     super();
   }
 }

@@ -5,11 +5,13 @@ import { Gathered } from '../platform/database/gathered.js';
 import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
-import { FindEligibilities, FindLaunchTime } from './eligibility.queries.js';
+import { FindEligibilities, FindLaunchSubject, type LaunchSubject } from './eligibility.queries.js';
 import {
   ACTIVE_STATUSES,
   ELIGIBILITY_STATUSES,
   INACTIVE_STATUSES,
+  isInWindow,
+  mayTrigger,
   statusAt,
   type EligibilityStatus,
 } from './eligibility.rules.js';
@@ -46,9 +48,10 @@ const OF_ACCOUNT = prepared(
        = ANY (${unseen('$5::text[]')}::text[])
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) page ORDER BY position DESC LIMIT $7`,
 );
-const LAUNCH_TIME = prepared(
-  'eligibility-launch-time',
-  'SELECT max(used_at) AS used_at FROM launches WHERE svc_eligiblity_id = $1 AND used_at IS NOT NULL',
+const TO_LAUNCH = prepared(
+  'eligibility-to-launch',
+  `SELECT eligibility.*, test.launch_url FROM eligibilities eligibility JOIN tests test USING (account_code, test_code)
+   WHERE svc_eligiblity_id = $1`,
 );
 
 interface Key {
@@ -120,13 +123,19 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
   }
 }
 
-@QueryHandler(FindLaunchTime)
-export class FindLaunchTimeHandler implements IQueryHandler<FindLaunchTime> {
+@QueryHandler(FindLaunchSubject)
+export class FindLaunchSubjectHandler implements IQueryHandler<FindLaunchSubject> {
   constructor(private readonly database: Database) {}
 
-  async execute({ svcEligibilityId }: FindLaunchTime): Promise<Date | null> {
-    const row = await this.database.queryOne<{ used_at: Date | null }>(LAUNCH_TIME, [svcEligibilityId]);
-    return row?.used_at ?? null;
+  async execute({ svcEligibilityId, now }: FindLaunchSubject): Promise<LaunchSubject | null> {
+    const record = await this.database.queryOne<Eligibility & { launch_url: string | null }>(TO_LAUNCH, [
+      svcEligibilityId,
+    ]);
+    if (!record) return null;
+    const { svc_eligiblity_id, account_code, candidate_id, test_code, booking_code } = record;
+    const mayLaunch = mayTrigger(statusAt(record, now), 'launch') && isInWindow(record, now);
+    const launch_url = mayLaunch ? record.launch_url : null;
+    return { svc_eligiblity_id, account_code, candidate_id, test_code, booking_code, launch_url };
   }
 }
 

@@ -1,6 +1,6 @@
 import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
 import { ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
 import {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation, validationError, type Fault } from '../platform/errors.js';
 import { SetVouchers } from '../vouchers/vouchers.commands.js';
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';

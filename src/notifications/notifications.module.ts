@@ -1,24 +1,24 @@
 import { HttpModule } from '@nestjs/axios';
 import { Module } from '@nestjs/common';
 import { Config } from '../config.js';
-import { DeliveryInvariant } from './delivery-invariant.js';
-import { DeliveryLoop } from './delivery-loop.js';
-import { DeliveryMetrics } from './delivery-metrics.js';
-import { DeliverySchedule } from './delivery-schedule.js';
-import { DeliveryWake } from './delivery-wake.js';
-import { ErrorQueueController } from './error-queue.controller.js';
+import { DeliveryInvariant } from './delivery/delivery-invariant.js';
+import { DeliveryLoop } from './delivery/delivery-loop.js';
+import { DeliveryMetrics } from './delivery/delivery-metrics.js';
+import { DeliverySchedule } from './delivery/delivery-schedule.js';
+import { DeliverySignals } from './delivery-signals.js';
+import { ErrorQueueController } from './error-queue/error-queue.controller.js';
 import {
   ResendMatchingHandler,
   ResendNotificationHandler,
   ResolveNotificationHandler,
   SteerResendHandler,
-} from './error-queue.handlers.js';
-import { NotificationReader } from './notification-reader.js';
-import { NotificationsController } from './notifications.controller.js';
-import { ResendsController } from './resends.controller.js';
-import { SubscriptionStore } from './subscription-store.js';
-import { VerifySubscriptionHandler } from './subscription-verification.js';
-import { SubscriptionsController } from './subscriptions.controller.js';
+} from './error-queue/error-queue.handlers.js';
+import { NotificationReader } from './error-queue/notification-reader.js';
+import { NotificationsController } from './error-queue/notifications.controller.js';
+import { ResendsController } from './error-queue/resends.controller.js';
+import { SubscriptionStore } from './subscriptions/subscription-store.js';
+import { VerifySubscriptionHandler } from './subscriptions/subscription-verification.js';
+import { SubscriptionsController } from './subscriptions/subscriptions.controller.js';
 import {
   ChangeSubscriptionHandler,
   CreateSubscriptionHandler,
@@ -26,16 +26,16 @@ import {
   ResumeSubscriptionHandler,
   RotateSigningSecretHandler,
   SuspendSubscriptionHandler,
-} from './subscriptions.handlers.js';
-import { NotificationRetention } from './notification-retention.js';
+} from './subscriptions/subscriptions.handlers.js';
+import { NotificationRetention } from './delivery/notification-retention.js';
 import { NotificationsSaga } from './notifications.saga.js';
-import { PartnerAddressGuard } from './partner-address.js';
-import { PartnerClient, partnerHttpOptions } from './partner-client.js';
-import { PartnerDirectory } from './partner-directory.js';
-import { QueueUpkeep } from './queue-upkeep.js';
-import { ResendJobs } from './resend-jobs.js';
-import { SubscriptionSecrets } from './subscription-secrets.js';
-import { TranslateBookingEventsHandler } from './translation.js';
+import { PartnerAddressGuard } from './partner/partner-address.js';
+import { PartnerClient, partnerHttpOptions } from './partner/partner-client.js';
+import { PartnerDirectory } from './subscriptions/partner-directory.js';
+import { QueueUpkeep } from './delivery/queue-upkeep.js';
+import { ResendJobs } from './delivery/resend-jobs.js';
+import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
+import { TranslateBookingEventsHandler } from './delivery/translation.js';
 
 @Module({
   imports: [HttpModule.register(partnerHttpOptions)],
@@ -53,7 +53,7 @@ import { TranslateBookingEventsHandler } from './translation.js';
     TranslateBookingEventsHandler,
     DeliveryLoop,
     DeliveryMetrics,
-    DeliveryWake,
+    DeliverySignals,
     DeliverySchedule,
     DeliveryInvariant,
     QueueUpkeep,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Database } from './database/database.js';
-import { IDEMPOTENCY_KEY_LIFE_HOURS } from './http/idempotency.js';
-import { Logger } from './logger.js';
+import { IDEMPOTENCY_KEY_LIFE_HOURS } from './unit-of-work/idempotency.js';
+import { Logger } from './observability/logger.js';
 
 const BATCH = 1000;
 const SETTLED_EVENT_DAYS = 7;

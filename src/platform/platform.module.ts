@@ -4,7 +4,8 @@ import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
 import { Clock } from './clock.js';
 import { Database } from './database/database.js';
-import { UnitOfWork } from './database/unit-of-work.js';
+import { DatabaseReadiness } from './database/database-readiness.js';
+import { UnitOfWork } from './unit-of-work/unit-of-work.js';
 import { Outbox } from './events/outbox.js';
 import { Housekeeping } from './housekeeping.js';
 import { HealthController } from './http/health.controller.js';
@@ -12,11 +13,11 @@ import { BodyGate } from './http/body.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { ProblemsController } from './http/problems.controller.js';
 import { RateLimit } from './http/rate-limit.js';
-import { RequestValidationPipe } from './http/validation.pipe.js';
-import { Metrics } from './metrics.js';
-import { Readiness } from './readiness.js';
+import { RequestValidationPipe } from './validation/validation.pipe.js';
+import { Metrics } from './observability/metrics.js';
+import { Readiness } from './observability/readiness.js';
 import { Secrets } from './secrets.js';
-import { Logger } from './logger.js';
+import { Logger } from './observability/logger.js';
 
 const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, RateLimit, Readiness, Metrics];
 
@@ -27,6 +28,7 @@ const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, RateLimit,
   controllers: [HealthController, ProblemsController, AuditController],
   providers: [
     ...ground,
+    DatabaseReadiness,
     Housekeeping,
     BodyGate,
     { provide: APP_FILTER, useClass: ProblemFilter },

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { malformedJson, payloadTooLarge, validationError } from '../platform/errors.js';
 import { parseJson } from '../platform/http/body.js';
 import { canonicalJson } from '../platform/http/canonical-json.js';
-import { declaredFields, isObject } from '../platform/http/fields.js';
-import { inspectBody } from '../platform/http/validation.pipe.js';
+import { declaredFields, isObject } from '../platform/validation/fields.js';
+import { inspectBody } from '../platform/validation/validation.pipe.js';
 
 /**
  * A result's body as it came, in parts.

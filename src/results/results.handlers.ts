@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { bookingNotFound, CompleteExam } from '../bookings/bookings.commands.js';
 import { eligibilityNotFound } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
 import { ResultStore, type LockedExam } from './result-store.js';
 import {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock } from '../platform/clock.js';
-import { Logger } from '../platform/logger.js';
+import { Logger } from '../platform/observability/logger.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 const KEPT_MS = 30 * 86_400_000;

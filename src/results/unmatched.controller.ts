@@ -6,9 +6,9 @@ import { Config } from '../config.js';
 import { validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { Field } from '../platform/http/fields.js';
+import { Field } from '../platform/validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
-import { text } from '../platform/http/rules.js';
+import { text } from '../platform/validation/rules.js';
 import {
   sendArray,
   unmatchedDetailText,

@@ -1,8 +1,8 @@
 import { isISO4217CurrencyCode, ValidateBy, type ValidationArguments } from 'class-validator';
 import { parseDateTime } from '../platform/clock.js';
-import { Field, type FieldContext } from '../platform/http/fields.js';
-import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '../platform/http/rules.js';
-import { ReadOnlyMembers } from '../platform/http/validation.pipe.js';
+import { Field, type FieldContext } from '../platform/validation/fields.js';
+import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
 import { DISCOUNT_TYPES, type DiscountType } from './vouchers.commands.js';
 
 // The columns' range: numeric(12, 2) and int.

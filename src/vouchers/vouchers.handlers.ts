@@ -2,7 +2,7 @@ import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQue
 import { FindUnknownTests } from '../accounts/accounts.queries.js';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
-import { UnitOfWork } from '../platform/database/unit-of-work.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { accountNotFound, forbiddenOperation, notFound, validationError, type Fault } from '../platform/errors.js';
 import { Voucher } from './voucher.entity.js';
 import { VoucherRedemption } from './voucher-redemption.entity.js';

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { SCOPES, type Scope } from '../../src/platform/http/access';
+import { SCOPES, type Scope } from '../../src/platform/context/caller';
 import { randomCode, randomToken, sha256 } from '../../src/platform/secrets';
 import type { Answer, TestApp } from './app';
 

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres';
 import { migrate } from '../../src/platform/database/migrate';
 import { TEMPLATE } from './database';
 

@@ -1,6 +1,6 @@
 import { realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import type { EmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres';
 
 export default async function globalTeardown(): Promise<void> {
   const { server, dataDir } = (globalThis as Record<string, unknown>)['__postgres'] as {

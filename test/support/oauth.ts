@@ -1,7 +1,7 @@
 import { CommandBus } from '@nestjs/cqrs';
 import { CreateApplication, CreateUser } from '../../src/auth/auth.commands';
 import type { Grant } from '../../src/auth/application.entity';
-import { SCOPES, type Scope } from '../../src/platform/http/access';
+import { SCOPES, type Scope } from '../../src/platform/context/caller';
 import type { Answer, TestApp } from './app';
 
 export const CLIENT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');

@@ -5,10 +5,10 @@ import { Config } from '../../config.js';
 import { formatDateTime } from '../clock.js';
 import { Database } from '../database/database.js';
 import { Access } from '../http/access.js';
-import { Field } from '../http/fields.js';
+import { Field } from '../validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../http/paging.js';
 import { AnswerList, Problems } from '../http/documented.js';
-import { dateTime, text } from '../http/rules.js';
+import { dateTime, text } from '../validation/rules.js';
 import { AuditRow } from './audit-row.entity.js';
 
 class AuditQuery extends PageQuery {

@@ -3,10 +3,8 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pg, { Pool, type PoolClient } from 'pg';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { Config } from '../../config.js';
-import type { AuditEntry } from '../audit/audit-entry.js';
-import { ContextValue } from '../context-value.js';
-import type { DomainEvent } from '../events/domain-event.js';
-import { Logger } from '../logger.js';
+import { ContextValue } from '../context/context-value.js';
+import { Logger } from '../observability/logger.js';
 import { APPLICATION_NAME, CONNECTION, connectionsFor } from './connections.js';
 
 // Counts and positions stay far below 2^53; amounts have two decimals.
@@ -37,18 +35,13 @@ export function unseen(parameter: string): string {
   return `(SELECT ${parameter})`;
 }
 
-/** What the running transaction has gathered so far; see unit-of-work.ts. */
-export interface TransactionState {
+/** The transaction of the running unit of work (unit-of-work.ts). */
+export interface Transaction {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
-  /** Answers that nobody has waited for yet. */
-  readonly sent: Promise<unknown>[];
-  readonly events: DomainEvent[];
-  readonly audit: AuditEntry[];
-  readonly afterCommit: (() => void)[];
 }
 
-export const currentTransaction = new ContextValue<TransactionState>();
+export const currentTransaction = new ContextValue<Transaction>();
 
 /** Statements and entities: inside the transaction of the running unit of work, else each by itself. */
 @Injectable()

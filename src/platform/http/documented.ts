@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiHeader, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { Field } from './fields.js';
-import { integer, listOf, text, type Rule } from './rules.js';
+import { Field } from '../validation/fields.js';
+import { integer, listOf, text, type Rule } from '../validation/rules.js';
 
 const anyText: Rule = text({ max: 10_000 });
 

@@ -1,7 +1,7 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Readiness } from '../readiness.js';
+import { Readiness } from '../observability/readiness.js';
 import { Access } from './access.js';
 
 const HEALTH = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };

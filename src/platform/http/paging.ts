@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
-import { Field } from './fields.js';
-import { text, type Rule } from './rules.js';
+import { Field } from '../validation/fields.js';
+import { text, type Rule } from '../validation/rules.js';
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;

@@ -15,8 +15,8 @@ import {
   unsupportedMediaType,
   type ProblemKind,
 } from '../errors.js';
-import { Logger } from '../logger.js';
-import { requestContext } from './request-context.js';
+import { Logger } from '../observability/logger.js';
+import { requestContext } from '../context/request-context.js';
 import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;

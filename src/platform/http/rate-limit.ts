@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { Config } from '../../config.js';
 import { rateLimited } from '../errors.js';
-import type { Caller } from './access.js';
+import type { Caller } from '../context/caller.js';
 
 const WINDOW_MS = 60_000;
 

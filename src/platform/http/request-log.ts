@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
-import type { Logger } from '../logger.js';
-import { requestContext } from './request-context.js';
+import type { Logger } from '../observability/logger.js';
+import { requestContext } from '../context/request-context.js';
 
 /** One line for each answered request. The route's pattern stands for the path, whose values may be personal data. */
 export function requestLog(logger: Logger) {

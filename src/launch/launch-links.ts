@@ -1,0 +1,102 @@
+import { SignJWT } from 'jose';
+import { Injectable } from '@nestjs/common';
+import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { v4 as uuid } from 'uuid';
+import { Config } from '../config.js';
+import { eligibilityNotFound, FindLaunchSubject, type LaunchSubject } from '../eligibility/eligibility.queries.js';
+import { Clock } from '../platform/clock.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { notFound } from '../platform/errors.js';
+import type { Caller } from '../platform/context/caller.js';
+import { randomToken, sha256 } from '../platform/secrets.js';
+import { LaunchKeys } from './launch-keys.js';
+import { launchGone, launchNotAvailable } from './launch.errors.js';
+import { FindLaunchTime } from './launch.queries.js';
+
+const LAUNCH_LIFE_S = 300;
+const TOKEN_LIFE_S = 60;
+const TOKEN_FORM = /^[A-Za-z0-9_-]{43}$/;
+
+const ISSUE = prepared(
+  'launch-issue',
+  'INSERT INTO launches (token_hash, svc_eligiblity_id, expires_at) VALUES ($1, $2, $3)',
+);
+// One statement decides: of two redemptions at once one finds the row unused.
+const REDEEM = prepared(
+  'launch-redeem',
+  `UPDATE launches SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2
+   RETURNING svc_eligiblity_id`,
+);
+const LAUNCH_TIME = prepared(
+  'launch-time',
+  'SELECT max(used_at) AS used_at FROM launches WHERE svc_eligiblity_id = $1 AND used_at IS NOT NULL',
+);
+const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_hash = $1');
+
+/** Issues launch URLs and turns each, once, into the test's address with a signed statement of who comes. */
+@Injectable()
+export class LaunchLinks {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+    private readonly config: Config,
+    private readonly keys: LaunchKeys,
+    private readonly queryBus: QueryBus,
+  ) {}
+
+  /** @throws DomainError eligibility_not_found (also for another account's record), launch_not_available */
+  async issue(svcEligibilityId: string, caller: Caller) {
+    const now = this.clock.now();
+    const record = await this.queryBus.execute(new FindLaunchSubject(svcEligibilityId, now));
+    if (!record || !(caller.isOperator || caller.accountCodes.has(record.account_code)))
+      throw eligibilityNotFound.error();
+    if (record.launch_url === null) throw launchNotAvailable.error();
+    const token = randomToken();
+    const expiresAt = new Date(now.getTime() + LAUNCH_LIFE_S * 1000);
+    await this.unitOfWork.run(async () => {
+      await this.database.execute(ISSUE, [sha256(token), svcEligibilityId, expiresAt]);
+      this.unitOfWork.audit('launch.issue', svcEligibilityId);
+    });
+    return { record, expiresAt, launchUrl: `${this.config.baseUrl}/launch/${token}` };
+  }
+
+  /** The address to send the candidate to. @throws DomainError not_found, launch_gone */
+  async redeem(token: string): Promise<string> {
+    if (!TOKEN_FORM.test(token)) throw notFound.error();
+    const now = this.clock.now();
+    const hash = sha256(token);
+    const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
+    if (!launch) throw (await this.database.queryOne(IS_KNOWN, [hash])) ? launchGone.error() : notFound.error();
+    const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
+    // The record may have been cancelled or closed since the URL was issued.
+    if (!record?.launch_url) throw launchGone.error();
+    const target = new URL(record.launch_url);
+    target.searchParams.set('launch_token', await this.statement(record, target));
+    return target.toString();
+  }
+
+  private async statement(record: LaunchSubject, target: URL): Promise<string> {
+    const { kid, privateKey } = await this.keys.signingKey();
+    return new SignJWT({ exam_code: record.svc_eligiblity_id, booking_code: record.booking_code })
+      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid })
+      .setIssuer(this.config.baseUrl)
+      .setAudience(target.origin)
+      .setSubject(record.candidate_id)
+      .setJti(uuid())
+      .setIssuedAt()
+      .setExpirationTime(`${TOKEN_LIFE_S}s`)
+      .sign(privateKey);
+  }
+}
+
+@QueryHandler(FindLaunchTime)
+export class FindLaunchTimeHandler implements IQueryHandler<FindLaunchTime> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ svcEligibilityId }: FindLaunchTime): Promise<Date | null> {
+    const row = await this.database.queryOne<{ used_at: Date | null }>(LAUNCH_TIME, [svcEligibilityId]);
+    return row?.used_at ?? null;
+  }
+}

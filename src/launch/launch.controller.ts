@@ -1,0 +1,74 @@
+import { Controller, Get, HttpCode, Param, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { formatDateTime } from '../platform/clock.js';
+import { methodNotAllowed } from '../platform/errors.js';
+import type { Caller } from '../platform/context/caller.js';
+import { Access, CurrentCaller } from '../platform/http/access.js';
+import { Answer, Problems, PublicProblems } from '../platform/http/documented.js';
+import { LaunchPath, TestLaunchInfo } from './launch.dto.js';
+import { LaunchKeys } from './launch-keys.js';
+import { LaunchLinks } from './launch-links.js';
+
+@ApiTags('Launch')
+@Controller()
+export class LaunchController {
+  constructor(
+    private readonly launch: LaunchLinks,
+    private readonly keys: LaunchKeys,
+  ) {}
+
+  @Get('eligibilities/:svc_eligibility_code/testLaunchInfo')
+  @Access('launch')
+  @ApiOperation({ summary: 'Get a test launch URL' })
+  @Answer(200, TestLaunchInfo, 'The URL works once, for 300 seconds.')
+  @Problems(400, 404)
+  async testLaunchInfo(
+    @Param() { svc_eligibility_code }: LaunchPath,
+    @CurrentCaller() caller: Caller,
+  ): Promise<TestLaunchInfo> {
+    const { record, expiresAt, launchUrl } = await this.launch.issue(svc_eligibility_code, caller);
+    return {
+      svc_eligiblity_id: record.svc_eligiblity_id,
+      candidate_id: record.candidate_id,
+      test_code: record.test_code,
+      launch_url: launchUrl,
+      expires_at: formatDateTime(expiresAt),
+      single_use: true,
+    };
+  }
+
+  @Get('launch/:launch_code')
+  @HttpCode(303)
+  @Access('public')
+  @ApiOperation({ summary: 'Start the test: the address that testLaunchInfo gave, for the candidate’s browser' })
+  @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 43 } })
+  @ApiResponse({ status: 303, description: 'To the test’s launch URL with a signed `launch_token` (ES256, 60 s).' })
+  @PublicProblems(404, 410)
+  async start(
+    @Param('launch_code') code: string,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<void> {
+    // Express serves HEAD by the GET route; a preview of the link must not use it up (RFC 9110 §9.2.1).
+    if (request.method === 'HEAD') throw methodNotAllowed.error({ headers: { Allow: 'GET' } });
+    response.location(await this.launch.redeem(code));
+  }
+
+  @Get('.well-known/jwks.json')
+  @Access('public')
+  @ApiOperation({ summary: 'The keys that verify launch tokens (RFC 7517)' })
+  @ApiResponse({
+    status: 200,
+    description: 'The key set.',
+    schema: {
+      type: 'object',
+      required: ['keys'],
+      properties: { keys: { type: 'array', items: { type: 'object' } } },
+    },
+  })
+  @PublicProblems()
+  jwks(): Promise<object> {
+    return this.keys.jwks();
+  }
+}

@@ -1,0 +1,37 @@
+import { candidateIdRule, testCodeRule } from '../eligibility/eligibility.fields.js';
+import { Field } from '../platform/validation/fields.js';
+import { boolean, dateTime, text } from '../platform/validation/rules.js';
+
+export class LaunchPath {
+  @Field(
+    text({
+      max: 8,
+      code: 'svc_eligiblity_id_invalid',
+      form: 'Must be 8 letters and digits.',
+      pattern: /^[A-Za-z0-9]{8}$/,
+    }),
+    { required: true },
+  )
+  svc_eligibility_code: string;
+}
+
+/** Answer of testLaunchInfo. */
+export class TestLaunchInfo {
+  @Field(text({ max: 8 }), { required: true })
+  svc_eligiblity_id: string;
+
+  @Field(candidateIdRule, { required: true })
+  candidate_id: string;
+
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+
+  @Field(text({ max: 2000, format: 'uri' }), { required: true, description: 'Works once, without a token.' })
+  launch_url: string;
+
+  @Field(dateTime(), { required: true })
+  expires_at: string;
+
+  @Field(boolean(), { required: true })
+  single_use: true;
+}

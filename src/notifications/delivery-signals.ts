@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import pg from 'pg';
+import { Database, prepared } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { Logger } from '../platform/observability/logger.js';
+
+const CHANNEL = 'deliveries';
+const NOTIFY = prepared(
+  'delivery-notify',
+  `SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
+);
+const DUE = 'due ';
+const CHANGED = 'changed ';
+const RECONNECT_MS = 1_000;
+
+/** The delivery loop of this process, as the other parts see it. */
+export interface SignalReceiver {
+  readonly isRunning: boolean;
+  /** There may be something to send to these partners. */
+  wake(subscriptionIds: readonly string[]): void;
+  /** The subscription was changed: nothing may go on under its old settings. */
+  changed(subscriptionId: string): void;
+}
+
+const NOBODY: SignalReceiver = { isRunning: false, wake: () => undefined, changed: () => undefined };
+
+/**
+ * Tells delivery loops that there is something to do: the one of this process at once, those of others by NOTIFY.
+ * Only a hint, which may get lost: every loop also looks for itself once a second.
+ */
+@Injectable()
+export class DeliverySignals {
+  private loop = NOBODY;
+  private client: pg.Client | null = null;
+  private reconnect: NodeJS.Timeout | null = null;
+  private closed = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Signals of this process and of others go to this loop from now on. */
+  connect(loop: SignalReceiver): void {
+    this.loop = loop;
+  }
+
+  /** These partners have something to be sent. A process that delivers does so itself, the others ask for it. */
+  async due(subscriptionIds: string[]): Promise<void> {
+    if (subscriptionIds.length === 0) return;
+    if (this.loop.isRunning) this.loop.wake(subscriptionIds);
+    else await this.database.query(NOTIFY, [subscriptionIds.map((id) => DUE + id)]);
+  }
+
+  /** As {@link due}, once the running transaction has committed. */
+  async dueAfterCommit(subscriptionIds: string[]): Promise<void> {
+    // PostgreSQL itself holds a NOTIFY back until COMMIT.
+    if (this.loop.isRunning) this.unitOfWork.afterCommit(() => this.loop.wake(subscriptionIds));
+    else await this.due(subscriptionIds);
+  }
+
+  /** The running transaction changes a subscription: no loop may go on under its old settings. */
+  async changed(subscriptionId: string): Promise<void> {
+    await this.database.query(NOTIFY, [[CHANGED + subscriptionId]]);
+    this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId));
+  }
+
+  /** Listens on a connection of its own, and again whenever that is lost. */
+  async listen(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.database.url,
+      connectionTimeoutMillis: 3_000,
+      keepAlive: true,
+      application_name: 'candidate-eligibility-service listener',
+    });
+    this.client = client;
+    client.on('error', () => this.listenAgain(client));
+    client.on('end', () => this.listenAgain(client));
+    client.on('notification', ({ payload }) => this.hear(payload ?? ''));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'no connection to listen on; trying again');
+      this.listenAgain(client);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    if (this.reconnect) clearTimeout(this.reconnect);
+    await this.client?.end().catch(() => undefined);
+  }
+
+  private hear(payload: string): void {
+    if (payload.startsWith(DUE)) this.loop.wake([payload.slice(DUE.length)]);
+    else if (payload.startsWith(CHANGED)) this.loop.changed(payload.slice(CHANGED.length));
+  }
+
+  private listenAgain(lost: pg.Client): void {
+    if (this.closed || this.client !== lost) return;
+    this.client = null;
+    void lost.end().catch(() => undefined);
+    this.reconnect = setTimeout(() => void this.listen(), RECONNECT_MS).unref();
+  }
+}

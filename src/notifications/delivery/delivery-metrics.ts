@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { Counter, Gauge } from 'prom-client';
+import { Metrics } from '../../platform/observability/metrics.js';
+import type { FailureClass } from '../partner/partner-connection.js';
+import type { AttemptOutcome } from '../partner/partner-client.js';
+
+/** What the delivery loop tells the metrics. Labels are few and fixed: never an account, a partner or a booking. */
+@Injectable()
+export class DeliveryMetrics {
+  readonly waiting: Gauge;
+  readonly errorQueue: Gauge;
+  readonly oldestDueSeconds: Gauge;
+  readonly overdue: Gauge;
+  /** Asked when the metrics are read. */
+  attemptsInFlight: () => number = () => 0;
+  private readonly attempts: Counter;
+  private readonly attemptsOf = new Map<FailureClass | 'delivered', Counter.Internal>();
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    this.attempts = new Counter({
+      name: 'notification_attempts_total',
+      help: 'Delivery attempts that ended, by outcome',
+      labelNames: ['outcome'],
+      registers,
+    });
+    const inFlight: Gauge = new Gauge({
+      name: 'notification_attempts_in_flight',
+      help: 'Delivery attempts under way in this process',
+      registers,
+      collect: () => inFlight.set(this.attemptsInFlight()),
+    });
+    this.waiting = new Gauge({
+      name: 'notifications_to_send',
+      help: 'Notifications that wait for an attempt, of all processes (planner estimate)',
+      registers,
+    });
+    this.errorQueue = new Gauge({
+      name: 'notifications_in_error_queue',
+      help: 'Notifications in the error queue, by who retries them',
+      labelNames: ['retry'],
+      registers,
+    });
+    this.oldestDueSeconds = new Gauge({
+      name: 'notification_oldest_due_seconds',
+      help: 'Age of the oldest notification that could be sent now',
+      registers,
+    });
+    this.overdue = new Gauge({
+      name: 'notifications_overdue_partners',
+      help: 'Partners that have due notifications which nobody works on, and events nobody has translated; must be 0',
+      registers,
+    });
+  }
+
+  attempted(result: AttemptOutcome): void {
+    const outcome = result.failure ?? 'delivered';
+    let counter = this.attemptsOf.get(outcome);
+    if (counter === undefined) this.attemptsOf.set(outcome, (counter = this.attempts.labels({ outcome })));
+    counter.inc();
+  }
+}

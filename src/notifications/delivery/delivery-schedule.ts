@@ -1,0 +1,104 @@
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Config } from '../../config.js';
+import { Outbox } from '../../platform/events/outbox.js';
+import { Logger } from '../../platform/observability/logger.js';
+import { Readiness } from '../../platform/observability/readiness.js';
+import { DeliveryInvariant } from './delivery-invariant.js';
+import { DeliveryLoop } from './delivery-loop.js';
+import { DeliverySignals } from '../delivery-signals.js';
+import { NotificationRetention } from './notification-retention.js';
+import { QueueUpkeep } from './queue-upkeep.js';
+import { ResendJobs } from './resend-jobs.js';
+
+const SWEEP_MS = 1_000;
+const PULSE_MS = 250;
+const CHECK_MS = 10_000;
+const RETENTION_MS = 10 * 60_000;
+/** A sweep that has not succeeded for so long: the loop does not do its work. */
+const STALLED_MS = 30_000;
+
+/**
+ * Runs the parts of delivery in a process with that role: starts and drains the loop, and sweeps up what a crash, a lost
+ * hint or another process left. A round that takes longer than its interval is not started twice.
+ */
+@Injectable()
+export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly underWay = new Set<string>();
+  private lastSweep = Date.now();
+  private active = false;
+
+  constructor(
+    private readonly config: Config,
+    private readonly logger: Logger,
+    private readonly outbox: Outbox,
+    private readonly loop: DeliveryLoop,
+    private readonly signals: DeliverySignals,
+    private readonly jobs: ResendJobs,
+    private readonly upkeep: QueueUpkeep,
+    private readonly invariant: DeliveryInvariant,
+    private readonly retention: NotificationRetention,
+    private readonly readiness: Readiness,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (!this.config.roles.has('delivery')) return;
+    this.readiness.add('delivery loop', () =>
+      Promise.resolve(Date.now() - this.lastSweep > STALLED_MS ? 'stalled' : null),
+    );
+    this.readiness.add('deliveries', () => Promise.resolve(this.invariant.isBroken ? 'overdue' : null));
+    this.active = true;
+    this.signals.connect(this.loop);
+    this.loop.start();
+    await this.signals.listen();
+    void this.sweep();
+  }
+
+  /** Before the database pool is closed, which happens on shutdown itself. */
+  async beforeApplicationShutdown(): Promise<void> {
+    if (!this.active) return;
+    this.active = false;
+    await this.loop.drain(this.config.shutdownGraceMs);
+    await this.signals.close();
+  }
+
+  @Interval(SWEEP_MS)
+  async sweep(): Promise<void> {
+    await this.once('sweep', async () => {
+      await this.outbox.sweep();
+      await this.loop.findWork();
+      await this.upkeep.run();
+      this.lastSweep = Date.now();
+    });
+  }
+
+  @Interval(PULSE_MS)
+  async pulse(): Promise<void> {
+    await this.once('probes', () => this.loop.probe());
+    await this.once('resend jobs', () => this.jobs.advance());
+  }
+
+  @Interval(CHECK_MS)
+  async check(): Promise<void> {
+    await this.once('invariant', () => this.invariant.check());
+  }
+
+  @Interval(RETENTION_MS)
+  async retain(): Promise<void> {
+    await this.once('retention', async () => {
+      await this.retention.run();
+    });
+  }
+
+  private async once(name: string, work: () => Promise<void>): Promise<void> {
+    if (!this.active || this.underWay.has(name)) return;
+    this.underWay.add(name);
+    try {
+      await work();
+    } catch (error) {
+      this.logger.warn({ err: error, round: name }, 'a round of delivery failed; the next one tries again');
+    } finally {
+      this.underWay.delete(name);
+    }
+  }
+}

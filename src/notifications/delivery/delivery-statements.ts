@@ -1,0 +1,246 @@
+/**
+ * Delivery, as the database sees it.
+ *
+ * 1. A row of `deliveries` is the obligation to send a notification. It is made with the notification (translation.ts),
+ *    or when an operator resends one, and taken away in the statement that records how the last attempt ended.
+ * 2. A worker claims rows: it locks them with SKIP LOCKED and gives them a lease and a fencing token, all in one statement.
+ *    What it can send at once it claims in the statement that makes the row.
+ *    While the lease runs no other worker sees the row. No transaction is open while the partner is called.
+ * 3. An attempt begins only in the first part of the lease (`MAY_START_MS`) and is bounded by the wait time, so that it
+ *    has ended, and been recorded, before the lease does.
+ * 4. Every later write names the token. A worker that was stopped so long that its lease lapsed writes nothing.
+ * 5. After a kill the leases lapse by themselves, at most wait time + 20 s later, and any worker claims the rows again.
+ * 6. Of one booking only the first row left can be claimed: a later event waits until the earlier one is delivered or
+ *    waits for an operator. What an operator resends waits only for what an operator resent before.
+ * 7. While a partner is DOWN its rows are not claimed but by `CLAIM_PROBES`, one at a time for all processes
+ *    (`next_probe_at` is moved in the same statement), and by a manual resend.
+ *
+ * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
+ */
+import { prepared, unseen } from '../../platform/database/database.js';
+import type { Trigger } from './delivery.entity.js';
+
+/** How much longer than the wait time a lease is. */
+const LEASE_EXTRA_S = 20;
+/** How long after its claim an attempt may begin; the rest of the extra time is for recording it. */
+export const MAY_START_MS = 12_000;
+
+const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
+
+/** The fencing token of all that one statement claims. */
+export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
+
+/** Of a subscription `s` with its wait time in effect. */
+export const LEASE_END = `clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
+
+/** Of an obligation `d`, its notification `n` and its subscription `s`. */
+export const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.resend_id,
+  n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at`;
+
+/** A notification in the hands of this worker. */
+export interface Claimed {
+  position: number;
+  subscription_id: string;
+  lease_token: number;
+  trigger: Trigger;
+  resend_id: string | null;
+  id: string;
+  body: string;
+  event_sequence: number;
+  traceparent: string | null;
+  /** Of the subscription, when it was claimed. */
+  version: number;
+  down: boolean;
+  health_changed_at: Date | null;
+}
+
+/** $1 subscriptions, $2 how many for each, $3 the default wait time. A partner that is DOWN gets only manual resends. */
+export const CLAIM = prepared(
+  'delivery-claim',
+  `WITH ${LEASE},
+   partner AS MATERIALIZED (
+     SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.room
+     FROM unnest(${unseen('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s USING (id)
+     WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL),
+   in_order AS (
+     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       WHERE d.subscription_id = s.id AND ${FREE} AND NOT EXISTS (
+         SELECT FROM deliveries earlier
+         WHERE earlier.subscription_id = d.subscription_id AND earlier.booking_code = d.booking_code
+           AND earlier.event_sequence < d.event_sequence AND (d.trigger <> 'MANUAL' OR earlier.trigger = 'MANUAL'))
+       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN s.room ELSE 0 END
+       FOR UPDATE SKIP LOCKED) picked),
+   by_operator AS (
+     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL' AND ${FREE} AND NOT EXISTS (
+         SELECT FROM deliveries earlier
+         WHERE earlier.subscription_id = d.subscription_id AND earlier.booking_code = d.booking_code
+           AND earlier.event_sequence < d.event_sequence AND earlier.trigger = 'MANUAL')
+       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.room ELSE 0 END
+       FOR UPDATE SKIP LOCKED) picked),
+   picked AS (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator)
+   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}
+   FROM lease, picked JOIN partner s ON s.id = picked.subscription_id
+     JOIN notifications n ON n.position = picked.notification_position
+   WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
+   RETURNING ${CLAIMED}`,
+);
+
+/** $1 the default wait time. The oldest event of each partner whose next probe is due. */
+export const CLAIM_PROBES = prepared(
+  'delivery-claim-probes',
+  `WITH ${LEASE},
+   partner AS MATERIALIZED (
+     SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $1::int) AS wait_ms
+     FROM subscriptions s
+     WHERE s.health = 'DOWN' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
+       AND s.next_probe_at <= clock_timestamp()
+       AND EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
+     ORDER BY s.next_probe_at LIMIT 100 FOR UPDATE SKIP LOCKED),
+   picked AS (
+     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       WHERE d.subscription_id = s.id AND d.trigger <> 'MANUAL' AND ${FREE}
+       ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
+   held AS (
+     UPDATE subscriptions kept SET next_probe_at = ${LEASE_END}
+     FROM partner s JOIN picked ON picked.subscription_id = s.id WHERE kept.id = s.id)
+   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, trigger = 'AUTO'
+   FROM lease, picked JOIN partner s ON s.id = picked.subscription_id
+     JOIN notifications n ON n.position = picked.notification_position
+   WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
+   RETURNING ${CLAIMED}`,
+);
+
+/** Gives back what was claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. */
+export const RELEASE = prepared(
+  'delivery-release',
+  `UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
+   FROM unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
+   WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
+);
+
+const RISE = `UPDATE subscriptions s
+  SET health = 'UP', health_changed_at = clock_timestamp(), next_probe_at = NULL, probe_step = 0
+  FROM (SELECT DISTINCT subscription_id FROM done WHERE while_down) risen
+  WHERE s.id = risen.subscription_id AND s.health = 'DOWN'`;
+
+const ITEMS = (state: string) => `UPDATE resend_items i SET state = '${state}'
+  FROM done WHERE i.resend_id = done.resend_id AND i.notification_position = done.position AND i.state = 'SENT'
+  RETURNING i.resend_id`;
+
+/**
+ * What was delivered: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 resend jobs, $6 sent while the partner
+ * was DOWN, $7 begun at, $8 milliseconds, $9 excerpts. A 200 to what was sent while the partner was DOWN turns it UP.
+ * Answers with the subscriptions for which the end of an event has set a later one of its booking free.
+ */
+export const RECORD_DELIVERED = prepared(
+  'delivery-record-delivered',
+  `WITH done AS (
+     DELETE FROM deliveries d
+     USING unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+       $8::int[], $9::text[])
+       AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt)
+     WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
+     RETURNING o.*, d.booking_code, d.event_sequence),
+   marked AS (
+     UPDATE notifications n
+     SET state = 'DELIVERED', retry = NULL, failure = NULL, http_status = NULL, queued_datetime = NULL,
+       delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
+     FROM done WHERE n.position = done.position),
+   logged AS (
+     INSERT INTO notification_attempts (notification_position, at, duration_ms, trigger, http_status, excerpt)
+     SELECT position, at, duration_ms, trigger, 200, excerpt FROM done),
+   risen AS (${RISE}),
+   items AS (${ITEMS('DELIVERED')}),
+   jobs AS (
+     UPDATE resend_jobs j
+     SET canary = false, delivered = j.delivered + ended.count,
+       state = CASE WHEN j.state IN ('RUNNING', 'PAUSED')
+         AND j.delivered + ended.count + j.failed + j.skipped = j.matched THEN 'DONE' ELSE j.state END
+     FROM (SELECT resend_id, count(*)::int AS count FROM items GROUP BY resend_id ORDER BY resend_id) ended
+     WHERE j.id = ended.resend_id)
+   SELECT DISTINCT done.subscription_id FROM done WHERE EXISTS (
+     SELECT FROM deliveries later
+     WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
+       AND later.event_sequence > done.event_sequence)`,
+);
+
+/**
+ * What failed: $1 to $9 as above, $10 who retries, $11 failure classes, $12 statuses, $13 was a probe, $14 tells of the
+ * partner, $15 RETRY_SCHEDULE_S. AUTO keeps the obligation and turns the partner DOWN; MANUAL ends it.
+ */
+export const RECORD_FAILED = prepared(
+  'delivery-record-failed',
+  `WITH o AS MATERIALIZED (
+     SELECT * FROM unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+       $8::int[], $9::text[], $10::text[], $11::text[], $12::int[], $13::boolean[], $14::boolean[])
+       AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt, retry, failure,
+         http_status, probe, partner_level)),
+   kept AS (
+     UPDATE deliveries d SET lease_token = NULL, leased_until = NULL, trigger = 'AUTO', resend_id = NULL
+     FROM o WHERE o.retry = 'AUTO'
+       AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
+     RETURNING o.*, d.booking_code, d.event_sequence),
+   ended AS (
+     DELETE FROM deliveries d USING o WHERE o.retry = 'MANUAL'
+       AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
+     RETURNING o.*, d.booking_code, d.event_sequence),
+   done AS MATERIALIZED (SELECT * FROM kept UNION ALL SELECT * FROM ended),
+   marked AS (
+     UPDATE notifications n
+     SET state = 'ERROR_QUEUE', retry = done.retry, failure = done.failure, http_status = done.http_status,
+       queued_datetime = coalesce(n.queued_datetime, clock_timestamp())
+     FROM done WHERE n.position = done.position),
+   logged AS (
+     INSERT INTO notification_attempts (notification_position, at, duration_ms, trigger, http_status, failure, excerpt)
+     SELECT position, at, duration_ms, trigger, http_status, failure, excerpt FROM done),
+   fallen AS (
+     UPDATE subscriptions s
+     SET health = 'DOWN', health_changed_at = clock_timestamp(), probe_step = 0,
+       next_probe_at = clock_timestamp() + make_interval(secs => ($15::float8[])[1] * (1 + random() / 10))
+     FROM (SELECT DISTINCT subscription_id FROM done WHERE retry = 'AUTO') failing
+     WHERE s.id = failing.subscription_id AND s.health = 'UP'),
+   probed AS (
+     UPDATE subscriptions s
+     SET probe_step = s.probe_step + 1,
+       next_probe_at = clock_timestamp()
+         + make_interval(secs => ($15::float8[])[least(s.probe_step + 2, cardinality($15::float8[]))] * (1 + random() / 10))
+     FROM (SELECT DISTINCT subscription_id FROM done WHERE probe) probing
+     WHERE s.id = probing.subscription_id AND s.health = 'DOWN'),
+   items AS (
+     UPDATE resend_items i SET state = 'FAILED'
+     FROM done WHERE i.resend_id = done.resend_id AND i.notification_position = done.position AND i.state = 'SENT'
+     RETURNING i.resend_id, done.partner_level, done.retry),
+   jobs AS (
+     UPDATE resend_jobs j
+     SET failed = j.failed + ended.count,
+       state = CASE WHEN j.state IN ('RUNNING', 'PAUSED')
+           AND j.delivered + j.failed + ended.count + j.skipped = j.matched THEN 'DONE'
+         WHEN j.state = 'RUNNING' AND (ended.down OR j.canary AND ended.partner_level) THEN 'PAUSED'
+         ELSE j.state END
+     FROM (
+       SELECT resend_id, count(*)::int AS count, bool_or(partner_level) AS partner_level, bool_or(retry = 'AUTO') AS down
+       FROM items GROUP BY resend_id ORDER BY resend_id) ended
+     WHERE j.id = ended.resend_id)
+   SELECT DISTINCT done.subscription_id FROM done WHERE done.retry = 'MANUAL' AND EXISTS (
+     SELECT FROM deliveries later
+     WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
+       AND later.event_sequence > done.event_sequence)`,
+);
+
+/** The subscriptions with something that can be claimed now, one index probe for each subscription that has work. */
+export const FIND_WORK = prepared(
+  'delivery-find-work',
+  `WITH RECURSIVE lane AS (
+     (SELECT subscription_id FROM deliveries ORDER BY subscription_id LIMIT 1)
+     UNION ALL
+     SELECT (SELECT d.subscription_id FROM deliveries d WHERE d.subscription_id > lane.subscription_id
+             ORDER BY d.subscription_id LIMIT 1)
+     FROM lane WHERE lane.subscription_id IS NOT NULL)
+   SELECT s.id FROM lane JOIN subscriptions s ON s.id = lane.subscription_id
+   WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND (s.health = 'UP' OR EXISTS (
+     SELECT FROM deliveries d WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL'))`,
+);

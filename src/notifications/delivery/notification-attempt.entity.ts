@@ -1,0 +1,28 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Trigger } from './delivery.entity.js';
+import type { FailureClass } from '../partner/partner-connection.js';
+
+/** The table has no key: it is only ever appended to, and read by notification. */
+@Entity('notification_attempts')
+export class NotificationAttempt {
+  @PrimaryColumn('bigint')
+  notification_position: number;
+
+  @PrimaryColumn('timestamptz')
+  at: Date;
+
+  @Column('int')
+  duration_ms: number;
+
+  @Column('text')
+  trigger: Trigger;
+
+  @Column('int', { nullable: true })
+  http_status: number | null;
+
+  @Column('text', { nullable: true })
+  failure: FailureClass | null;
+
+  @Column('text', { nullable: true })
+  excerpt: string | null;
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { Database, prepared } from '../../platform/database/database.js';
+
+const BATCH = 1000;
+
+/**
+ * $1 position after which to look, $2 days. One stretch of the table, oldest first, by its primary key: an index on the
+ * time of delivery would cost every delivery an index entry. A delivery is never older than the making, so that the
+ * first stretch whose newest row is young enough ends the round.
+ */
+const REMOVE = prepared(
+  'notification-retention',
+  `WITH stretch AS MATERIALIZED (
+     SELECT position, state, created_datetime, delivered_datetime FROM notifications
+     WHERE position > $1 ORDER BY position LIMIT ${BATCH}),
+   old AS (
+     SELECT position FROM stretch
+     WHERE state = 'DELIVERED' AND delivered_datetime < clock_timestamp() - make_interval(days => $2)),
+   attempts AS (DELETE FROM notification_attempts a USING old WHERE a.notification_position = old.position),
+   removed AS (DELETE FROM notifications n USING old WHERE n.position = old.position RETURNING n.position)
+   SELECT max(position) AS last, (SELECT count(*) FROM removed) AS removed,
+     bool_and(created_datetime > clock_timestamp() - make_interval(days => $2)) AS is_young FROM stretch`,
+);
+
+/** Takes delivered notifications away after NOTIFICATION_RETENTION_DAYS. What is in the queue stays. */
+@Injectable()
+export class NotificationRetention {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+  ) {}
+
+  /** Returns how many were removed. */
+  async run(): Promise<number> {
+    let total = 0;
+    for (let after = 0; ;) {
+      const stretch = await this.database.queryOne<{ last: number | null; removed: number; is_young: boolean | null }>(
+        REMOVE,
+        [after, this.config.notificationRetentionDays],
+      );
+      if (stretch === null || stretch.last === null) return total;
+      total += stretch.removed;
+      if (stretch.is_young === true) return total;
+      after = stretch.last;
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { FailureClass } from '../partner/partner-connection.js';
+
+export type NotificationState = 'PENDING' | 'DELIVERED' | 'ERROR_QUEUE' | 'RESOLVED';
+export type Retry = 'AUTO' | 'MANUAL';
+
+/** One event for one subscription, as operators see it. `position` grows with the time it was made. */
+@Entity('notifications')
+export class Notification {
+  @PrimaryColumn({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  /** The `webhook-id`. */
+  @Column('uuid')
+  id: string;
+
+  @Column('uuid')
+  event_id: string;
+
+  @Column('uuid')
+  subscription_id: string;
+
+  @Column('text')
+  account_code: string;
+
+  @Column('text')
+  change_reason: ChangeReason;
+
+  @Column('text')
+  booking_code: string;
+
+  @Column('int')
+  event_sequence: number;
+
+  @Column('timestamptz')
+  effective_date: Date;
+
+  @Column('text', { nullable: true })
+  traceparent: string | null;
+
+  /** The text of the NotificationRequest: every attempt sends these very bytes. */
+  @Column('text')
+  body: string;
+
+  @Column('text')
+  state: NotificationState;
+
+  @Column('text', { nullable: true })
+  retry: Retry | null;
+
+  @Column('text', { nullable: true })
+  failure: FailureClass | null;
+
+  /** Of the last failure. null when delivered, which is always by a 200: an index holds it, and no index may be in the way. */
+  @Column('int', { nullable: true })
+  http_status: number | null;
+
+  /** What the operator gave as the reason of the last resend or of the resolution. */
+  @Column('text', { nullable: true })
+  reason: string | null;
+
+  @Column('timestamptz', { default: () => 'clock_timestamp()' })
+  created_datetime: Date;
+
+  @Column('timestamptz', { nullable: true })
+  queued_datetime: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  delivered_datetime: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  resolved_datetime: Date | null;
+}

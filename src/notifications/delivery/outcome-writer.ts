@@ -1,0 +1,170 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Config } from '../../config.js';
+import { Database, isDatabaseUnavailable } from '../../platform/database/database.js';
+import type { Logger } from '../../platform/observability/logger.js';
+import { RECORD_DELIVERED, RECORD_FAILED, RELEASE, type Claimed } from './delivery-statements.js';
+import type { Retry } from './notification.entity.js';
+import { isPartnerLevel } from './outcome.rules.js';
+import type { AttemptOutcome } from '../partner/partner-client.js';
+
+/** How an attempt ended. `retry` is null when it was delivered. */
+export interface Outcome {
+  readonly item: Claimed;
+  readonly probe: boolean;
+  readonly at: Date;
+  readonly result: AttemptOutcome;
+  readonly retry: Retry | null;
+}
+
+const RETRY_PAUSE_MS = 300;
+const LARGEST_WRITE = 1000;
+/** A delivery waits so long for others, or until there are so many. */
+const GATHER_MS = 20;
+const GATHER_MOST = 256;
+
+/**
+ * Records outcomes in batches. What must stop a partner, or set something free, is written at once; deliveries may wait a
+ * moment for one another, since nothing but the next event of their booking waits for them. While the database is away
+ * it keeps all of them and tries again; the token decides in the end whether they still count.
+ */
+export class OutcomeWriter {
+  private delivered: Outcome[] = [];
+  private failed: Outcome[] = [];
+  private released: Claimed[] = [];
+  private running: Promise<void> | null = null;
+  private gathering: NodeJS.Timeout | null = null;
+
+  /** @param onRecorded called after each write with its outcomes and the subscriptions that may have been set free. */
+  constructor(
+    private readonly database: Database,
+    private readonly config: Config,
+    private readonly logger: Logger,
+    private readonly onRecorded: (outcomes: readonly Outcome[], freed: readonly string[]) => void,
+  ) {}
+
+  /** Something is being written, or is about to be. */
+  get isBusy(): boolean {
+    return this.running !== null || this.hasWork();
+  }
+
+  add(outcome: Outcome): void {
+    (outcome.retry === null ? this.delivered : this.failed).push(outcome);
+    // Whether the partner is back, or what an operator resends goes through, is waited for.
+    if (outcome.item.down || outcome.item.trigger === 'MANUAL') this.start();
+    else this.startInTime();
+  }
+
+  /** Gives back what was claimed and not sent; after the outcomes that came before, which may stop the partner. */
+  release(items: Claimed[]): void {
+    if (items.length === 0) return;
+    this.released.push(...items);
+    this.start();
+  }
+
+  /** Resolves when everything is written. */
+  async idle(): Promise<void> {
+    while (this.isBusy) {
+      this.start();
+      await this.running;
+    }
+  }
+
+  private hasWork(): boolean {
+    return this.delivered.length + this.failed.length + this.released.length > 0;
+  }
+
+  private startInTime(): void {
+    if (this.failed.length + this.released.length > 0 || this.delivered.length >= GATHER_MOST) this.start();
+    else if (this.delivered.length > 0) this.gathering ??= setTimeout(() => this.start(), GATHER_MS);
+  }
+
+  private start(): void {
+    if (this.gathering) clearTimeout(this.gathering);
+    this.gathering = null;
+    this.running ??= this.run().finally(() => {
+      this.running = null;
+      this.startInTime();
+    });
+  }
+
+  private async run(): Promise<void> {
+    // One turn of the event loop, so that answers that came in together are recorded together.
+    await pause(0);
+    do {
+      // Taken together: what is given back comes after the outcome for which it is.
+      const failed = this.failed.splice(0, LARGEST_WRITE);
+      const delivered = this.delivered.splice(0, LARGEST_WRITE);
+      const released = this.failed.length === 0 ? this.released.splice(0, LARGEST_WRITE) : [];
+      if (failed.length > 0) await this.write(failed, (some) => this.recordFailed(some));
+      if (delivered.length > 0) await this.write(delivered, (some) => this.recordDelivered(some));
+      if (released.length > 0) await this.giveBack(released);
+    } while (this.failed.length + this.released.length > 0);
+  }
+
+  private async write(outcomes: Outcome[], record: (some: Outcome[]) => Promise<string[]>): Promise<void> {
+    for (;;) {
+      try {
+        this.onRecorded(outcomes, await record(outcomes));
+        return;
+      } catch (error) {
+        if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
+          this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
+          // One of them is at fault: the others must not suffer. What is left alone and still fails is claimed again.
+          if (outcomes.length > 1) for (const one of outcomes) await this.write([one], record);
+          else this.onRecorded(outcomes, []);
+          return;
+        }
+        await pause(RETRY_PAUSE_MS);
+      }
+    }
+  }
+
+  private async recordDelivered(outcomes: Outcome[]): Promise<string[]> {
+    const rows = await this.database.query<{ subscription_id: string }>(RECORD_DELIVERED, common(outcomes));
+    return rows.map((row) => row.subscription_id);
+  }
+
+  private async recordFailed(outcomes: Outcome[]): Promise<string[]> {
+    const rows = await this.database.query<{ subscription_id: string }>(RECORD_FAILED, [
+      ...common(outcomes),
+      outcomes.map(({ retry }) => retry),
+      outcomes.map(({ result }) => result.failure),
+      outcomes.map(({ result }) => result.httpStatus),
+      outcomes.map(({ probe }) => probe),
+      outcomes.map(({ result }) => isPartnerLevel(result)),
+      this.config.retryScheduleS,
+    ]);
+    return rows.map((row) => row.subscription_id);
+  }
+
+  private async giveBack(items: Claimed[]): Promise<void> {
+    await this.database
+      .execute(RELEASE, [
+        items.map((item) => item.subscription_id),
+        items.map((item) => item.position),
+        items.map((item) => item.lease_token),
+      ])
+      // Their leases lapse by themselves.
+      .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be given back'));
+  }
+}
+
+function common(outcomes: Outcome[]): unknown[] {
+  return [
+    outcomes.map(({ item }) => item.subscription_id),
+    outcomes.map(({ item }) => item.position),
+    outcomes.map(({ item }) => item.lease_token),
+    outcomes.map(({ item }) => item.trigger),
+    outcomes.map(({ item }) => item.resend_id),
+    outcomes.map(({ item }) => item.down),
+    outcomes.map(({ at }) => at),
+    outcomes.map(({ result }) => result.durationMs),
+    outcomes.map(({ result }) => result.excerpt),
+  ];
+}
+
+/** Deadlock or serialization failure: the same statement succeeds the next time. */
+function isConcurrency(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === '40P01' || code === '40001';
+}

@@ -1,0 +1,43 @@
+import type { FailureClass } from '../partner/partner-connection';
+import type { AttemptOutcome } from '../partner/partner-client';
+import { isPartnerLevel, retryAfter } from './outcome.rules';
+
+const outcome = (failure: FailureClass | null, httpStatus: number | null = null): AttemptOutcome => ({
+  delivered: failure === null,
+  failure,
+  httpStatus,
+  reason: null,
+  excerpt: null,
+  durationMs: 1,
+});
+
+describe('who retries', () => {
+  const everything = ['500', '502', '503', '504', 'timeout', 'connection'];
+  test.each([
+    ['server_error', 500, 'AUTO', 'AUTO'],
+    ['server_error', 502, 'MANUAL', 'AUTO'],
+    ['server_error', 503, 'MANUAL', 'AUTO'],
+    ['server_error', 504, 'MANUAL', 'AUTO'],
+    ['server_error', 501, 'MANUAL', 'MANUAL'],
+    ['server_error', 599, 'MANUAL', 'MANUAL'],
+    ['timeout', null, 'MANUAL', 'AUTO'],
+    ['timeout', 200, 'MANUAL', 'AUTO'],
+    ['connect', null, 'MANUAL', 'AUTO'],
+    ['dns', null, 'MANUAL', 'AUTO'],
+    ['tls', null, 'MANUAL', 'MANUAL'],
+    ['auth', 401, 'MANUAL', 'MANUAL'],
+    ['redirect', 302, 'MANUAL', 'MANUAL'],
+    ['client_error', 400, 'MANUAL', 'MANUAL'],
+    ['protocol', 201, 'MANUAL', 'MANUAL'],
+    ['blocked', null, 'MANUAL', 'MANUAL'],
+  ] as const)('%s %s: %s by default, %s when everything is retried', (failure, status, byDefault, widened) => {
+    expect(retryAfter(outcome(failure, status), ['500'])).toBe(byDefault);
+    expect(retryAfter(outcome(failure, status), everything)).toBe(widened);
+  });
+});
+
+test('only a client error tells of the event and not of the partner', () => {
+  expect(isPartnerLevel(outcome('client_error', 400))).toBe(false);
+  expect(isPartnerLevel(outcome('tls'))).toBe(true);
+  expect(isPartnerLevel(outcome(null, 200))).toBe(false);
+});

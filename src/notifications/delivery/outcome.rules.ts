@@ -1,0 +1,27 @@
+import type { Retry } from './notification.entity.js';
+import type { AttemptOutcome } from '../partner/partner-client.js';
+
+/** The cause under which a failure would be retried automatically, else null. */
+function autoRetryCause({ failure, httpStatus }: AttemptOutcome): string | null {
+  if (failure === 'server_error') return String(httpStatus);
+  if (failure === 'timeout') return 'timeout';
+  // No connection came about: nobody listens, or the name is not known.
+  if (failure === 'connect' || failure === 'dns') return 'connection';
+  return null;
+}
+
+/** Who retries after a failure: AUTO when the partner is taken to be down, else an operator. */
+export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string[]): Retry {
+  const cause = autoRetryCause(outcome);
+  return cause !== null && (cause === '500' || autoRetryOn.includes(cause)) ? 'AUTO' : 'MANUAL';
+}
+
+/** Whether the failure tells of the partner and not of the event: then the next event would fail in the same way. */
+export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
+  return failure !== null && failure !== 'client_error';
+}
+
+/** Whether more attempts at once would only pile up at the partner. */
+export function isOverload({ failure }: AttemptOutcome): boolean {
+  return failure === 'timeout' || failure === 'connect' || failure === 'dns';
+}

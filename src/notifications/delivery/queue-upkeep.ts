@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { Database, prepared } from '../../platform/database/database.js';
+
+const BATCH = 1000;
+const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
+
+/** Those made just before the partner turned DOWN, and those of transactions that had not seen it. */
+const QUEUE_PENDING = prepared(
+  'queue-pending-of-down',
+  `WITH picked AS MATERIALIZED (
+     SELECT owed.* FROM subscriptions s CROSS JOIN LATERAL (
+       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       WHERE d.subscription_id = s.id AND d.trigger <> 'AUTO' AND d.trigger = 'FIRST' AND ${FREE}
+       ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) owed
+     WHERE s.health = 'DOWN' AND s.deleted_datetime IS NULL),
+   marked AS (
+     UPDATE notifications n SET state = 'ERROR_QUEUE', retry = 'AUTO', queued_datetime = clock_timestamp()
+     FROM picked WHERE n.position = picked.notification_position AND n.state = 'PENDING')
+   UPDATE deliveries d SET trigger = 'AUTO' FROM picked
+   WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position`,
+);
+
+/** $1 hours. Obligations end; the events wait for an operator. A suspended partner's events are kept as they are. */
+const GIVE_UP = prepared(
+  'queue-give-up',
+  `WITH old AS MATERIALIZED (
+     SELECT n.position, n.subscription_id FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id
+     WHERE n.retry = 'AUTO' AND n.queued_datetime < clock_timestamp() - make_interval(secs => $1::float8 * 3600)
+       AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
+     ORDER BY n.queued_datetime LIMIT ${BATCH}),
+   ended AS (
+     DELETE FROM deliveries d USING old
+     WHERE d.subscription_id = old.subscription_id AND d.notification_position = old.position
+       AND d.trigger = 'AUTO' AND ${FREE}
+     RETURNING d.notification_position)
+   UPDATE notifications n SET retry = 'MANUAL' FROM ended WHERE n.position = ended.notification_position`,
+);
+
+const RESOLVE_OWED = prepared(
+  'queue-resolve-owed',
+  `WITH picked AS MATERIALIZED (
+     SELECT owed.* FROM subscriptions s CROSS JOIN LATERAL (
+       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       WHERE d.subscription_id = s.id AND ${FREE}
+       ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) owed
+     WHERE s.deleted_datetime IS NOT NULL),
+   ended AS (
+     DELETE FROM deliveries d USING picked
+     WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
+     RETURNING d.notification_position, d.resend_id),
+   items AS (
+     UPDATE resend_items i SET state = 'FAILED' FROM ended
+     WHERE i.resend_id = ended.resend_id AND i.notification_position = ended.notification_position AND i.state = 'SENT'
+     RETURNING i.resend_id),
+   jobs AS (
+     UPDATE resend_jobs j
+     SET failed = j.failed + failed.count,
+       state = CASE WHEN j.state IN ('RUNNING', 'PAUSED')
+         AND j.delivered + j.failed + failed.count + j.skipped = j.matched THEN 'DONE' ELSE j.state END
+     FROM (SELECT resend_id, count(*)::int AS count FROM items GROUP BY resend_id ORDER BY resend_id) failed
+     WHERE j.id = failed.resend_id)
+   UPDATE notifications n
+   SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = clock_timestamp()
+   FROM ended WHERE n.position = ended.notification_position`,
+);
+
+const RESOLVE_QUEUED = prepared(
+  'queue-resolve-queued',
+  `UPDATE notifications n
+   SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = clock_timestamp()
+   WHERE n.position IN (
+     SELECT queued.position FROM subscriptions s CROSS JOIN LATERAL (
+       SELECT q.position FROM notifications q
+       WHERE q.subscription_id = s.id AND q.queued_datetime IS NOT NULL AND NOT EXISTS (
+         SELECT FROM deliveries d WHERE d.subscription_id = s.id AND d.notification_position = q.position)
+       ORDER BY q.position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) queued
+     WHERE s.deleted_datetime IS NOT NULL)`,
+);
+
+/** Rows are folded when there are many; one process at a time. */
+const FOLD_COUNTS = prepared(
+  'queue-fold-counts',
+  `WITH many AS (
+     SELECT (SELECT count(*) FROM (SELECT FROM error_queue_counts LIMIT 1000) few) = 1000
+       AND pg_try_advisory_xact_lock(hashtext('error_queue_counts')) AS yes),
+   folded AS (DELETE FROM error_queue_counts WHERE (SELECT yes FROM many) RETURNING *)
+   INSERT INTO error_queue_counts
+   SELECT subscription_id, retry, failure, http_status, sum(change)::int FROM folded
+   GROUP BY subscription_id, retry, failure, http_status HAVING sum(change) <> 0`,
+);
+
+/** What happens to queued notifications without an attempt: in small batches, so that nobody waits for it. */
+@Injectable()
+export class QueueUpkeep {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+  ) {}
+
+  async run(): Promise<void> {
+    await this.repeat(() => this.database.execute(QUEUE_PENDING));
+    await this.repeat(() => this.database.execute(GIVE_UP, [this.config.retryGiveUpH]));
+    await this.resolveDeleted();
+    await this.database.execute(FOLD_COUNTS);
+  }
+
+  /** What waits for a partner that was deleted is settled; what is in flight ends first. */
+  async resolveDeleted(): Promise<void> {
+    await this.repeat(() => this.database.execute(RESOLVE_OWED));
+    await this.repeat(() => this.database.execute(RESOLVE_QUEUED));
+  }
+
+  private async repeat(chore: () => Promise<number>): Promise<void> {
+    while ((await chore()) >= BATCH);
+  }
+}

@@ -1,0 +1,79 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { Access } from '../../platform/http/access.js';
+import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
+import { pageOf, sendPage } from '../../platform/http/paging.js';
+import { readBody } from '../../platform/validation/validation.pipe.js';
+import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
+import { NotificationReader, presentNotification } from './notification-reader.js';
+import {
+  CauseModel,
+  ErrorQueueQuery,
+  NotificationDetail,
+  NotificationModel,
+  ResendOneBody,
+  ResolveBody,
+} from './notifications.dto.js';
+
+@ApiTags('Error queue')
+@Access('admin')
+@Controller('admin/error-queue')
+export class ErrorQueueController {
+  constructor(
+    private readonly reader: NotificationReader,
+    private readonly commandBus: CommandBus,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'Notifications in the error queue' })
+  @AnswerList(NotificationModel)
+  @Problems(400)
+  async list(
+    @Query() query: ErrorQueueQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<NotificationModel[]> {
+    const page = pageOf(query);
+    const rows = await this.reader.list(query, 'ERROR_QUEUE', page);
+    return sendPage(rows, page, request, response, this.config).map(presentNotification);
+  }
+
+  @Get('summary')
+  @ApiOperation({ summary: 'The error queue by cause' })
+  @AnswerList(CauseModel, 'The most frequent cause first.')
+  @Problems()
+  summary(): Promise<CauseModel[]> {
+    return this.reader.summary();
+  }
+
+  @Post(':notification_id/resend')
+  @HttpCode(202)
+  @Idempotent()
+  @ApiOperation({ summary: 'Send one again, at once, also when the partner is DOWN' })
+  @ApiBody({ type: ResendOneBody, required: false })
+  @Answer(202, NotificationDetail)
+  @BodyProblems(404, 409)
+  @IdempotencyHeader()
+  async resend(@Param('notification_id') id: string, @Body() body: unknown): Promise<NotificationDetail> {
+    const { reason } = readBody(ResendOneBody, body ?? {});
+    await this.commandBus.execute(new ResendNotification(id, reason ?? null));
+    return this.reader.get(id);
+  }
+
+  @Post(':notification_id/resolve')
+  @HttpCode(200)
+  @Idempotent()
+  @ApiOperation({ summary: 'Settled by other means: kept, and never sent again' })
+  @Answer(200, NotificationDetail)
+  @BodyProblems(404, 409)
+  @IdempotencyHeader()
+  async resolve(@Param('notification_id') id: string, @Body() { reason }: ResolveBody): Promise<NotificationDetail> {
+    await this.commandBus.execute(new ResolveNotification(id, reason));
+    return this.reader.get(id);
+  }
+}

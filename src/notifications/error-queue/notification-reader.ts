@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import { accountNotFound, notFound, type Fault } from '../../platform/errors.js';
+import type { Page } from '../../platform/http/paging.js';
+import type { Notification, NotificationState } from '../delivery/notification.entity.js';
+import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
+import type { CauseModel, NotificationDetail, NotificationFilter, NotificationModel } from './notifications.dto.js';
+import { isUuid } from '../subscriptions/subscription-store.js';
+
+const listed = (state: string, httpStatus: string, delivered: string): string => `n.position, n.id, n.account_code,
+  n.subscription_id, n.change_reason, n.booking_code, n.event_sequence, n.effective_date, ${state} AS state, n.retry, n.failure,
+  ${httpStatus} AS http_status, n.created_datetime, ${delivered} AS delivered_datetime,
+  CASE WHEN n.retry = 'AUTO' AND s.state = 'ACTIVE' THEN s.next_probe_at END AS next_attempt_at`;
+const LISTED = listed(
+  'n.state',
+  `CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END`,
+  'n.delivered_datetime',
+);
+/** Of the queue, only what its index covers: the rows of a page lie far apart, and are not read. */
+const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
+
+const FIND_ACCOUNT = prepared('notification-account', `SELECT 1 FROM accounts WHERE account_code = $1`);
+const FIND_ONE = prepared(
+  'notification-find',
+  `SELECT ${LISTED}, n.body FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id WHERE n.id = $1`,
+);
+const ATTEMPTS = prepared(
+  'notification-attempts',
+  `SELECT at, duration_ms, trigger, http_status, failure, excerpt FROM notification_attempts
+   WHERE notification_position = $1 ORDER BY at`,
+);
+
+/** The counts are kept by a trigger; the oldest and the newest of a cause are the ends of its stretch of an index. */
+const SUMMARY = prepared(
+  'error-queue-summary',
+  `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest
+   FROM (
+     SELECT subscription_id, retry, failure, http_status, sum(change)::int AS count FROM error_queue_counts
+     GROUP BY subscription_id, retry, failure, http_status HAVING sum(change) > 0) cause
+   JOIN subscriptions s ON s.id = cause.subscription_id
+   CROSS JOIN LATERAL (${endOfCause('ASC')}) oldest
+   CROSS JOIN LATERAL (${endOfCause('DESC')}) newest
+   ORDER BY cause.count DESC, s.position, cause.retry, cause.failure, cause.http_status`,
+);
+
+function endOfCause(direction: 'ASC' | 'DESC'): string {
+  return `SELECT n.created_datetime AS at FROM notifications n
+     WHERE n.subscription_id = cause.subscription_id AND n.retry = cause.retry
+       AND coalesce(n.failure, '') = coalesce(cause.failure, '')
+       AND coalesce(n.http_status, 0) = coalesce(cause.http_status, 0) AND n.queued_datetime IS NOT NULL
+     ORDER BY n.position ${direction} LIMIT 1`;
+}
+
+/** The row condition of each state; those of the queue and of the resolved fit partial indexes. */
+const IN_STATE: Record<NotificationState, string> = {
+  PENDING: `n.state = 'PENDING' AND (n.subscription_id, n.position) IN
+    (SELECT d.subscription_id, d.notification_position FROM deliveries d)`,
+  DELIVERED: `n.state = 'DELIVERED'`,
+  ERROR_QUEUE: `n.queued_datetime IS NOT NULL`,
+  RESOLVED: `n.resolved_datetime IS NOT NULL`,
+};
+
+/** The conditions of a filter on `notifications n`, their values added to `values`. */
+export function conditionsOf(filter: NotificationFilter, values: unknown[]): string[] {
+  const conditions: string[] = [];
+  const add = (condition: string, value: unknown) => {
+    if (value == null) return;
+    values.push(value);
+    conditions.push(`(${condition} $${values.length})`);
+  };
+  add('n.account_code =', filter.account_code);
+  add('n.subscription_id =', filter.subscription_id);
+  add('n.change_reason =', filter.change_reason);
+  add('n.failure =', filter.failure);
+  const status = filter.http_status == null ? null : Number(filter.http_status);
+  // What was delivered was answered with 200; see the entity.
+  add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
+  add('n.retry =', filter.retry);
+  add('n.created_datetime >=', filter.from);
+  add('n.created_datetime <', filter.to);
+  add('n.booking_code =', filter.booking_code);
+  return conditions;
+}
+
+type ListedRow = Notification & { next_attempt_at: Date | null };
+
+@Injectable()
+export class NotificationReader {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * The rows of a page, newest first. The statement is not prepared: its best plan depends on the values.
+   * @throws DomainError `account_not_found`
+   */
+  async list(filter: NotificationFilter, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
+    await this.assertAccount(filter, { parameter: 'account_code' });
+    const values: unknown[] = [page.take];
+    const conditions = conditionsOf(filter, values);
+    if (state !== undefined) conditions.push(IN_STATE[state]);
+    if (page.after !== null) {
+      values.push(page.after);
+      conditions.push(`n.position < $${values.length}`);
+    }
+    const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+    // The page first: only its rows are joined.
+    const columns = state === 'ERROR_QUEUE' ? QUEUED : LISTED;
+    const text = `SELECT ${columns} FROM (SELECT n.* FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) n
+      JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
+    return this.database.query<ListedRow>({ text }, values);
+  }
+
+  /** @throws DomainError `not_found` */
+  async get(id: string): Promise<NotificationDetail> {
+    const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id]) : null;
+    if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
+    const attempts = await this.database.query<NotificationAttempt>(ATTEMPTS, [row.position]);
+    return {
+      ...presentNotification(row),
+      body: JSON.parse(row.body) as object,
+      attempts: attempts.map(({ at, duration_ms, trigger, http_status, failure, excerpt }) => ({
+        at: formatDateTime(at),
+        duration_ms,
+        trigger,
+        http_status,
+        failure,
+        excerpt,
+      })),
+    };
+  }
+
+  async summary(): Promise<CauseModel[]> {
+    type Row = Omit<CauseModel, 'oldest' | 'newest'> & { oldest: Date; newest: Date };
+    const rows = await this.database.query<Row>(SUMMARY);
+    return rows.map((row) => ({
+      subscription_id: row.subscription_id,
+      account_code: row.account_code,
+      partner_url: row.partner_url,
+      failure: row.failure,
+      http_status: row.http_status,
+      retry: row.retry,
+      count: row.count,
+      oldest: formatDateTime(row.oldest),
+      newest: formatDateTime(row.newest),
+    }));
+  }
+
+  /** @throws DomainError `account_not_found` when the filter names an account that does not exist */
+  async assertAccount(
+    { account_code }: NotificationFilter,
+    where: Pick<Fault, 'pointer' | 'parameter'>,
+  ): Promise<void> {
+    if (account_code == null || (await this.database.queryOne(FIND_ACCOUNT, [account_code])) !== null) return;
+    throw accountNotFound.error({
+      errors: [{ ...where, code: 'account_not_found', detail: 'No account has this code.' }],
+    });
+  }
+}
+
+export function presentNotification(row: ListedRow): NotificationModel {
+  return {
+    id: row.id,
+    account_code: row.account_code,
+    subscription_id: row.subscription_id,
+    change_reason: row.change_reason,
+    booking_code: row.booking_code,
+    event_sequence: row.event_sequence,
+    effective_date: formatDateTime(row.effective_date),
+    state: row.state,
+    retry: row.retry,
+    failure: row.failure,
+    http_status: row.http_status,
+    next_attempt_at: formatOptionalDateTime(row.next_attempt_at),
+    created_datetime: formatDateTime(row.created_datetime),
+    delivered_datetime: formatOptionalDateTime(row.delivered_datetime),
+  };
+}

@@ -1,0 +1,239 @@
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
+import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { PageQuery } from '../../platform/http/paging.js';
+import { boolean, dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
+import type { Trigger } from '../delivery/delivery.entity.js';
+import type { NotificationState, Retry } from '../delivery/notification.entity.js';
+import type { FailureClass } from '../partner/partner-connection.js';
+import type { ResendState } from '../delivery/resend-job.entity.js';
+
+const FAILURES: readonly FailureClass[] = [
+  'dns',
+  'connect',
+  'tls',
+  'timeout',
+  'auth',
+  'redirect',
+  'client_error',
+  'server_error',
+  'protocol',
+  'blocked',
+];
+const STATES: readonly NotificationState[] = ['PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'];
+const failure = oneOf(FAILURES, 'failure_unknown');
+const retry = oneOf(['AUTO', 'MANUAL'], 'retry_unknown');
+const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
+const count = integer(0, Number.MAX_SAFE_INTEGER);
+const id = text({
+  max: 36,
+  pattern: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
+  form: 'Must be a UUID in lower case.',
+});
+const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
+
+/** A number in a body, its digits in a query. */
+const httpStatus: Rule = {
+  schema: { type: 'integer', minimum: 100, maximum: 999 },
+  faults: (value) =>
+    /^[1-9]\d\d$/.test(typeof value === 'number' || typeof value === 'string' ? String(value) : '')
+      ? []
+      : [fault('http_status_invalid', 'Must be a status of three digits.')],
+};
+
+/** Which notifications: all members must fit. The same in the queries of lists and in the body of a bulk resend. */
+export class NotificationFilter {
+  @Field(text({ min: 1, max: 50 }))
+  account_code?: string;
+
+  @Field(id)
+  subscription_id?: string;
+
+  @Field(changeReason)
+  change_reason?: ChangeReason;
+
+  @Field(failure)
+  failure?: FailureClass;
+
+  @Field(httpStatus)
+  http_status?: number | string;
+
+  @Field(retry)
+  retry?: Retry;
+
+  @Field(dateTime(), { description: 'First moment of `created_datetime`, included.' })
+  from?: string;
+
+  @Field(dateTime(), { description: 'Last moment of `created_datetime`, excluded.' })
+  to?: string;
+
+  @Field(text({ min: 1, max: 50 }))
+  booking_code?: string;
+}
+
+/** One class, so that all faults of a query are told together. */
+export class ErrorQueueQuery extends IntersectionType(NotificationFilter, PageQuery) {}
+
+export class NotificationQuery extends ErrorQueueQuery {
+  @Field(oneOf(STATES, 'state_unknown'))
+  state?: NotificationState;
+}
+
+export class NotificationModel {
+  @Field(id, { required: true, description: 'The `webhook-id`.' })
+  id: string;
+
+  @Field(text({ max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(id, { required: true })
+  subscription_id: string;
+
+  @Field(changeReason, { required: true })
+  change_reason: ChangeReason;
+
+  @Field(text({ max: 50 }), { required: true })
+  booking_code: string;
+
+  @Field(integer(1, 2 ** 31 - 1), { required: true })
+  event_sequence: number;
+
+  @Field(dateTime(), { required: true })
+  effective_date: string;
+
+  @Field(oneOf(STATES, 'state_unknown'), { required: true })
+  state: NotificationState;
+
+  @Field(retry)
+  retry: Retry | null;
+
+  @Field(failure)
+  failure: FailureClass | null;
+
+  @Field(httpStatus)
+  http_status: number | null;
+
+  @Field(dateTime(), { description: 'The next probe of a partner that is DOWN: not before then.' })
+  next_attempt_at: string | null;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+
+  @Field(dateTime())
+  delivered_datetime: string | null;
+}
+
+export class AttemptModel {
+  @Field(dateTime(), { required: true })
+  at: string;
+
+  @Field(count, { required: true })
+  duration_ms: number;
+
+  @Field(oneOf(['FIRST', 'AUTO', 'MANUAL'], 'trigger_unknown'), { required: true })
+  trigger: Trigger;
+
+  @Field(httpStatus)
+  http_status: number | null;
+
+  @Field(failure)
+  failure: FailureClass | null;
+
+  @Field(text({ max: 2048 }), { description: 'The beginning of what the partner said.' })
+  excerpt: string | null;
+}
+
+export class NotificationDetail extends NotificationModel {
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'The NotificationRequest.' })
+  body: object;
+
+  @ApiProperty({ type: () => AttemptModel, isArray: true, required: true, description: 'Oldest first.' })
+  attempts: AttemptModel[];
+}
+
+export class CauseModel {
+  @Field(id, { required: true })
+  subscription_id: string;
+
+  @Field(text({ max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(text({ max: 2000 }), { required: true })
+  partner_url: string;
+
+  @Field(failure, { description: 'null: not tried yet, because the partner was DOWN.' })
+  failure: FailureClass | null;
+
+  @Field(httpStatus)
+  http_status: number | null;
+
+  @Field(retry, { required: true })
+  retry: Retry;
+
+  @Field(count, { required: true })
+  count: number;
+
+  @Field(dateTime(), { required: true })
+  oldest: string;
+
+  @Field(dateTime(), { required: true })
+  newest: string;
+}
+
+export class ResendOneBody {
+  @Field(reason)
+  reason?: string | null;
+}
+
+export class ResolveBody {
+  @Field(reason, { required: true })
+  reason: string;
+}
+
+export class BulkResendBody {
+  @ObjectField(() => NotificationFilter, { required: true, description: 'An empty object matches the whole queue.' })
+  filter: NotificationFilter;
+
+  @Field(reason, { required: true })
+  reason: string;
+
+  @Field(boolean(), { description: 'Only count what would be resent.' })
+  dry_run?: boolean | null;
+}
+
+export class BulkResendAnswer {
+  @Field(id, { description: 'null after a dry run.' })
+  resend_id: string | null;
+
+  @Field(count, { required: true })
+  matched: number;
+}
+
+export class ResendModel {
+  @Field(id, { required: true })
+  resend_id: string;
+
+  @Field(oneOf(['RUNNING', 'PAUSED', 'DONE', 'ABORTED'], 'state_unknown'), { required: true })
+  state: ResendState;
+
+  @Field(count, { required: true })
+  matched: number;
+
+  @Field(count, { required: true })
+  sent: number;
+
+  @Field(count, { required: true })
+  delivered: number;
+
+  @Field(count, { required: true })
+  failed: number;
+
+  @Field(text({ max: 1000, lines: true }), { required: true })
+  reason: string;
+
+  @Field(text({ max: 200 }), { required: true, description: 'User name of the operator.' })
+  actor: string;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+}

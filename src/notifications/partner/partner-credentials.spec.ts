@@ -1,0 +1,59 @@
+import { testCertificates } from '../../../test/support/certificates.js';
+import { assertCertificates, clientAuthorization, PemError, secretsOf } from './partner-credentials.js';
+
+type Certificates = Parameters<typeof assertCertificates>[0];
+
+function faultOf(certificates: Certificates): string {
+  try {
+    assertCertificates(certificates);
+  } catch (error) {
+    if (error instanceof PemError) return `${error.member} ${error.code}`;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('certificates to be saved', () => {
+  let made: Awaited<ReturnType<typeof testCertificates>>;
+  beforeAll(async () => {
+    made = await testCertificates();
+  });
+
+  it('are accepted when they can be used', () => {
+    const { authority, otherAuthority, client } = made;
+    expect(faultOf({})).toBe('accepted');
+    expect(faultOf({ caPem: null, clientCertPem: null, clientKeyPem: null })).toBe('accepted');
+    expect(faultOf({ caPem: `# ours\n${authority.certPem}\r\n${otherAuthority.certPem}\n` })).toBe('accepted');
+    expect(faultOf({ clientCertPem: client.certPem + authority.certPem, clientKeyPem: client.keyPem })).toBe(
+      'accepted',
+    );
+  });
+
+  it('are refused with the member and the reason', () => {
+    const { authority, client, good } = made;
+    const cut = authority.certPem.replace(/\n[^\n]+\n-----END/, '\n-----END');
+    expect(faultOf({ caPem: '' })).toBe('caPem certificate_invalid');
+    expect(faultOf({ caPem: 'garbage' })).toBe('caPem certificate_invalid');
+    expect(faultOf({ caPem: cut })).toBe('caPem certificate_invalid');
+    expect(faultOf({ caPem: `${authority.certPem}-----BEGIN CERTIFICATE-----\nMII` })).toBe(
+      'caPem certificate_invalid',
+    );
+    expect(faultOf({ caPem: client.keyPem })).toBe('caPem certificate_invalid');
+    expect(faultOf({ clientCertPem: client.certPem })).toBe('clientKeyPem key_missing');
+    expect(faultOf({ clientKeyPem: client.keyPem })).toBe('clientCertPem certificate_missing');
+    expect(faultOf({ clientCertPem: client.certPem, clientKeyPem: 'garbage' })).toBe('clientKeyPem key_invalid');
+    expect(faultOf({ clientCertPem: client.certPem, clientKeyPem: good.keyPem })).toBe('clientKeyPem key_mismatch');
+  });
+});
+
+it('a client id and secret are form-encoded before base64 (RFC 6749 §2.3.1)', () => {
+  const decoded = Buffer.from(clientAuthorization('a b', 'c:d%').slice(6), 'base64').toString();
+  expect(decoded).toBe('a+b:c%3Ad%25');
+});
+
+it('a secret is known in every spelling in which a partner may say it back', () => {
+  const secrets = secretsOf({ type: 'basic', username: 'u', password: 'p"&' });
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  expect(new Set(secrets)).toEqual(new Set(['p"&', 'p\\"&', 'p%22%26', base64('p"&'), base64('u:p"&')]));
+  expect(secretsOf({ type: 'none' })).toEqual([]);
+});

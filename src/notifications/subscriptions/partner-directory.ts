@@ -1,0 +1,108 @@
+import type { KeyObject } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import { sha256 } from '../../platform/secrets.js';
+import { PartnerClient, type PartnerEndpoint } from '../partner/partner-client.js';
+import { signingKey, webhookSignature } from '../partner/signature.js';
+import type { Subscription } from './subscription.entity.js';
+import { SubscriptionSecrets } from './subscription-secrets.js';
+
+const FIND = prepared('partner-find', `SELECT * FROM subscriptions WHERE id = $1`);
+
+/** A partner as the delivery loop sees it: where to send, how to sign, what is retried. */
+export class PartnerProfile {
+  constructor(
+    readonly version: number,
+    readonly endpoint: PartnerEndpoint,
+    readonly autoRetryOn: readonly string[],
+    private readonly newest: KeyObject,
+    private readonly previous: KeyObject | null,
+    private readonly previousUntil: number,
+  ) {}
+
+  /** The headers of a notification (Standard Webhooks v1), the partner's authentication aside. */
+  headers(
+    notification: { id: string; body: string; event_sequence: number; traceparent: string | null },
+    now: number,
+  ): Record<string, string> {
+    const { id, body, event_sequence } = notification;
+    const timestamp = Math.floor(now / 1000);
+    const keys = this.previous !== null && now < this.previousUntil ? [this.newest, this.previous] : [this.newest];
+    return {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': webhookSignature(keys, id, timestamp, body),
+      'event-sequence': String(event_sequence),
+      traceparent: traceparentOf(id, notification.traceparent),
+    };
+  }
+}
+
+/** In the trace of the request that caused the event, else in one of its own; the notification is the parent (W3C §3.2). */
+function traceparentOf(id: string, cause: string | null): string {
+  const hex = id.replaceAll('-', '');
+  return cause === null ? `00-${hex}-${hex.slice(16)}-00` : `${cause.slice(0, 36)}${hex.slice(16)}${cause.slice(52)}`;
+}
+
+/** The partners that this process sends to. A profile is good for one version of the subscription. */
+@Injectable()
+export class PartnerDirectory {
+  private readonly profiles = new Map<string, PartnerProfile>();
+
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly secrets: SubscriptionSecrets,
+    private readonly client: PartnerClient,
+  ) {}
+
+  known(id: string, version: number): PartnerProfile | null {
+    const profile = this.profiles.get(id);
+    return profile?.version === version ? profile : null;
+  }
+
+  /** The profile of the present version; null when there is no such subscription any more. */
+  async load(id: string): Promise<PartnerProfile | null> {
+    const subscription = await this.database.queryOne<Subscription>(FIND, [id]);
+    const known = this.profiles.get(id);
+    if (known && known.version === subscription?.version) return known;
+    const profile = subscription === null ? null : this.profileOf(subscription);
+    if (profile === null) this.profiles.delete(id);
+    else this.profiles.set(id, profile);
+    // Attempts in flight end first, each by its own deadline.
+    if (known && known.endpoint.key !== profile?.endpoint.key) void this.client.forget(known.endpoint.key);
+    return profile;
+  }
+
+  profileOf(subscription: Subscription): PartnerProfile {
+    const { id, version, previous_signing_secret: previous } = subscription;
+    const keyOf = (sealed: Buffer) => signingKey(this.secrets.open(sealed, id, 'signing-secret'));
+    return new PartnerProfile(
+      version,
+      {
+        key: `${id}:${digestOf(subscription)}`,
+        url: subscription.partner_url,
+        auth: this.secrets.openAuth(subscription),
+        caPem: subscription.ca_pem,
+        clientCertPem: subscription.client_cert_pem,
+        clientKeyPem:
+          subscription.client_key === null ? null : this.secrets.open(subscription.client_key, id, 'client-key'),
+        waitMs: subscription.wait_ms ?? this.config.notificationWaitMs,
+        connections: this.config.notificationConcurrencyPerPartner,
+      },
+      subscription.auto_retry_on,
+      keyOf(subscription.signing_secret),
+      previous === null ? null : keyOf(previous),
+      subscription.previous_signing_secret_until?.getTime() ?? 0,
+    );
+  }
+}
+
+/** Of the settings that a connection or a token depends on: a partner that is suspended and resumed keeps both. */
+function digestOf(subscription: Subscription): string {
+  const { partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms } = subscription;
+  const settings = [partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms];
+  return sha256(JSON.stringify(settings)).toString('base64');
+}

@@ -1,0 +1,97 @@
+import { isIP } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
+import { Clock } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { notFound, validationError, type Fault } from '../../platform/errors.js';
+import { fault } from '../../platform/validation/rules.js';
+import { DeliverySignals } from '../delivery-signals.js';
+import {
+  AddressBlockedError,
+  dialledHost,
+  parsePartnerUrl,
+  parseTokenUrl,
+  PartnerAddressGuard,
+} from '../partner/partner-address.js';
+import { Subscription } from './subscription.entity.js';
+
+/** A name server that says nothing must not keep an operator waiting: every connection asks again anyway. */
+const LOOKUP_MS = 2_000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+@Injectable()
+export class SubscriptionStore {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+    private readonly guard: PartnerAddressGuard,
+    private readonly signals: DeliverySignals,
+  ) {}
+
+  /** @throws DomainError `not_found` */
+  async get(id: string): Promise<Subscription> {
+    const found = isUuid(id)
+      ? await this.database.manager.findOneBy(Subscription, { id, deleted_datetime: IsNull() })
+      : null;
+    if (found === null) throw notFound.error({ detail: 'There is no such subscription.' });
+    return found;
+  }
+
+  /**
+   * One transaction: the subscription is locked, changed by `apply`, saved, audited as `subscription.{action}`, and no
+   * delivery loop goes on under its old settings.
+   * @throws DomainError `not_found`
+   */
+  change(id: string, action: string, apply: (subscription: Subscription) => void): Promise<Subscription> {
+    return this.unitOfWork.run(async () => {
+      const subscription = await this.lock(id);
+      apply(subscription);
+      subscription.updated_datetime = this.clock.now();
+      await this.database.manager.save(subscription);
+      await this.signals.changed(id);
+      this.unitOfWork.audit(`subscription.${action}`, id);
+      return subscription;
+    });
+  }
+
+  private async lock(id: string): Promise<Subscription> {
+    const found = isUuid(id)
+      ? await this.database.manager.findOne(Subscription, {
+          where: { id, deleted_datetime: IsNull() },
+          lock: { mode: 'pessimistic_write' },
+        })
+      : null;
+    if (found === null) throw notFound.error({ detail: 'There is no such subscription.' });
+    return found;
+  }
+
+  /** @throws DomainError `validation_error` when an address lies where partners may not live. Looks names up. */
+  async assertAddresses(partnerUrl: string | undefined, tokenUrl: string | undefined): Promise<void> {
+    const faults = await Promise.all([
+      partnerUrl === undefined ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),
+      tokenUrl === undefined ? null : this.addressFault(parseTokenUrl(tokenUrl), '/auth/token_url'),
+    ]);
+    const errors = faults.filter((found) => found !== null);
+    if (errors.length > 0) throw validationError.error({ errors });
+  }
+
+  private async addressFault(url: URL, pointer: string): Promise<Fault | null> {
+    const host = dialledHost(url);
+    const lookup = this.guard.resolveAllowed(host);
+    try {
+      await (isIP(host) === 0 ? Promise.race([lookup, pause(LOOKUP_MS, undefined, { ref: false })]) : lookup);
+    } catch (error) {
+      if (error instanceof AddressBlockedError)
+        return fault('address_blocked', 'The address is not public and partners may not live there.', pointer);
+    }
+    // A name that is not known yet may be saved: it is judged again at every connection.
+    return null;
+  }
+}

@@ -1,0 +1,94 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { ChangeReason } from '../../bookings/bookings.events.js';
+
+export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
+export type PartnerHealth = 'UP' | 'DOWN';
+
+/** The members of `auth` that may be shown. */
+export type ShownAuth =
+  | { type: 'none' }
+  | { type: 'basic'; username: string }
+  | { type: 'bearer' }
+  | { type: 'oauth2_client_credentials'; token_url: string; client_id: string; scope: string | null };
+
+/** A partner that is told of an account's events. Never removed: its notifications outlive it. */
+@Entity('subscriptions')
+export class Subscription {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('text')
+  account_code: string;
+
+  @Column('text')
+  partner_url: string;
+
+  @Column('text', { array: true })
+  change_reasons: ChangeReason[];
+
+  @Column('jsonb')
+  auth: ShownAuth;
+
+  /** Encrypted password, token or client secret. */
+  @Column('bytea', { nullable: true })
+  auth_secret: Buffer | null;
+
+  @Column('text', { nullable: true })
+  ca_pem: string | null;
+
+  @Column('text', { nullable: true })
+  client_cert_pem: string | null;
+
+  /** Encrypted PEM. */
+  @Column('bytea', { nullable: true })
+  client_key: Buffer | null;
+
+  @Column('int', { nullable: true })
+  wait_ms: number | null;
+
+  @Column('text', { array: true })
+  auto_retry_on: string[];
+
+  /** Encrypted, as the partner knows it (`whsec_…`). */
+  @Column('bytea')
+  signing_secret: Buffer;
+
+  @Column('bytea', { nullable: true })
+  previous_signing_secret: Buffer | null;
+
+  @Column('timestamptz', { nullable: true })
+  previous_signing_secret_until: Date | null;
+
+  @Column('text')
+  state: SubscriptionState;
+
+  @Column('text')
+  health: PartnerHealth;
+
+  /** null: it has always been UP. */
+  @Column('timestamptz', { nullable: true })
+  health_changed_at: Date | null;
+
+  /** How many probes have failed since the partner turned DOWN. */
+  @Column('int', { default: 0 })
+  probe_step: number;
+
+  @Column('timestamptz', { nullable: true })
+  next_probe_at: Date | null;
+
+  /** Grows with every change of the settings: connections and keys are kept under it. */
+  @Column('int', { default: 1 })
+  version: number;
+
+  @Column('timestamptz')
+  created_datetime: Date;
+
+  @Column('timestamptz')
+  updated_datetime: Date;
+
+  @Column('timestamptz', { nullable: true })
+  deleted_datetime: Date | null;
+}

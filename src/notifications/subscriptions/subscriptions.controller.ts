@@ -1,0 +1,153 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { Database } from '../../platform/database/database.js';
+import { Access } from '../../platform/http/access.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
+import { pageOf, sendPage } from '../../platform/http/paging.js';
+import { Subscription } from './subscription.entity.js';
+import { SubscriptionStore } from './subscription-store.js';
+import {
+  ChangeSubscription,
+  CreateSubscription,
+  DeleteSubscription,
+  ResumeSubscription,
+  RotateSigningSecret,
+  SuspendSubscription,
+  VerifySubscription,
+  type WithSecret,
+} from './subscriptions.commands.js';
+import {
+  SubscriptionBody,
+  SubscriptionModel,
+  SubscriptionPatch,
+  SubscriptionQuery,
+  SubscriptionWithSecret,
+} from './subscriptions.dto.js';
+
+@ApiTags('Subscriptions')
+@Access('admin')
+@Controller('admin/subscriptions')
+export class SubscriptionsController {
+  constructor(
+    private readonly database: Database,
+    private readonly commandBus: CommandBus,
+    private readonly store: SubscriptionStore,
+    private readonly config: Config,
+  ) {}
+
+  @Post()
+  @ApiOperation({ summary: 'Subscribe a partner to the events of an account' })
+  @Answer(201, SubscriptionWithSecret)
+  @BodyProblems()
+  async create(@Body() body: SubscriptionBody): Promise<SubscriptionWithSecret> {
+    return presentWithSecret(await this.commandBus.execute(new CreateSubscription(body)));
+  }
+
+  @Get()
+  @ApiOperation({ summary: 'The subscriptions' })
+  @AnswerList(SubscriptionModel)
+  @Problems(400)
+  async list(
+    @Query() query: SubscriptionQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<SubscriptionModel[]> {
+    const page = pageOf(query);
+    const find = this.database.manager
+      .createQueryBuilder(Subscription, 'row')
+      .where('row.deleted_datetime IS NULL')
+      .orderBy('row.position', 'DESC')
+      .limit(page.take);
+    if (query.account_code !== undefined) find.andWhere('row.account_code = :account', { account: query.account_code });
+    if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
+    return sendPage(await find.getMany(), page, request, response, this.config).map(present);
+  }
+
+  @Get(':id')
+  @ApiOperation({ summary: 'Get a subscription' })
+  @Answer(200, SubscriptionModel)
+  @Problems(404)
+  async get(@Param('id') id: string): Promise<SubscriptionModel> {
+    return present(await this.store.get(id));
+  }
+
+  @Patch(':id')
+  @ApiOperation({ summary: 'Change settings; null goes back to the default. A new partner_url must be verified again' })
+  @Answer(200, SubscriptionModel)
+  @BodyProblems(404)
+  async change(@Param('id') id: string, @Body() patch: SubscriptionPatch): Promise<SubscriptionModel> {
+    return present(await this.commandBus.execute(new ChangeSubscription(id, patch)));
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'End a subscription; what waits for it in the error queue is resolved' })
+  @AnswerEmpty(204)
+  @Problems(404)
+  async delete(@Param('id') id: string): Promise<void> {
+    await this.commandBus.execute(new DeleteSubscription(id));
+  }
+
+  @Post(':id/verify')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Send a sample to the partner; a 200 makes the subscription ACTIVE' })
+  @Answer(200, SubscriptionModel)
+  @Problems(400, 404)
+  async verify(@Param('id') id: string): Promise<SubscriptionModel> {
+    return present(await this.commandBus.execute(new VerifySubscription(id)));
+  }
+
+  @Post(':id/suspend')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Send nothing until resumed; events are kept' })
+  @Answer(200, SubscriptionModel)
+  @Problems(404, 409)
+  async suspend(@Param('id') id: string): Promise<SubscriptionModel> {
+    return present(await this.commandBus.execute(new SuspendSubscription(id)));
+  }
+
+  @Post(':id/resume')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Send again, what was kept first' })
+  @Answer(200, SubscriptionModel)
+  @Problems(404, 409)
+  async resume(@Param('id') id: string): Promise<SubscriptionModel> {
+    return present(await this.commandBus.execute(new ResumeSubscription(id)));
+  }
+
+  @Post(':id/rotate-secret')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'A new signing secret; notifications bear both signatures for 24 hours' })
+  @Answer(200, SubscriptionWithSecret)
+  @Problems(404)
+  async rotateSecret(@Param('id') id: string): Promise<SubscriptionWithSecret> {
+    return presentWithSecret(await this.commandBus.execute(new RotateSigningSecret(id)));
+  }
+}
+
+function present(subscription: Subscription): SubscriptionModel {
+  return {
+    id: subscription.id,
+    account_code: subscription.account_code,
+    partner_url: subscription.partner_url,
+    change_reasons: subscription.change_reasons,
+    auth: subscription.auth,
+    ca_pem: subscription.ca_pem,
+    client_cert_pem: subscription.client_cert_pem,
+    wait_ms: subscription.wait_ms,
+    auto_retry_on: subscription.auto_retry_on,
+    state: subscription.state,
+    health: subscription.health,
+    next_probe_at: formatOptionalDateTime(subscription.next_probe_at),
+    created_datetime: formatDateTime(subscription.created_datetime),
+    updated_datetime: formatDateTime(subscription.updated_datetime),
+  };
+}
+
+function presentWithSecret({ subscription, signingSecret }: WithSecret): SubscriptionWithSecret {
+  return { ...present(subscription), signing_secret: signingSecret };
+}

@@ -1,0 +1,101 @@
+import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
+import { Field } from '../../platform/validation/fields.js';
+import { PageQuery } from '../../platform/http/paging.js';
+import { dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
+import type { PartnerAuth } from '../partner/partner-credentials.js';
+import { AUTO_RETRY_CAUSES, authRule, partnerUrl, pem, shownAuthRule } from './subscription.rules.js';
+import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription.entity.js';
+
+const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
+const autoRetryOn = listOf(oneOf(AUTO_RETRY_CAUSES, 'auto_retry_unknown'), 20);
+
+class SubscriptionSettings {
+  @Field(changeReasons, { description: 'All six when left out.' })
+  change_reasons?: ChangeReason[] | null;
+
+  @Field(authRule)
+  auth?: PartnerAuth | null;
+
+  @Field(pem, { description: "Takes the place of the system's roots." })
+  ca_pem?: string | null;
+
+  @Field(pem)
+  client_cert_pem?: string | null;
+
+  @Field(pem, { description: 'Write-only; without a passphrase.' })
+  client_key_pem?: string | null;
+
+  @Field(integer(1000, 60_000), { description: 'Time for one attempt; NOTIFICATION_WAIT_MS when left out.' })
+  wait_ms?: number | null;
+
+  @Field(autoRetryOn, { description: 'Failures that are retried automatically; a 500 always is.' })
+  auto_retry_on?: string[] | null;
+}
+
+export class SubscriptionBody extends SubscriptionSettings {
+  @Field(text({ min: 1, max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(partnerUrl, { required: true })
+  partner_url: string;
+}
+
+/** The settings that an operator may change. */
+export class SubscriptionPatch extends SubscriptionSettings {
+  @Field(partnerUrl, { description: 'A new one must be verified again.' })
+  partner_url?: string | null;
+}
+
+export class SubscriptionQuery extends PageQuery {
+  @Field(text({ min: 1, max: 50 }))
+  account_code?: string;
+}
+
+export class SubscriptionModel {
+  @Field(text({ max: 36 }), { required: true })
+  id: string;
+
+  @Field(text({ max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(partnerUrl, { required: true })
+  partner_url: string;
+
+  @Field(changeReasons, { required: true })
+  change_reasons: ChangeReason[];
+
+  @Field(shownAuthRule, { required: true })
+  auth: ShownAuth;
+
+  @Field(pem)
+  ca_pem: string | null;
+
+  @Field(pem)
+  client_cert_pem: string | null;
+
+  @Field(integer(1000, 60_000))
+  wait_ms: number | null;
+
+  @Field(autoRetryOn, { required: true })
+  auto_retry_on: string[];
+
+  @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })
+  state: SubscriptionState;
+
+  @Field(oneOf(['UP', 'DOWN'], 'health_unknown'), { required: true })
+  health: PartnerHealth;
+
+  @Field(dateTime(), { description: 'When the next event is tried at a partner that is DOWN.' })
+  next_probe_at: string | null;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+
+  @Field(dateTime(), { required: true })
+  updated_datetime: string;
+}
+
+export class SubscriptionWithSecret extends SubscriptionModel {
+  @Field(text({ max: 100 }), { required: true, description: 'Shown this once.' })
+  signing_secret: string;
+}

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { CHANGE_REASONS } from '../../bookings/bookings.events.js';
+import { Clock } from '../../platform/clock.js';
+import { Database, violatedConstraint } from '../../platform/database/database.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { accountNotFound, validationError } from '../../platform/errors.js';
+import { fault } from '../../platform/validation/rules.js';
+import { subscriptionUnverified } from '../notifications.errors.js';
+import type { PartnerAuth } from '../partner/partner-credentials.js';
+import { newSigningSecret } from '../partner/signature.js';
+import { Subscription } from './subscription.entity.js';
+import { autoRetryCauses, certificateFaults } from './subscription.rules.js';
+import { SubscriptionSecrets } from './subscription-secrets.js';
+import { SubscriptionStore } from './subscription-store.js';
+import {
+  ChangeSubscription,
+  CreateSubscription,
+  DeleteSubscription,
+  ResumeSubscription,
+  RotateSigningSecret,
+  SuspendSubscription,
+  type WithSecret,
+} from './subscriptions.commands.js';
+import type { SubscriptionPatch } from './subscriptions.dto.js';
+
+const BOTH_SIGNATURES_MS = 24 * 3600_000;
+
+function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
+  return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
+}
+
+/** Writes what a patch says into the subscription; null goes back to the default. */
+function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: SubscriptionSecrets): void {
+  const { change_reasons, auth, ca_pem, client_cert_pem, client_key_pem, wait_ms, auto_retry_on } = patch;
+  if (change_reasons !== undefined)
+    to.change_reasons = CHANGE_REASONS.filter((reason) => (change_reasons ?? CHANGE_REASONS).includes(reason));
+  if (auth !== undefined) Object.assign(to, secrets.sealAuth(auth ?? { type: 'none' }, to.id));
+  if (ca_pem !== undefined) to.ca_pem = ca_pem;
+  if (client_cert_pem !== undefined || client_key_pem !== undefined) {
+    const key = to.client_key === null ? null : secrets.open(to.client_key, to.id, 'client-key');
+    const [newCert, newKey] = [orKept(client_cert_pem, to.client_cert_pem), orKept(client_key_pem, key)];
+    to.client_cert_pem = newCert;
+    to.client_key = newKey === null ? null : secrets.seal(newKey, to.id, 'client-key');
+  }
+  if (wait_ms !== undefined) to.wait_ms = wait_ms;
+  if (auto_retry_on !== undefined) to.auto_retry_on = autoRetryCauses(auto_retry_on ?? []);
+}
+
+function orKept<T>(given: T | undefined, kept: T): T {
+  return given === undefined ? kept : given;
+}
+
+/** @throws DomainError `validation_error` */
+function assertCertificatesFit(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): void {
+  const key = kept.client_key === null ? null : secrets.open(kept.client_key, kept.id, 'client-key');
+  const errors = certificateFaults({
+    caPem: orKept(patch.ca_pem, kept.ca_pem),
+    clientCertPem: orKept(patch.client_cert_pem, kept.client_cert_pem),
+    clientKeyPem: orKept(patch.client_key_pem, key),
+  });
+  if (errors.length > 0) throw validationError.error({ errors });
+}
+
+@CommandHandler(CreateSubscription)
+export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscription> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+    private readonly secrets: SubscriptionSecrets,
+    private readonly store: SubscriptionStore,
+  ) {}
+
+  async execute({ body }: CreateSubscription): Promise<WithSecret> {
+    const now = this.clock.now();
+    const signingSecret = newSigningSecret();
+    const subscription = this.database.manager.create(Subscription, {
+      id: randomUUID(),
+      account_code: body.account_code,
+      partner_url: body.partner_url,
+      change_reasons: [...CHANGE_REASONS],
+      auth: { type: 'none' },
+      auth_secret: null,
+      ca_pem: null,
+      client_cert_pem: null,
+      client_key: null,
+      wait_ms: null,
+      auto_retry_on: autoRetryCauses([]),
+      previous_signing_secret: null,
+      previous_signing_secret_until: null,
+      state: 'UNVERIFIED',
+      health: 'UP',
+      health_changed_at: null,
+      next_probe_at: null,
+      created_datetime: now,
+      updated_datetime: now,
+    });
+    subscription.signing_secret = this.secrets.seal(signingSecret, subscription.id, 'signing-secret');
+    assertCertificatesFit(body, subscription, this.secrets);
+    await this.store.assertAddresses(body.partner_url, tokenUrlOf(body.auth));
+    applySettings(subscription, body, this.secrets);
+    await this.unitOfWork
+      .run(async () => {
+        await this.database.manager.insert(Subscription, subscription);
+        this.unitOfWork.audit('subscription.create', subscription.id);
+      })
+      .catch((error: unknown) => {
+        if (violatedConstraint(error) !== 'subscriptions_account_fk') throw error;
+        throw accountNotFound.error({
+          errors: [fault('account_not_found', 'No account has this code.', '/account_code')],
+        });
+      });
+    return { subscription, signingSecret };
+  }
+}
+
+@CommandHandler(ChangeSubscription)
+export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
+  constructor(
+    private readonly secrets: SubscriptionSecrets,
+    private readonly store: SubscriptionStore,
+  ) {}
+
+  async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
+    const { partner_url: partnerUrl } = patch;
+    if (partnerUrl === null)
+      throw validationError.error({ errors: [fault('required', 'Must not be null.', '/partner_url')] });
+    await this.store.get(id);
+    await this.store.assertAddresses(partnerUrl, tokenUrlOf(patch.auth));
+    return this.store.change(id, 'change', (subscription) => {
+      assertCertificatesFit(patch, subscription, this.secrets);
+      applySettings(subscription, patch, this.secrets);
+      if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url) {
+        subscription.partner_url = partnerUrl;
+        // Nothing is known of what lives there.
+        subscription.state = 'UNVERIFIED';
+        subscription.health = 'UP';
+        subscription.health_changed_at = null;
+        subscription.next_probe_at = null;
+        subscription.probe_step = 0;
+      }
+      subscription.version += 1;
+    });
+  }
+}
+
+@CommandHandler(DeleteSubscription)
+export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscription> {
+  constructor(
+    private readonly clock: Clock,
+    private readonly store: SubscriptionStore,
+  ) {}
+
+  async execute({ id }: DeleteSubscription): Promise<void> {
+    await this.store.change(id, 'delete', (subscription) => {
+      subscription.deleted_datetime = this.clock.now();
+      subscription.version += 1;
+    });
+  }
+}
+
+@CommandHandler(SuspendSubscription)
+export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
+  constructor(private readonly store: SubscriptionStore) {}
+
+  execute({ id }: SuspendSubscription): Promise<Subscription> {
+    return this.store.change(id, 'suspend', (subscription) => {
+      assertVerified(subscription);
+      subscription.state = 'SUSPENDED';
+    });
+  }
+}
+
+@CommandHandler(ResumeSubscription)
+export class ResumeSubscriptionHandler implements ICommandHandler<ResumeSubscription> {
+  constructor(private readonly store: SubscriptionStore) {}
+
+  execute({ id }: ResumeSubscription): Promise<Subscription> {
+    return this.store.change(id, 'resume', (subscription) => {
+      assertVerified(subscription);
+      subscription.state = 'ACTIVE';
+    });
+  }
+}
+
+/** @throws DomainError `subscription_unverified` */
+function assertVerified({ state }: Subscription): void {
+  if (state === 'UNVERIFIED') throw subscriptionUnverified.error();
+}
+
+@CommandHandler(RotateSigningSecret)
+export class RotateSigningSecretHandler implements ICommandHandler<RotateSigningSecret> {
+  constructor(
+    private readonly clock: Clock,
+    private readonly secrets: SubscriptionSecrets,
+    private readonly store: SubscriptionStore,
+  ) {}
+
+  async execute({ id }: RotateSigningSecret): Promise<WithSecret> {
+    const signingSecret = newSigningSecret();
+    const subscription = await this.store.change(id, 'rotate-secret', (changed) => {
+      changed.previous_signing_secret = changed.signing_secret;
+      changed.previous_signing_secret_until = new Date(this.clock.now().getTime() + BOTH_SIGNATURES_MS);
+      changed.signing_secret = this.secrets.seal(signingSecret, id, 'signing-secret');
+      changed.version += 1;
+    });
+    return { subscription, signingSecret };
+  }
+}

@@ -1,0 +1,89 @@
+import { isNativeError } from 'node:util/types';
+import { Injectable, type LoggerService } from '@nestjs/common';
+import pino, { type Logger as Pino } from 'pino';
+import { Config } from '../../config.js';
+import { requestContext } from '../context/request-context.js';
+
+/** Bytes and milliseconds that lines wait for others, to leave in one write: a read without takes 1.04 of the time. */
+const TOGETHER_BYTES = 4096;
+const TOGETHER_MS = 200;
+
+// One for the process. Synchronous, so that the end of the process can write the last lines.
+const output = pino.destination({ sync: true, minLength: TOGETHER_BYTES, periodicFlush: TOGETHER_MS });
+process.once('exit', () => output.flushSync());
+
+/**
+ * Structured log lines on standard output, one JSON object each. The request id is added to every line of a request.
+ * Say what leaves: never pass a body, a header, a path with its values, or an entity.
+ */
+@Injectable()
+export class Logger {
+  private readonly pino: Pino;
+
+  constructor(config: Config) {
+    this.pino = pino(
+      {
+        level: config.logLevel,
+        base: undefined,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        mixin: () => {
+          const { requestId } = requestContext();
+          return requestId === null ? {} : { request_id: requestId };
+        },
+        serializers: { err: describeError },
+      },
+      output,
+    );
+  }
+
+  debug(fields: object, message: string): void {
+    this.pino.debug(fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.pino.info(fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.pino.warn(fields, message);
+    output.flushSync();
+  }
+
+  error(fields: object, message: string): void {
+    this.pino.error(fields, message);
+    output.flushSync();
+  }
+}
+
+/** A database error's message and detail quote values of the statement: only its code, constraint and stack are told. */
+function describeError(error: unknown): object {
+  if (!isNativeError(error)) return { type: typeof error };
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  const frames = error.stack?.split('\n').filter((line) => line.trimStart().startsWith('at ')) ?? [];
+  return {
+    type: error.constructor.name,
+    ...(code === undefined ? { message: error.message } : { code }),
+    ...(constraint === undefined ? {} : { constraint }),
+    stack: frames.slice(0, 12).join('\n'),
+  };
+}
+
+/** Nest's own messages, through the same stream. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, context?: string): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  warn(message: unknown, context?: string): void {
+    this.logger.warn({ context }, String(message));
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.logger.error(
+      { err: message instanceof Error ? message : undefined, context: rest.at(-1) },
+      message instanceof Error ? message.constructor.name : String(message),
+    );
+  }
+}

@@ -1,0 +1,129 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import type { PoolClient } from 'pg';
+import type { QueryRunner } from 'typeorm';
+import type { AuditEntry } from '../audit/audit-entry.js';
+import { auditValues, insertAudit } from '../audit/audit-log.js';
+import { requestContext } from '../context/request-context.js';
+import type { DomainEvent } from '../events/domain-event.js';
+import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
+import { currentTransaction, Database, prepared, type Statement, type Transaction } from '../database/database.js';
+
+const DEADLOCK = '40P01';
+const SERIALIZATION_FAILURE = '40001';
+const ATTEMPTS = 3;
+/** Before it is done again, in milliseconds: at least as long, at most twice. */
+const RETRY_PAUSE_MS = 25;
+
+const RECORD = prepared('unit-of-work-record', `WITH events AS (${INSERT_EVENTS}) ${insertAudit(9)}`);
+
+/** The running transaction and what it will write and do at its end. */
+class RunningUnit implements Transaction {
+  /** Answers that nobody has waited for yet. */
+  readonly sent: Promise<unknown>[] = [];
+  readonly events: DomainEvent[] = [];
+  readonly audit: AuditEntry[] = [];
+  readonly afterCommit: (() => void)[] = [];
+
+  constructor(
+    readonly runner: QueryRunner,
+    readonly client: PoolClient,
+  ) {}
+}
+
+/**
+ * One transaction for each command.
+ *
+ * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
+ * 2. A nested `run` joins: there is one BEGIN and one COMMIT, by the outermost.
+ * 3. `raise(event)` and `audit(action, subject)` are gathered and written just before COMMIT, in that transaction:
+ *    state, event and audit row exist together or not at all.
+ * 4. `send(statement)` does not wait for the answer: what is sent, what is gathered and COMMIT go out together, which
+ *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
+ * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
+ * 6. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
+ *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
+ *
+ * Never do HTTP inside `work`, and never let a promise outlive it.
+ */
+@Injectable()
+export class UnitOfWork {
+  constructor(
+    private readonly database: Database,
+    private readonly outbox: Outbox,
+  ) {}
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (currentTransaction.current) return work();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.runOnce(work);
+      } catch (error) {
+        const code = (error as { code?: unknown }).code;
+        if (attempt === ATTEMPTS || (code !== DEADLOCK && code !== SERIALIZATION_FAILURE)) throw error;
+        await pause(RETRY_PAUSE_MS * (1 + Math.random()));
+      }
+    }
+  }
+
+  /** Writes the event to the outbox when the running transaction commits. */
+  raise(event: DomainEvent): void {
+    this.running().events.push(event);
+  }
+
+  /** Leaves an audit row, by the caller of the running request, when the running transaction commits. */
+  audit(action: string, subject: string): void {
+    const { caller, requestId } = requestContext();
+    this.running().audit.push({ action, subject, actor: caller?.username ?? 'system', requestId });
+  }
+
+  /** Writes something in the running transaction whose outcome nobody asks for; a refusal fails the unit of work. */
+  send(statement: Statement, values: unknown[]): void {
+    const { client, sent } = this.running();
+    const answer = client.query({ ...statement, values });
+    // Looked at when the work is done, which may be later.
+    answer.catch(() => undefined);
+    sent.push(answer);
+  }
+
+  /** Calls back once the running transaction has committed; at once outside of one. */
+  afterCommit(callback: () => void): void {
+    const unit = currentTransaction.current;
+    if (unit instanceof RunningUnit) unit.afterCommit.push(callback);
+    else callback();
+  }
+
+  private async runOnce<T>(work: () => Promise<T>): Promise<T> {
+    const runner = this.database.dataSource.createQueryRunner();
+    let sent: Promise<unknown>[] = [];
+    try {
+      const unit = new RunningUnit(runner, (await runner.connect()) as PoolClient);
+      ({ sent } = unit);
+      await runner.startTransaction();
+      const result = await currentTransaction.run(unit, async () => {
+        const value = await work();
+        if (unit.events.length + unit.audit.length > 0)
+          this.send(RECORD, [...eventValues(unit.events), ...auditValues(unit.audit)]);
+        return value;
+      });
+      await runner.commitTransaction();
+      await Promise.all(sent);
+      this.outbox.publish(unit.events);
+      for (const callback of unit.afterCommit) callback();
+      return result;
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      // What comes after a refused statement is refused because of it: the first refusal is the cause.
+      const refused = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected');
+      throw refused?.reason ?? error;
+    } finally {
+      await runner.release();
+    }
+  }
+
+  private running(): RunningUnit {
+    const unit = currentTransaction.current;
+    if (!(unit instanceof RunningUnit)) throw new Error('There is no running unit of work.');
+    return unit;
+  }
+}

@@ -1,0 +1,1 @@
+export { here } from '../error-queue/here.js';

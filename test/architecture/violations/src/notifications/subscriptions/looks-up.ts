@@ -1,0 +1,1 @@
+export { here } from '../delivery/here.js';

@@ -1,0 +1,1 @@
+export { here } from '../embedded-postgres/here.js';

@@ -1,0 +1,1 @@
+export { here } from '../observability/here.js';
