@@ -15,8 +15,8 @@ const mayUse = {
   notifications: ['bookings', 'eligibility'],
 };
 
-/** The rooms of the ground floor: each may use those before it. */
-const platformRooms = [
+/** The layers of the ground floor: each may use those before it. */
+const platformLayers = [
   'context',
   'embedded-postgres',
   'observability',
@@ -28,22 +28,22 @@ const platformRooms = [
   'unit-of-work',
 ];
 
-/** The rooms of notifications: each may use those before it. */
-const notificationRooms = ['partner', 'subscriptions', 'delivery', 'error-queue'];
+/** The layers of notifications: each may use those before it. */
+const notificationLayers = ['partner', 'subscriptions', 'delivery', 'error-queue'];
 
-/** No room of `folder` may use one that comes after it. */
-const oneDirection = (folder, rooms) =>
-  rooms.slice(0, -1).map((room, index) => ({
-    name: `${folder}-${room}-looks-down`,
+/** No layer of `folder` may use one that comes after it. */
+const oneDirection = (folder, layers) =>
+  layers.slice(0, -1).map((layer, index) => ({
+    name: `${folder}-${layer}-looks-down`,
     severity: 'error',
-    from: { path: `^src/${folder}/${room}/` },
-    to: { path: `^src/${folder}/(${rooms.slice(index + 1).join('|')})/` },
+    from: { path: `^src/${folder}/${layer}/` },
+    to: { path: `^src/${folder}/(${layers.slice(index + 1).join('|')})/` },
   }));
 
 module.exports = {
   forbidden: [
-    ...oneDirection('platform', platformRooms),
-    ...oneDirection('notifications', notificationRooms),
+    ...oneDirection('platform', platformLayers),
+    ...oneDirection('notifications', notificationLayers),
     {
       name: 'context-imports-nothing-of-platform',
       severity: 'error',

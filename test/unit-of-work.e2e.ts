@@ -26,7 +26,7 @@ const audited = async (subject: string) =>
   (await app.given.sql('SELECT * FROM audit_log WHERE subject = $1', [subject])).length;
 
 describe('what a unit of work sends without waiting', () => {
-  it('is committed, in its order, with what is gathered', async () => {
+  it('is committed, in its order, with its events and audit rows', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       unitOfWork.send(RENAME, ['a']);

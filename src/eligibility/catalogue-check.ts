@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { Database, prepared } from '../platform/database/database.js';
-import { Gathered, numbered } from '../platform/database/gathered.js';
+import { Batched, numbered } from '../platform/database/batched.js';
 import type { Fault } from '../platform/errors.js';
 import { FindVoucherFaults } from '../vouchers/vouchers.queries.js';
 import type { EligibilityModel } from './eligibility.dto.js';
@@ -76,13 +76,13 @@ export interface CheckedBody {
 /** Checks what a body says against the account's catalogue. */
 @Injectable()
 export class CatalogueCheck {
-  private readonly lookUp: Gathered<CatalogueQuestion, CatalogueRow>;
+  private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
 
   constructor(
     database: Database,
     private readonly queryBus: QueryBus,
   ) {
-    this.lookUp = new Gathered<CatalogueQuestion, CatalogueRow>(database, LOOK_UP, numbered);
+    this.lookUp = new Batched<CatalogueQuestion, CatalogueRow>(database, LOOK_UP, numbered);
   }
 
   /** @param faults those of the form; members with such a fault are not looked at again */

@@ -1,7 +1,7 @@
 import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock, parseDateTime } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
-import { Gathered, numbered } from '../platform/database/gathered.js';
+import { Batched, numbered } from '../platform/database/batched.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { validationError, type DomainError, type Fault } from '../platform/errors.js';
 import { requestContext } from '../platform/context/request-context.js';
@@ -70,7 +70,7 @@ const FIND_OBSTACLE = prepared(
 
 @CommandHandler(CreateEligibility)
 export class CreateEligibilityHandler implements ICommandHandler<CreateEligibility> {
-  private readonly creation: Gathered<object, { n: number }>;
+  private readonly creation: Batched<object, { n: number }>;
 
   constructor(
     private readonly database: Database,
@@ -80,7 +80,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     private readonly commandBus: CommandBus,
   ) {
     // The records of many requests as one statement, which is one commit: a create takes 0.75 of the time.
-    this.creation = new Gathered(database, CREATE, numbered);
+    this.creation = new Batched(database, CREATE, numbered);
   }
 
   async execute({ accountCode, body, faults }: CreateEligibility): Promise<Eligibility> {

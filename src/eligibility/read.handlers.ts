@@ -1,7 +1,7 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { Database, prepared, unseen } from '../platform/database/database.js';
-import { Gathered } from '../platform/database/gathered.js';
+import { Database, prepared, opaque } from '../platform/database/database.js';
+import { Batched } from '../platform/database/batched.js';
 import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
@@ -23,7 +23,7 @@ const OF_CANDIDATE = prepared(
 const OF_TEST = prepared(
   'eligibility-of-test',
   `SELECT asked.n::int, found.*
-   FROM unnest(${unseen('$1::text[]')}, $2::text[], $3::text[]) WITH ORDINALITY AS asked (account_code, candidate_id, test_code, n)
+   FROM unnest(${opaque('$1::text[]')}, $2::text[], $3::text[]) WITH ORDINALITY AS asked (account_code, candidate_id, test_code, n)
    CROSS JOIN LATERAL (
      SELECT * FROM eligibilities e
      WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id AND e.test_code = asked.test_code
@@ -39,13 +39,13 @@ const IS_KNOWN = prepared(
 const OF_ACCOUNT = prepared(
   'eligibility-of-account',
   `SELECT * FROM (SELECT * FROM eligibilities
-   WHERE account_code = ${unseen('$1::text')}
-     AND ${afterCursor(unseen('$2::bigint'))}
-     AND (${unseen('$3::text')} IS NULL OR test_code = ${unseen('$3')})
-     AND (${unseen('$4::timestamptz')} IS NULL OR updated_datetime >= ${unseen('$4')}
-          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${unseen('$4')} AND ${unseen('$6::timestamptz')})
-     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${unseen('$6')} THEN 'EXPIRED' ELSE status END
-       = ANY (${unseen('$5::text[]')}::text[])
+   WHERE account_code = ${opaque('$1::text')}
+     AND ${afterCursor(opaque('$2::bigint'))}
+     AND (${opaque('$3::text')} IS NULL OR test_code = ${opaque('$3')})
+     AND (${opaque('$4::timestamptz')} IS NULL OR updated_datetime >= ${opaque('$4')}
+          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${opaque('$4')} AND ${opaque('$6::timestamptz')})
+     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${opaque('$6')} THEN 'EXPIRED' ELSE status END
+       = ANY (${opaque('$5::text[]')}::text[])
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) page ORDER BY position DESC LIMIT $7`,
 );
 const TO_LAUNCH = prepared(
@@ -62,14 +62,14 @@ interface Key {
 
 @QueryHandler(FindEligibilities)
 export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities> {
-  private readonly ofTest: Gathered<Key, Eligibility & { n: number }>;
+  private readonly ofTest: Batched<Key, Eligibility & { n: number }>;
 
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
   ) {
     // The reads by key of many requests as one statement: a read takes 0.85 of the time, PostgreSQL's part included.
-    this.ofTest = new Gathered(database, OF_TEST, (keys) => [
+    this.ofTest = new Batched(database, OF_TEST, (keys) => [
       keys.map((key) => key.accountCode),
       keys.map((key) => key.candidateId),
       keys.map((key) => key.testCode),

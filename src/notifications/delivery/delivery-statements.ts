@@ -17,7 +17,7 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
-import { prepared, unseen } from '../../platform/database/database.js';
+import { prepared, opaque } from '../../platform/database/database.js';
 import type { Trigger } from './delivery.entity.js';
 
 /** How much longer than the wait time a lease is. */
@@ -60,7 +60,7 @@ export const CLAIM = prepared(
   `WITH ${LEASE},
    partner AS MATERIALIZED (
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.room
-     FROM unnest(${unseen('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s USING (id)
+     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s USING (id)
      WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL),
    in_order AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
@@ -118,7 +118,7 @@ export const CLAIM_PROBES = prepared(
 export const RELEASE = prepared(
   'delivery-release',
   `UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
-   FROM unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
+   FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
    WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
 );
 
@@ -140,7 +140,7 @@ export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',
   `WITH done AS (
      DELETE FROM deliveries d
-     USING unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+     USING unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[])
        AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt)
      WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
@@ -175,7 +175,7 @@ export const RECORD_DELIVERED = prepared(
 export const RECORD_FAILED = prepared(
   'delivery-record-failed',
   `WITH o AS MATERIALIZED (
-     SELECT * FROM unnest(${unseen('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+     SELECT * FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[], $10::text[], $11::text[], $12::int[], $13::boolean[], $14::boolean[])
        AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt, retry, failure,
          http_status, probe, partner_level)),

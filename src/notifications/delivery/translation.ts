@@ -9,7 +9,7 @@ import {
   type BookingEvent,
 } from '../../bookings/bookings.events.js';
 import { Config } from '../../config.js';
-import { Database, prepared, unseen } from '../../platform/database/database.js';
+import { Database, prepared, opaque } from '../../platform/database/database.js';
 import { storedName } from '../../platform/events/domain-event.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { DeliveryLoop } from './delivery-loop.js';
@@ -64,9 +64,9 @@ const BODY = `json_strip_nulls(json_build_object(
 const TRANSLATE = prepared(
   'notifications-translate',
   `WITH due AS MATERIALIZED (
-     SELECT e.* FROM unnest(${unseen('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
+     SELECT e.* FROM unnest(${opaque('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
      JOIN domain_events e ON e.stream = wanted.stream AND e.sequence <= wanted.up_to
-     WHERE e.settled_at IS NULL AND e.name = ANY (${unseen('$3::text[]')}::text[])
+     WHERE e.settled_at IS NULL AND e.name = ANY (${opaque('$3::text[]')}::text[])
      ORDER BY e.stream, e.sequence FOR UPDATE OF e),
    settled AS (
      UPDATE domain_events e SET settled_at = clock_timestamp() FROM due WHERE e.event_id = due.event_id),
@@ -84,7 +84,7 @@ const TRANSLATE = prepared(
        CASE s.health WHEN 'UP' THEN 'PENDING' ELSE 'ERROR_QUEUE' END,
        CASE s.health WHEN 'DOWN' THEN 'AUTO' END,
        CASE s.health WHEN 'DOWN' THEN clock_timestamp() END
-     FROM due JOIN unnest(${unseen('$3::text[]')}, $4::text[]) AS kind (name, change_reason) ON kind.name = due.name
+     FROM due JOIN unnest(${opaque('$3::text[]')}, $4::text[]) AS kind (name, change_reason) ON kind.name = due.name
      JOIN partner s ON s.account_code = due.account_code AND kind.change_reason = ANY (s.change_reasons)
      ORDER BY due.occurred_at, due.stream, due.sequence
      ON CONFLICT ON CONSTRAINT notifications_event_key DO NOTHING

@@ -1,5 +1,5 @@
 import type { PoolConfig } from 'pg';
-import { gatheringSocket } from './gathering-socket.js';
+import { batchingSocket } from './batching-socket.js';
 
 export const APPLICATION_NAME = 'candidate-eligibility-service';
 
@@ -15,8 +15,8 @@ export const CONNECTION = {
   keepAlive: true,
   // A statement does not wait for the answer to the one before it (unit-of-work.ts).
   pipeline: true,
-  // What is sent in one turn leaves together (gathering-socket.ts).
-  stream: gatheringSocket,
+  // What is sent in one turn leaves together (batching-socket.ts).
+  stream: batchingSocket,
 } satisfies PoolConfig;
 
 /**

@@ -31,7 +31,7 @@ export function prepared(name: string, text: string): Statement {
  * than of an unknown one, finds a plan for just these values cheaper and makes one at every execution: for the record of
  * a delivery that is two thirds of PostgreSQL's time.
  */
-export function unseen(parameter: string): string {
+export function opaque(parameter: string): string {
   return `(SELECT ${parameter})`;
 }
 

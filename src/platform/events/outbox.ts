@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '@nestjs/cqrs';
-import { Database, prepared, unseen } from '../database/database.js';
+import { Database, prepared, opaque } from '../database/database.js';
 import { reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 
 /** How long the process that committed an event has for settling it before a sweep publishes it again. */
@@ -12,7 +12,7 @@ export const INSERT_EVENTS = `
   INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
          clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
-  FROM unnest(${unseen('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[], $8::text[])
+  FROM unnest(${opaque('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[], $8::text[])
     AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`;
 
 export function eventValues(events: readonly DomainEvent[]): unknown[] {

@@ -36,9 +36,9 @@ class RunningUnit implements Transaction {
  *
  * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
  * 2. A nested `run` joins: there is one BEGIN and one COMMIT, by the outermost.
- * 3. `raise(event)` and `audit(action, subject)` are gathered and written just before COMMIT, in that transaction:
+ * 3. `raise(event)` and `audit(action, subject)` are kept and written just before COMMIT, in that transaction:
  *    state, event and audit row exist together or not at all.
- * 4. `send(statement)` does not wait for the answer: what is sent, what is gathered and COMMIT go out together, which
+ * 4. `send(statement)` does not wait for the answer: what is sent, those and COMMIT go out together, which
  *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
  * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
  * 6. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before

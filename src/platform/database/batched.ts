@@ -22,14 +22,14 @@ interface Waiting<Question, Row> {
  * 4. When a batch is refused, its questions are asked one by one: what is wrong with one of them is its own matter.
  * 5. Inside a unit of work the question goes alone over the connection of the transaction.
  *
- * The gain: an idle service answers after one round trip, as without gathering. Under load the round trip, the messages
+ * The gain: an idle service answers after one round trip, as without batching. Under load the round trip, the messages
  * of the protocol, the connection of the pool and, for writes, the flush of the commit are shared by all of a batch,
  * and one kind of question never takes more than four connections away from the others. Two at once instead of one make
  * half the batches: a read takes 1.09 of the processor time in the service and 1.9 of PostgreSQL's.
  *
  * Never let a question join a statement that is already on its way: it would be answered with the state before it came.
  */
-export class Gathered<Question, Row extends { n: number }> {
+export class Batched<Question, Row extends { n: number }> {
   private waiting: Waiting<Question, Row>[] = [];
   private inFlight = 0;
   /** Those in flight that have not been waited for long enough. */

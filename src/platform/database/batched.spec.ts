@@ -1,5 +1,5 @@
 import type { Database } from './database.js';
-import { Gathered } from './gathered.js';
+import { Batched } from './batched.js';
 
 /** A pool that keeps every statement until the test lets it end. It answers each question with itself. */
 class HeldPool {
@@ -22,19 +22,19 @@ class HeldPool {
   }
 }
 
-describe('Gathered', () => {
+describe('Batched', () => {
   let pool: HeldPool;
-  let gathered: Gathered<string, { n: number; answer: string }>;
+  let batched: Batched<string, { n: number; answer: string }>;
 
   beforeEach(() => {
     pool = new HeldPool();
-    gathered = new Gathered({ pool } as unknown as Database, { text: '' }, (questions) => [questions]);
+    batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions]);
   });
 
-  const ask = (count: number) => Array.from({ length: count }, (_, number) => gathered.ask(`question ${number}`));
+  const ask = (count: number) => Array.from({ length: count }, (_, number) => batched.ask(`question ${number}`));
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('sends at once while nothing is in flight, and gathers what arrives meanwhile', async () => {
+  it('sends at once while nothing is in flight, and batches what arrives meanwhile', async () => {
     const answers = ask(50);
     expect(pool.sizes).toEqual([1]);
     pool.batches[0].end();
@@ -47,9 +47,9 @@ describe('Gathered', () => {
   });
 
   it('never answers from a statement that was sent before the question arrived', async () => {
-    const early = gathered.ask('same');
+    const early = batched.ask('same');
     let answered = false;
-    const late = gathered.ask('same').then(() => (answered = true));
+    const late = batched.ask('same').then(() => (answered = true));
     pool.batches[0].end();
     await early;
     await settled();
@@ -75,12 +75,12 @@ describe('Gathered', () => {
     it('waits a while, then sends past it, four at most', async () => {
       const answers = ask(1);
       for (let number = 0; number < 5; number++) {
-        answers.push(gathered.ask(`behind ${number}`));
+        answers.push(batched.ask(`behind ${number}`));
         jest.advanceTimersByTime(10);
       }
       expect(pool.sizes).toEqual([1, 2, 2]);
       for (let number = 5; number < 11; number++) {
-        answers.push(gathered.ask(`behind ${number}`));
+        answers.push(batched.ask(`behind ${number}`));
         jest.advanceTimersByTime(20);
       }
       expect(pool.sizes).toEqual([1, 2, 2, 2]);
@@ -125,7 +125,7 @@ describe('Gathered', () => {
     pool.batches[1].end(Object.assign(new Error('gone'), { code: 'ECONNRESET' }));
     const statuses = (await outcomes).map((outcome) => outcome.status);
     expect(statuses).toEqual(['fulfilled', 'rejected', 'rejected']);
-    const next = gathered.ask('next');
+    const next = batched.ask('next');
     pool.batches[2].end();
     await expect(next).resolves.toEqual([{ n: 1, answer: 'next' }]);
   });
