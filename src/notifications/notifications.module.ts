@@ -32,6 +32,7 @@ import { NotificationsSaga } from './notifications.saga.js';
 import { PartnerAddressGuard } from './partner/partner-address.js';
 import { PartnerClient, partnerHttpOptions } from './partner/partner-client.js';
 import { PartnerDirectory } from './subscriptions/partner-directory.js';
+import { RacePoints } from './race-points.js';
 import { QueueUpkeep } from './delivery/queue-upkeep.js';
 import { ResendJobs } from './delivery/resend-jobs.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
@@ -51,6 +52,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     SubscriptionSecrets,
     NotificationsSaga,
     TranslateBookingEventsHandler,
+    RacePoints,
     DeliveryLoop,
     DeliveryMetrics,
     DeliverySignals,

@@ -9,6 +9,7 @@ import { CLAIM, CLAIM_PROBES, FIND_WORK, MAY_START_MS, type Claimed } from './de
 import { isOverload, retryAfter } from './outcome.rules.js';
 import { OutcomeWriter, type Outcome } from './outcome-writer.js';
 import { PartnerClient } from '../partner/partner-client.js';
+import { RacePoints } from '../race-points.js';
 import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-directory.js';
 
 /** A claimed notification and when, on the clock of this process, the claim was asked for: its lease is no older. */
@@ -46,10 +47,13 @@ export class DeliveryLoop {
     private readonly directory: PartnerDirectory,
     private readonly client: PartnerClient,
     private readonly metrics: DeliveryMetrics,
+    private readonly races: RacePoints,
   ) {
     this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner);
     metrics.attemptsInFlight = () => this.lanes.inFlight;
-    this.writer = new OutcomeWriter(database, config, logger, (outcomes, freed) => this.recorded(outcomes, freed));
+    this.writer = new OutcomeWriter(database, config, logger, races, (outcomes, freed) =>
+      this.recorded(outcomes, freed),
+    );
   }
 
   get isRunning(): boolean {
@@ -97,7 +101,9 @@ export class DeliveryLoop {
   async probe(): Promise<void> {
     if (!this.running) return;
     const claimedAt = performance.now();
-    for (const row of await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs])) {
+    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs]);
+    await this.races.reached('probe claimed');
+    for (const row of rows) {
       const profile = await this.profileOf(row);
       const item = { ...row, claimedAt, probe: true };
       if (profile?.version === row.version) this.attempt(this.lanes.of(row.subscription_id), item, profile);
@@ -133,6 +139,7 @@ export class DeliveryLoop {
         [...rooms.values()],
         this.config.notificationWaitMs,
       ]);
+      await this.races.reached('claimed');
       await this.fill(rows, rooms, claimedAt);
     } catch (error) {
       // The sweep wakes again.

@@ -3,6 +3,7 @@ import { Config } from '../../config.js';
 import { Database, isDatabaseUnavailable } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import { RECORD_DELIVERED, RECORD_FAILED, RELEASE, type Claimed } from './delivery-statements.js';
+import type { RacePoints } from '../race-points.js';
 import type { Retry } from './notification.entity.js';
 import { isPartnerLevel } from './outcome.rules.js';
 import type { AttemptOutcome } from '../partner/partner-client.js';
@@ -39,6 +40,7 @@ export class OutcomeWriter {
     private readonly database: Database,
     private readonly config: Config,
     private readonly logger: Logger,
+    private readonly races: RacePoints,
     private readonly onRecorded: (outcomes: readonly Outcome[], freed: readonly string[]) => void,
   ) {}
 
@@ -90,6 +92,7 @@ export class OutcomeWriter {
   private async run(): Promise<void> {
     // One turn of the event loop, so that answers that came in together are recorded together.
     await pause(0);
+    await this.races.reached('attempt ended');
     do {
       // Taken together: what is given back comes after the outcome for which it is.
       const failed = this.failed.splice(0, LARGEST_WRITE);

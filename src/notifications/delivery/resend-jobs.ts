@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { DeliverySignals } from '../delivery-signals.js';
+import { RacePoints } from '../race-points.js';
 import type { ResendJob } from './resend-job.entity.js';
 import { decideResend, isResendDone, resendRoom, type DueItem } from './resend.rules.js';
 
@@ -82,6 +83,7 @@ export class ResendJobs {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly signals: DeliverySignals,
+    private readonly races: RacePoints,
   ) {}
 
   /** Sends what may be sent of all running jobs. */
@@ -100,6 +102,7 @@ export class ResendJobs {
     if (room === 0) return woken;
     const items = await this.database.query<DueItem>(DUE_ITEMS, [id, room]);
     if (items.length === 0) job.skipped += await this.database.execute(SKIP_GONE, [id]);
+    await this.races.reached('items chosen');
     const { send, skip, pause } = decideResend(job, items);
     const taken =
       send.length === 0

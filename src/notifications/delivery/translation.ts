@@ -15,6 +15,7 @@ import { Logger } from '../../platform/observability/logger.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { CLAIMED, LEASE, LEASE_END, type Claimed } from './delivery-statements.js';
 import { DeliverySignals } from '../delivery-signals.js';
+import { RacePoints } from '../race-points.js';
 import { TranslateBookingEvents } from '../notifications.commands.js';
 
 const EVENTS = [BookingCreated, BookingCancelled, BookingRescheduled, ExamCompleted, ExcusedAbsent, Absent].map(
@@ -120,6 +121,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     private readonly config: Config,
     private readonly signals: DeliverySignals,
     private readonly loop: DeliveryLoop,
+    private readonly races: RacePoints,
   ) {}
 
   async execute({ bookingCode, upTo }: TranslateBookingEvents): Promise<void> {
@@ -133,6 +135,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     this.waiting = new Map();
     this.next = null;
     try {
+      await this.races.reached('translating');
       const claimedAt = performance.now();
       const made = await this.database.query<Made>(TRANSLATE, [
         [...bookings.keys()],
@@ -142,6 +145,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
         this.loop.readyFor(bookings.size),
         this.config.notificationWaitMs,
       ]);
+      await this.races.reached('translated');
       await this.loop.take(made.filter(isClaimed), claimedAt);
       await this.signals.due([...new Set(made.filter((row) => !isClaimed(row)).map((row) => row.subscription_id))]);
     } catch (error) {

@@ -8,6 +8,7 @@ import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { notFound, validationError, type Fault } from '../../platform/errors.js';
 import { fault } from '../../platform/validation/rules.js';
 import { DeliverySignals } from '../delivery-signals.js';
+import { RacePoints } from '../race-points.js';
 import {
   AddressBlockedError,
   dialledHost,
@@ -33,6 +34,7 @@ export class SubscriptionStore {
     private readonly clock: Clock,
     private readonly guard: PartnerAddressGuard,
     private readonly signals: DeliverySignals,
+    private readonly races: RacePoints,
   ) {}
 
   /** @throws DomainError `not_found` */
@@ -57,6 +59,7 @@ export class SubscriptionStore {
       await this.database.manager.save(subscription);
       await this.signals.changed(id);
       this.unitOfWork.audit(`subscription.${action}`, id);
+      await this.races.reached('changing subscription');
       return subscription;
     });
   }

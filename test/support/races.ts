@@ -1,0 +1,26 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
+
+/** Somebody who is held, or will be, at a race point. */
+export interface Hold {
+  /** Resolves when the process has come to the point. */
+  readonly reached: Promise<void>;
+  /** Lets it go on; who comes later passes. */
+  release(): void;
+}
+
+/** Holds the next one of this process that comes to the point; those after it, too, until the release. */
+export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoint): Hold {
+  const points = app.get(RacePoints);
+  const before = points.reached.bind(points);
+  let release!: () => void;
+  let arrive!: () => void;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const reached = new Promise<void>((resolve) => (arrive = resolve));
+  points.reached = (which) => {
+    if (which !== point) return before(which);
+    arrive();
+    return released;
+  };
+  return { reached, release };
+}
