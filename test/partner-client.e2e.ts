@@ -223,8 +223,32 @@ describe('the answer of a partner', () => {
       delivered,
     ],
     [
-      '103 without end',
+      'a 200 after 103 and 100',
+      {
+        bytes: `HTTP/1.1 103 Early Hints${CRLF}${CRLF}HTTP/1.1 100 Continue${CRLF}${CRLF}HTTP/1.1 200 OK${CRLF}content-length: 0${CRLF}${CRLF}`,
+      },
+      delivered,
+    ],
+    [
+      'a 200 after interim answers of every kind',
+      {
+        bytes:
+          [100, 103, 102, 100, 199, 103]
+            .map((status) => `HTTP/1.1 ${status} x${CRLF}link: </a>${CRLF}${CRLF}`)
+            .join('')
+            .repeat(50) + `HTTP/1.1 200 OK${CRLF}content-length: 2${CRLF}${CRLF}ok`,
+      },
+      delivered,
+    ],
+    [
+      '103 and then nothing',
       { bytes: `HTTP/1.1 103 Early Hints${CRLF}${CRLF}`.repeat(100), keep: true },
+      failed('timeout'),
+      late,
+    ],
+    [
+      '103 without end',
+      { bytes: `HTTP/1.1 103 Early Hints${CRLF}${CRLF}`.repeat(20_000), keep: true },
       failed('protocol'),
     ],
   ];

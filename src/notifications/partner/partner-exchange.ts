@@ -1,16 +1,10 @@
-import { type TLSSocket } from 'node:tls';
-
+import type { IncomingHttpHeaders } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
-
+import { AnswerReader, MAX_HEAD_BYTES } from './answer-reader.js';
 import { isNetworkFault, isTlsFault, type PartnerConnector, PartnerFault, reasonOf } from './partner-connection.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
-const MAX_HEADER_BYTES = 16 * 1024;
-/** Of a whole answer. A time limit does not bound bytes, and status lines and chunk extensions have no limit of their own. */
-const MAX_ANSWER_BYTES = 256 * 1024;
-const MAX_INFORMATIONAL = 16;
-const CONTINUE = Buffer.from('HTTP/1.1 100');
-const NOTHING = Buffer.alloc(0);
 
 export interface Answer {
   status: number;
@@ -38,12 +32,9 @@ export interface ConnectionKeeper {
 export class PartnerConnection {
   /** Whole answers over the socket now open: with none, a fault cannot be that of a stale connection. */
   answers = 0;
-  /** A byte of the present answer has come. */
-  begun = false;
   /** The first error of the socket. undici may report the end of the connection that follows on it in its place. */
   fault: Error | null = null;
-  private bytes = 0;
-  private head: Buffer | null = null;
+  private reader: AnswerReader | null = null;
   private readonly client: Client;
   private opening = new AbortController();
 
@@ -53,11 +44,11 @@ export class PartnerConnection {
       // Time is kept by the exchange, over all of it.
       headersTimeout: 0,
       bodyTimeout: 0,
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: MAX_HEAD_BYTES,
       connect: (_options, callback) => {
         this.opening = new AbortController();
         this.answers = 0;
-        this.begun = false;
+        this.reader = null;
         this.fault = null;
         connector
           .open(limitMs, this.opening.signal)
@@ -78,11 +69,14 @@ export class PartnerConnection {
     this.client.dispatch(exchange.request, exchange);
   }
 
+  /** A byte of the present answer has come. */
+  get begun(): boolean {
+    return this.reader?.begun ?? false;
+  }
+
   /** The next bytes belong to a new answer. */
   expectAnswer(): void {
-    this.begun = false;
-    this.bytes = 0;
-    this.head = NOTHING;
+    this.reader?.expectAnswer();
   }
 
   close(): void {
@@ -94,46 +88,8 @@ export class PartnerConnection {
     socket.on('error', (error: Error) => {
       this.fault ??= error;
     });
-    const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
-    socket.read = (size?: number) => {
-      // Node itself asks for nothing to set the next reading off.
-      if (size === 0) return read(0);
-      for (let chunk = read(); chunk !== null; chunk = read()) {
-        this.begun = true;
-        this.bytes += chunk.length;
-        if (this.bytes > MAX_ANSWER_BYTES) {
-          socket.destroy(new PartnerFault('protocol', 'answer_too_long'));
-          return null;
-        }
-        const rest = this.head === null ? chunk : this.withoutContinue(joined(this.head, chunk));
-        if (rest !== null) return rest;
-      }
-      return null;
-    };
+    this.reader = new AnswerReader(socket);
   }
-
-  /** undici takes `100 Continue` for a fault, but any server may send it unasked (RFC 9110 §15.2). */
-  private withoutContinue(head: Buffer): Buffer | null {
-    const length = Math.min(head.length, CONTINUE.length);
-    if (head.compare(CONTINUE, 0, length, 0, length) !== 0) {
-      this.head = null;
-      return head;
-    }
-    const end = head.indexOf('\r\n\r\n');
-    if (head.length > MAX_HEADER_BYTES && end === -1) {
-      this.head = null;
-      return head;
-    }
-    this.head = head;
-    if (end === -1) return null;
-    const rest = head.subarray(end + 4);
-    this.head = rest;
-    return rest.length === 0 ? null : this.withoutContinue(rest);
-  }
-}
-
-function joined(head: Buffer, chunk: Buffer): Buffer {
-  return head.length === 0 ? chunk : Buffer.concat([head, chunk]);
 }
 
 /** One request and its answer, or the fault in its place. It settles once; whatever comes later finds it settled. */
@@ -145,7 +101,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private status = 0;
   private encoded = false;
   private length = 0;
-  private informational = 0;
   private renewed = false;
 
   constructor(
@@ -158,35 +113,29 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.timer = setTimeout(() => this.expire(), Math.max(0, deadline - performance.now()));
   }
 
-  onConnect(abort: (error?: Error) => void): void {
-    if (this.settled) abort();
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.settled) controller.abort(new PartnerFault('timeout', 'no_free_connection'));
     else this.connection?.expectAnswer();
   }
 
-  onHeaders(status: number, headers: Buffer[]): boolean {
-    if (status >= 200) {
-      this.status = status;
-      this.encoded = hasContentCoding(headers);
-    } else if (++this.informational > MAX_INFORMATIONAL) {
-      this.fail(new PartnerFault('protocol', 'informational_answers'));
-    }
-    return true;
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    this.status = status;
+    this.encoded = hasContentCoding(headers);
   }
 
-  onData(chunk: Buffer): boolean {
-    if (this.settled) return true;
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.settled) return;
     this.chunks.push(chunk);
     this.length += chunk.length;
     if (this.length > MAX_BODY_BYTES) this.answer('cut');
-    return true;
   }
 
-  onComplete(): void {
+  onResponseEnd(): void {
     // An answer that ends with the connection has not ended well when that broke.
     if (!this.settled) this.answer(this.connection?.fault ? 'broken' : 'complete');
   }
 
-  onError(reported: Error): void {
+  onResponseError(_controller: Dispatcher.DispatchController, reported: Error): void {
     if (this.settled) return;
     const error = this.connection?.fault ?? reported;
     if (this.status !== 0) this.answer('broken');
@@ -242,11 +191,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function hasContentCoding(headers: Buffer[]): boolean {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i].length !== 16) continue;
-    if (headers[i].toString('latin1').toLowerCase() !== 'content-encoding') continue;
-    return headers[i + 1].toString('latin1').trim().toLowerCase() !== 'identity';
-  }
-  return false;
+function hasContentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
+  // undici makes a list of a header that is repeated.
+  return coding !== undefined && String(coding).trim().toLowerCase() !== 'identity';
 }

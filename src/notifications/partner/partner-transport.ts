@@ -10,25 +10,25 @@ import {
   type PartnerRequest,
 } from './partner-exchange.js';
 
-type Method = 'PUT' | 'POST';
-type Headers = Record<string, string>;
-
-/** An axios config that says over which connections, and until when on the clock of `performance.now()`. */
+/** A request by axios that says over which connections, and until when on the clock of `performance.now()`. */
 export interface PartnerRequestConfig {
-  method: Method;
+  method: 'POST';
   /** Path and query; the pool has the origin. */
   url: string;
-  headers: Headers;
-  data: string | Buffer;
+  headers: Record<string, string>;
+  data: string;
   partner: { pool: PartnerPool; deadline: number };
 }
 
-/** axios over the pools: its `data` is an `Answer`; it rejects with a `PartnerFault`. */
-export const partnerAdapter: AxiosAdapter = (config) => {
-  const { partner, url, method, data, headers } = config as unknown as PartnerRequestConfig;
-  return partner.pool
-    .send({ method, path: url, headers, body: data }, partner.deadline)
-    .then((answer) => ({ data: answer, status: answer.status, statusText: '', headers: {}, config }));
+/** axios over the pools, with their promises: its `data` is an `Answer`, of any status; it rejects with a `PartnerFault`. */
+export const partnerAdapter: AxiosAdapter = async (config) => {
+  const { partner, url, method, data } = config as unknown as PartnerRequestConfig;
+  const headers = config.headers.toJSON() as Record<string, string>;
+  const answer = await partner.pool.send(
+    { method: method.toUpperCase() as 'POST', path: url, headers, body: data },
+    partner.deadline,
+  );
+  return { data: answer, status: answer.status, statusText: '', headers: {}, config };
 };
 
 /**
