@@ -1,4 +1,5 @@
-import type { AddressInfo } from 'node:net';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket, type AddressInfo } from 'node:net';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
@@ -87,16 +88,14 @@ function staticHeaders(config: Config): RequestHandler {
   };
 }
 
-function headersSetBy(middleware: ReturnType<typeof helmet>): [string, string][] {
-  const headers: [string, string][] = [];
-  const response = {
-    setHeader: (name: string, value: string) => headers.push([name, value]),
-    removeHeader: () => undefined,
-  };
-  middleware({} as Request, response as unknown as Response, (error?: unknown) => {
+/** What the middleware sets on an answer, whatever the request. */
+function headersSetBy(middleware: RequestHandler): [string, string][] {
+  const request = new IncomingMessage(new Socket());
+  const response = new ServerResponse(request);
+  middleware(request as Request, response as Response, (error?: unknown) => {
     if (error) throw error as Error;
   });
-  return headers;
+  return response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]);
 }
 
 /** A process without the role `api` answers for its health and nothing else. */

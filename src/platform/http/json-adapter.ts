@@ -1,5 +1,5 @@
 import { createServer, IncomingMessage, ServerResponse, type RequestListener } from 'node:http';
-import { StreamableFile } from '@nestjs/common';
+import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
 
@@ -9,7 +9,10 @@ export class JsonAdapter extends ExpressAdapter {
    * Express gives each request and each answer the prototype of its own, which makes slow objects of them for the rest
    * of their life. Here they are born with it, and what Express does changes nothing: a read takes 0.64 of the time.
    */
-  override initHttpServer(): void {
+  override initHttpServer(options: NestApplicationOptions): void {
+    const { httpsOptions, forceCloseConnections, return503OnClosing } = options;
+    if (httpsOptions || forceCloseConnections || return503OnClosing)
+      throw new Error('This adapter makes its own server: it knows no TLS and no option for the end of connections.');
     const app = this.getInstance<RequestListener & { request: object; response: object }>();
     const classes = {
       IncomingMessage: bornWith(IncomingMessage, app.request),
@@ -35,8 +38,8 @@ export class JsonAdapter extends ExpressAdapter {
 
 /** Makes the same objects as `Base`, with another prototype that descends from that of `Base`. */
 function bornWith<Class extends new (...parameters: never[]) => object>(Base: Class, prototype: object): Class {
-  function Born(this: object, ...parameters: unknown[]): void {
-    (Base as unknown as (...parameters: unknown[]) => void).apply(this, parameters);
+  function Born(...parameters: never[]): object {
+    return Reflect.construct(Base, parameters, Born) as object;
   }
   Born.prototype = prototype;
   return Born as unknown as Class;

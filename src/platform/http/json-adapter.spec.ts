@@ -1,0 +1,39 @@
+import { IncomingMessage, ServerResponse, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { NextFunction, Request, Response } from 'express';
+import { JsonAdapter } from './json-adapter';
+
+describe('the HTTP adapter', () => {
+  it('makes requests and answers as Express would have them, before Express has them', async () => {
+    const adapter = new JsonAdapter();
+    adapter.initHttpServer({});
+    const server: Server = adapter.getHttpServer();
+    const app = adapter.getInstance<{ request: object; response: object }>();
+    const born: boolean[] = [];
+    server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+      born.push(Object.getPrototypeOf(request) === app.request, Object.getPrototypeOf(response) === app.response);
+      born.push(request instanceof IncomingMessage, response instanceof ServerResponse);
+    });
+    adapter.use((request: Request, response: Response, _next: NextFunction) => {
+      born.push(Object.getPrototypeOf(request) === app.request, Object.getPrototypeOf(response) === app.response);
+      adapter.reply(response, { path: request.path }, 201);
+    });
+    const warnings: unknown[] = [];
+    const heard = (warning: unknown) => warnings.push(warning);
+    process.on('warning', heard);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/somewhere`);
+    expect([answer.status, await answer.json()]).toEqual([201, { path: '/somewhere' }]);
+    expect(born).toEqual([true, true, true, true, true, true]);
+    await new Promise((resolve) => server.close(resolve));
+    process.off('warning', heard);
+    expect(warnings).toEqual([]);
+  });
+
+  it.each([{ httpsOptions: {} }, { forceCloseConnections: true }, { return503OnClosing: true }])(
+    'refuses %o, which its own server would not honour',
+    (options) => {
+      expect(() => new JsonAdapter().initHttpServer(options)).toThrow('makes its own server');
+    },
+  );
+});
