@@ -25,7 +25,7 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
   const { partner, url, method, data } = config as unknown as PartnerRequestConfig;
   const headers = config.headers.toJSON() as Record<string, string>;
   const answer = await partner.pool.send(
-    { method: method.toUpperCase() as 'POST', path: url, headers, body: data },
+    { method: method.toUpperCase(), path: url, headers, body: data },
     partner.deadline,
   );
   return { data: answer, status: answer.status, statusText: '', headers: {}, config };
