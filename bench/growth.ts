@@ -8,7 +8,7 @@ import { CLAIMED_PARTNER, seedEligibilities, seedHistory } from './seed.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
-export interface DataSize {
+interface DataSize {
   eligibilities: number;
   notifications: number;
   queued: number;

@@ -1,7 +1,7 @@
 import type { Login } from './service-process.js';
 
 /** An answer that was not the one asked for. */
-export class UnexpectedAnswer extends Error {}
+class UnexpectedAnswer extends Error {}
 
 /** Calls the service over HTTP as one user of one application. */
 export class HttpClient {

@@ -1,10 +1,10 @@
 const COLOURED = process.stdout.isTTY && !process.env['NO_COLOR'];
 const paint = (code: number) => (text: string) => (COLOURED ? `\u001b[${code}m${text}\u001b[0m` : text);
 
-export const bold = paint(1);
+const bold = paint(1);
 export const dim = paint(2);
 export const green = paint(32);
-export const red = paint(31);
+const red = paint(31);
 export const cyan = paint(36);
 
 /** Tells on standard output what happens, step by step. */

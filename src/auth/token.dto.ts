@@ -117,7 +117,7 @@ export class MetadataModel {
 }
 
 /** RFC 6749 §5.2 */
-export class OAuthErrorModel {
+class OAuthErrorModel {
   @ApiProperty({ example: 'invalid_grant' })
   error: string;
 

@@ -1,6 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 
-export { candidateNotFound, eligibilityNotFound } from './eligibility.errors.js';
+export { eligibilityNotFound } from './eligibility.errors.js';
 export { statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.rules.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityStatus } from './eligibility.rules.js';

@@ -61,7 +61,7 @@ export function sha256(data: string | Buffer): Buffer {
 }
 
 /** Without the letters and digits that are misread for one another (I L O U 0 1). */
-export const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
+const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
 
 /** A code of `length` characters of {@link CODE_ALPHABET} from a cryptographic source. */
 export function randomCode(length: number): string {

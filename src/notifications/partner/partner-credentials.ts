@@ -31,7 +31,7 @@ export class PemError extends Error {
 const certificatePattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 /** One or more certificates, and nothing else between them. Throws `PemError`. */
-export function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X509Certificate[] {
+function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X509Certificate[] {
   const blocks = pem.match(certificatePattern) ?? [];
   // OpenSSL skips what it cannot read; a chain with a piece missing must not pass for a whole one.
   if (blocks.length === 0 || pem.replace(certificatePattern, '').includes('-----')) {

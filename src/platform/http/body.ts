@@ -76,7 +76,7 @@ export class BodyGate implements CanActivate {
 
 /** Reads the body of a route with a `BodyLimit` of its own, and holds its room until the handler has ended. */
 @Injectable()
-export class LargeBodyReader implements NestInterceptor {
+class LargeBodyReader implements NestInterceptor {
   private readonly parsers = new Map<string, Parser>();
   private readonly held = new BodyRoom(LARGE_BODIES_HELD);
   private readonly inWork = new BodyRoom(LARGE_BODIES_IN_WORK);

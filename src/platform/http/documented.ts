@@ -21,7 +21,7 @@ class ErrorModelFault {
 }
 
 /** RFC 9457 problem document. */
-export class ErrorModel {
+class ErrorModel {
   @Field(anyText, { required: true, description: 'Address of the entry in the error catalogue.' })
   type: string;
 

@@ -17,13 +17,13 @@ import { requestContext } from '../context/request-context.js';
 const KEY = /^[\x20-\x7e]{1,255}$/;
 export const IDEMPOTENCY_KEY_LIFE_HOURS = 24;
 
-export const idempotencyKeyReused = defineProblem(
+const idempotencyKeyReused = defineProblem(
   'idempotency_key_reused',
   'unprocessable',
   'The idempotency key belongs to another request',
   'The same Idempotency-Key came before with another method, path or body. Use a new key for a new request.',
 );
-export const idempotencyKeyInUse = defineProblem(
+const idempotencyKeyInUse = defineProblem(
   'idempotency_key_in_use',
   'conflict',
   'The first request with this key is in progress',
@@ -59,7 +59,7 @@ const KEEP = prepared(
  * Never keep an answer outside of the transaction: after a crash it would tell of a change that was not made.
  */
 @Injectable()
-export class IdempotencyInterceptor implements NestInterceptor {
+class IdempotencyInterceptor implements NestInterceptor {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,

@@ -41,7 +41,7 @@ interface TextOptions {
 const SURROGATE = /[\ud800-\udfff]/;
 
 /** Lengths count Unicode code points, as PostgreSQL and JSON Schema do. */
-export function codePoints(text: string): number {
+function codePoints(text: string): number {
   if (!SURROGATE.test(text)) return text.length;
   let count = 0;
   for (const _ of text) count++;
