@@ -10,8 +10,10 @@
  *    has ended, and been recorded, before the lease does.
  * 4. Every later write names the token. A worker that was stopped so long that its lease lapsed writes nothing.
  * 5. After a kill the leases lapse by themselves, at most wait time + 20 s later, and any worker claims the rows again.
- * 6. Of one booking only the first row left can be claimed: a later event waits until the earlier one is delivered or
- *    waits for an operator. What an operator resends waits only for what an operator resent before.
+ * 6. Of one booking only one row at a time is under lease, and only the first row left can be claimed, by probes and
+ *    retries as by first attempts: a later event waits until the earlier one is delivered or waits for an operator. What
+ *    an operator resends goes first; it waits for an attempt of its booking that is under way, and for what an operator
+ *    resent before.
  * 7. While a partner is DOWN its rows are not claimed but by `CLAIM_PROBES`, one at a time for all processes
  *    (`next_probe_at` is moved in the same statement), and by a manual resend.
  *
@@ -26,6 +28,15 @@ const LEASE_EXTRA_S = 20;
 export const MAY_START_MS = 12_000;
 
 const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
+
+/** Of an obligation `d`: no attempt of its booking is under way, and none that goes before it is left. */
+const IN_TURN = `NOT EXISTS (
+  SELECT FROM deliveries other
+  WHERE other.subscription_id = d.subscription_id AND other.booking_code = d.booking_code
+    AND other.notification_position <> d.notification_position
+    AND (other.leased_until > clock_timestamp() OR CASE d.trigger
+      WHEN 'MANUAL' THEN other.trigger = 'MANUAL' AND other.event_sequence < d.event_sequence
+      ELSE other.trigger = 'MANUAL' OR other.event_sequence < d.event_sequence END))`;
 
 /** The fencing token of all that one statement claims. */
 export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
@@ -65,19 +76,13 @@ export const CLAIM = prepared(
    in_order AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
-       WHERE d.subscription_id = s.id AND ${FREE} AND NOT EXISTS (
-         SELECT FROM deliveries earlier
-         WHERE earlier.subscription_id = d.subscription_id AND earlier.booking_code = d.booking_code
-           AND earlier.event_sequence < d.event_sequence AND (d.trigger <> 'MANUAL' OR earlier.trigger = 'MANUAL'))
+       WHERE d.subscription_id = s.id AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN s.room ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    by_operator AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
-       WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL' AND ${FREE} AND NOT EXISTS (
-         SELECT FROM deliveries earlier
-         WHERE earlier.subscription_id = d.subscription_id AND earlier.booking_code = d.booking_code
-           AND earlier.event_sequence < d.event_sequence AND earlier.trigger = 'MANUAL')
+       WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL' AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.room ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    picked AS (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator)
@@ -88,7 +93,7 @@ export const CLAIM = prepared(
    RETURNING ${CLAIMED}`,
 );
 
-/** $1 the default wait time. The oldest event of each partner whose next probe is due. */
+/** $1 the default wait time. The oldest event, whose turn it is, of each partner whose next probe is due. */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
   `WITH ${LEASE},
@@ -102,7 +107,7 @@ export const CLAIM_PROBES = prepared(
    picked AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
-       WHERE d.subscription_id = s.id AND d.trigger <> 'MANUAL' AND ${FREE}
+       WHERE d.subscription_id = s.id AND d.trigger <> 'MANUAL' AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    held AS (
      UPDATE subscriptions kept SET next_probe_at = ${LEASE_END}
