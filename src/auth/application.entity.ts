@@ -1,4 +1,4 @@
-import { Check, Column, Entity, PrimaryColumn, Unique } from 'typeorm';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../platform/context/caller.js';
 
 export const GRANTS = ['password', 'refresh_token'] as const;
@@ -6,16 +6,8 @@ export type Grant = (typeof GRANTS)[number];
 
 /** An OAuth2 client: what a consumer key and secret stand for. */
 @Entity('applications')
-@Unique('applications_position_key', ['position'])
-@Check('applications_consumer_key_form', `consumer_key ~ '^[A-Z0-9]{20}$'`)
-@Check('applications_secret_is_hashed', 'octet_length(secret_hash) = 32')
-@Check(
-  'applications_scopes_known',
-  `scopes <@ ARRAY['read', 'create', 'update', 'delete', 'launch', 'results', 'bookings', 'admin']`,
-)
-@Check('applications_grants_known', `grants <@ ARRAY['password', 'refresh_token']`)
 export class Application {
-  @PrimaryColumn('text', { primaryKeyConstraintName: 'applications_pk' })
+  @PrimaryColumn('text')
   consumer_key: string;
 
   @Column({ type: 'bigint', generated: 'identity', generatedIdentity: 'ALWAYS' })

@@ -1,15 +1,9 @@
-import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn, Unique } from 'typeorm';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../platform/context/caller.js';
 
 @Entity('users')
-@Unique('users_position_key', ['position'])
-@Check('users_password_is_hashed', `password_hash LIKE '$argon2id$%'`)
-@Check(
-  'users_scopes_known',
-  `scopes <@ ARRAY['read', 'create', 'update', 'delete', 'launch', 'results', 'bookings', 'admin']`,
-)
 export class User {
-  @PrimaryColumn('text', { primaryKeyConstraintName: 'users_pk' })
+  @PrimaryColumn('text')
   username: string;
 
   @Column({ type: 'bigint', generated: 'identity', generatedIdentity: 'ALWAYS' })
@@ -31,14 +25,11 @@ export class User {
 
 /** An account that the user belongs to. */
 @Entity('user_accounts')
-@Index('user_accounts_account_ix', ['account_code'])
 export class UserAccount {
-  @PrimaryColumn('text', { primaryKeyConstraintName: 'user_accounts_pk' })
-  @ForeignKey(() => User, { name: 'user_accounts_user_fk' })
+  @PrimaryColumn('text')
   username: string;
 
   // By the table's name: the module that owns accounts is not imported.
-  @PrimaryColumn('text', { primaryKeyConstraintName: 'user_accounts_pk' })
-  @ForeignKey('accounts', { name: 'user_accounts_account_fk' })
+  @PrimaryColumn('text')
   account_code: string;
 }

@@ -34,6 +34,12 @@ describe('the sources', () => {
     expect(tables.filter((file) => !known.includes(`'./${file.replace(/\.ts$/, '.js')}'`))).toEqual([]);
   });
 
+  it('leave constraints and indexes to the migrations', () => {
+    const stated = /@(Check|Index|Unique|Exclusion|ForeignKey|OneToMany|ManyToOne)\(|ConstraintName/;
+    const entities = sources.filter((file) => file.endsWith('.entity.ts'));
+    expect(entities.filter((file) => stated.test(readFileSync(join(root, file), 'utf8')))).toEqual([]);
+  });
+
   it('skip and single out no test', () => {
     const marked = /\b(it|test|describe)\.(skip|only|todo|failing)\(|\bx(it|describe)\(/;
     const tests = [...sources, ...sourcesIn(join(root, 'test'))].filter((file) => /\.(spec|e2e)\.ts$/.test(file));

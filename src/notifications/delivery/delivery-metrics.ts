@@ -32,7 +32,7 @@ export class DeliveryMetrics {
     });
     this.waiting = new Gauge({
       name: 'notifications_to_send',
-      help: 'Notifications that wait for an attempt, of all processes (planner estimate)',
+      help: 'Notifications that wait for an attempt, of all processes; counted up to 100,000',
       registers,
     });
     this.errorQueue = new Gauge({

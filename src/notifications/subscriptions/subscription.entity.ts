@@ -79,7 +79,7 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   next_probe_at: Date | null;
 
-  /** Grows with every change of the settings: connections and keys are kept under it. */
+  /** Grows with every change of the settings: what was claimed under an older version is not sent. */
   @Column('int', { default: 1 })
   version: number;
 
