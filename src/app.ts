@@ -8,6 +8,7 @@ import { AppModule } from './app.module.js';
 import { Config } from './config.js';
 import { serveDocuments } from './documents.js';
 import { BodyGate } from './platform/http/body.js';
+import { boundConnections } from './platform/http/connection.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
 import { requestLog } from './platform/http/request-log.js';
@@ -25,6 +26,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   });
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
+  boundConnections(app.getHttpServer(), config.trustProxy === false);
   app.set('trust proxy', config.trustProxy);
   app.set('etag', false);
   app.disable('x-powered-by');

@@ -17,21 +17,21 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Announces a body of 7 MiB, sends some of it and stops there. */
-async function slowSender(): Promise<Socket> {
+/** Announces a body of 7 MiB, sends so many bytes of it and stops there. */
+async function slowSender(sent = 100_000): Promise<Socket> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write(
     'POST /registrations/registration/results HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
-      `Authorization: Bearer ${scene.token}\r\nContent-Length: ${7 * 1024 * 1024}\r\n\r\n{"examDate":"${'x'.repeat(100_000)}`,
+      `Authorization: Bearer ${scene.token}\r\nContent-Length: ${7 * 1024 * 1024}\r\n\r\n{"examDate":"${'x'.repeat(sent)}`,
   );
   return socket;
 }
 
-async function deliver(): Promise<number> {
-  const { svc_eligiblity_id } = await app.given.eligibility(scene);
+async function deliver(by = scene): Promise<number> {
+  const { svc_eligiblity_id } = await app.given.eligibility(by);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, userPhotoBase64String: PHOTO });
-  return (await deliveries.register(scene.token, body)).status;
+  return (await deliveries.register(by.token, body)).status;
 }
 
 it('two slow senders keep nobody from being served', async () => {
@@ -41,17 +41,33 @@ it('two slow senders keep nobody from being served', async () => {
   for (const socket of slow) socket.destroy();
 });
 
+it('twelve slow senders keep neither their own nor another tenant from being served', async () => {
+  const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender()));
+  await pause(100);
+  expect(await deliver()).toBe(200);
+  expect(await deliver(await app.given.scene())).toBe(200);
+  for (const socket of slow) socket.destroy();
+});
+
+it('senders who stop just before the end take a share of their own tenant, and no other tenant waits for them', async () => {
+  const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender(6 * 1024 * 1024)));
+  await pause(500);
+  const other = await app.given.scene();
+  expect(await Promise.all(Array.from({ length: 4 }, () => deliver(other)))).toEqual([200, 200, 200, 200]);
+  for (const socket of slow) socket.destroy();
+});
+
 it('small bodies do not wait for large ones', async () => {
-  const slow = await Promise.all(Array.from({ length: 6 }, slowSender));
+  const slow = await Promise.all(Array.from({ length: 6 }, () => slowSender()));
   await pause(100);
   expect((await deliveries.register(scene.token, registrationBody())).status).toBe(400);
   for (const socket of slow) socket.destroy();
 });
 
 it('senders that go away, while they send or while they wait, leave their room to the next', async () => {
-  const gone = await Promise.all(Array.from({ length: 8 }, slowSender));
+  const gone = await Promise.all(Array.from({ length: 8 }, () => slowSender()));
   await pause(100);
   for (const socket of gone.reverse()) socket.destroy();
-  const answers = await Promise.all(Array.from({ length: 5 }, deliver));
+  const answers = await Promise.all(Array.from({ length: 5 }, () => deliver()));
   expect(answers).toEqual([200, 200, 200, 200, 200]);
 });

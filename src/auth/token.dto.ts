@@ -128,6 +128,7 @@ class OAuthErrorModel {
 const MEANING: Record<number, string> = {
   400: 'Refused (RFC 6749 §5.2).',
   401: '`invalid_client`: no, an unknown, a wrong or a disabled client.',
+  408: '`invalid_request`: the body did not arrive.',
   413: '`invalid_request`: more than 16 KiB.',
   429: '`temporarily_unavailable`: too many token requests from this address; see Retry-After.',
   500: '`server_error`',
@@ -138,7 +139,7 @@ const MEANING: Record<number, string> = {
 export function OAuthProblems(...more: number[]) {
   return applyDecorators(
     ApiExtraModels(OAuthErrorModel),
-    ...[400, 401, 413, 500, 503, ...more].map((status) =>
+    ...[400, 401, 408, 413, 500, 503, ...more].map((status) =>
       ApiResponse({
         status,
         description: MEANING[status] ?? 'Refused.',

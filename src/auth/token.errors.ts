@@ -1,7 +1,8 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { isDatabaseUnavailable } from '../platform/database/database.js';
 import { DomainError } from '../platform/errors.js';
+import { closeAfterAnswer } from '../platform/http/connection.js';
 import { UNAVAILABLE_RETRY_AFTER_S } from '../platform/http/problem.filter.js';
 import { Logger } from '../platform/observability/logger.js';
 import { REALM } from './access.guard.js';
@@ -71,6 +72,7 @@ export class TokenErrorFilter implements ExceptionFilter {
       return;
     }
     forbidStoring(response);
+    closeAfterAnswer(host.switchToHttp().getRequest<Request>(), response);
     response.status(error.status).set(error.headers).json({ error: error.code, error_description: error.description });
   }
 }

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { raw, type Request, type Response } from 'express';
+import type { Request, Response } from 'express';
+import { DomainError } from '../platform/errors.js';
+import { readBytes } from '../platform/http/body-arrival.js';
 import { characterFault } from '../platform/validation/rules.js';
 import { invalidRequest } from './token.errors.js';
 
@@ -17,8 +19,6 @@ const BODY_ONLY = [
   'client_id',
   'client_secret',
 ];
-
-const readBytes = raw({ type: () => true, limit: LIMIT, inflate: false });
 
 /** The parameters of a request to the token service. A parameter without a value is as left out (RFC 6749 §3.2). */
 export class Form {
@@ -49,18 +49,18 @@ export async function readForm(request: Request, response: Response): Promise<Fo
   if (misplaced !== undefined) throw invalidRequest(`The parameter ${misplaced} must be sent in the body.`);
   if (!TYPE.test(request.headers['content-type'] ?? ''))
     throw invalidRequest('The body must be sent as application/x-www-form-urlencoded in UTF-8.');
-  await new Promise<void>((resolve, reject) =>
-    readBytes(request, response, (error?: unknown) => (error ? reject(unreadable(error)) : resolve())),
+  return parseForm(
+    await readBytes(request, response, { limit: LIMIT }).catch((error: unknown) => {
+      throw unreadable(error);
+    }),
   );
-  const body: unknown = request.body;
-  return parseForm(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 }
 
 function unreadable(error: unknown): Error {
-  const { type } = error as { type?: unknown };
-  return type === 'entity.too.large'
-    ? invalidRequest(`The body has more than ${LIMIT} bytes.`, 413)
-    : invalidRequest('The body cannot be read.');
+  const kind = error instanceof DomainError ? error.problem.kind : null;
+  if (kind === 'too_large') return invalidRequest(`The body has more than ${LIMIT} bytes.`, 413);
+  if (kind === 'timed_out') return invalidRequest('The body did not arrive.', 408);
+  return invalidRequest('The body cannot be read.');
 }
 
 /** @throws OAuthError invalid_request */

@@ -7,6 +7,7 @@ export type ProblemKind =
   | 'method_not_allowed'
   | 'conflict'
   | 'gone'
+  | 'timed_out'
   | 'too_large'
   | 'unsupported'
   | 'unprocessable'
@@ -139,11 +140,17 @@ export const methodNotAllowed = defineProblem(
   'Method not allowed',
   'The resource exists, but not for this method; the Allow header lists those that it takes.',
 );
+export const requestTimeout = defineProblem(
+  'request_timeout',
+  'timed_out',
+  'The body did not arrive',
+  'The body stopped arriving, or came too slowly. Nothing was changed; the request may be sent again.',
+);
 export const payloadTooLarge = defineProblem(
   'payload_too_large',
   'too_large',
   'The body is too large',
-  'The body exceeds the limit of this resource.',
+  'The body exceeds the limit of this resource, in bytes or in the number of its JSON values (100,000).',
 );
 export const unsupportedMediaType = defineProblem(
   'unsupported_media_type',

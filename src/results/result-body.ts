@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { malformedJson, payloadTooLarge, validationError } from '../platform/errors.js';
-import { parseJson } from '../platform/http/body.js';
+import { parseJson, withoutMark } from '../platform/http/json-text.js';
 import { canonicalJson } from '../platform/http/canonical-json.js';
 import { declaredFields, isObject } from '../platform/validation/fields.js';
 import { inspectBody } from '../platform/validation/validation.pipe.js';
@@ -66,11 +66,6 @@ export function withMembers(text: string, members: Record<string, Buffer | null>
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown };
 
 const NOTHING: Parts = { value: undefined, text: '', photo: null, videoLink: null };
-
-/** RFC 8259 §8.1: a reader may ignore a byte order mark. */
-function withoutMark(bytes: Buffer): Buffer {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
-}
 
 function split(json: Buffer): Parts {
   const members = membersOf(json);

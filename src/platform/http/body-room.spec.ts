@@ -1,35 +1,102 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { BodyRoom } from './body-room.js';
+import { BodyTurns } from './body-turns.js';
 
-describe('the room for large bodies', () => {
-  it('lets in what fits, and the others in their order once there is room', async () => {
-    const room = new BodyRoom(10);
+const outcomeOf = (promise: Promise<unknown> | null): { state: string } => {
+  const outcome = { state: promise === null ? 'in' : 'waits' };
+  promise?.then(
+    () => (outcome.state = 'in'),
+    (error: { code: string }) => (outcome.state = error.code),
+  );
+  return outcome;
+};
+
+describe('the room for arriving bodies', () => {
+  it('charges what has come: bodies that have announced themselves alone keep nobody out', () => {
+    const room = new BodyRoom(10, 10, 1000);
+    for (let at = 0; at < 5; at++) room.begin('slow');
+    expect(outcomeOf(room.begin('other').charge(10)).state).toBe('in');
+  });
+
+  it('gives a caller no more than the share; others are not concerned', async () => {
+    const room = new BodyRoom(10, 4, 1000);
+    const oldest = room.begin('a');
+    const next = room.begin('a');
+    expect(outcomeOf(next.charge(4)).state).toBe('in');
+    const beyond = outcomeOf(next.charge(1));
+    expect(beyond.state).toBe('waits');
+    expect(outcomeOf(room.begin('b').charge(4)).state).toBe('in');
+    oldest.leave();
+    await turn();
+    expect(beyond.state).toBe('in');
+    next.leave();
+  });
+
+  it('lets the oldest body come to its end, beyond share and room', async () => {
+    const room = new BodyRoom(10, 10, 1000);
+    const [first, second] = [room.begin('a'), room.begin('a')];
+    expect(outcomeOf(first.charge(5)).state).toBe('in');
+    expect(outcomeOf(second.charge(5)).state).toBe('in');
+    const waiting = outcomeOf(second.charge(1));
+    expect(outcomeOf(first.charge(3)).state).toBe('in');
+    expect(waiting.state).toBe('waits');
+    first.finish();
+    await turn();
+    expect(waiting.state).toBe('in');
+    first.leave();
+    second.leave();
+  });
+
+  it('refuses who waits too long, and forgets who leaves while waiting', async () => {
+    const room = new BodyRoom(10, 10, 20);
+    const full = room.begin('a');
+    void full.charge(10);
+    const late = room.begin('b');
+    const refused = outcomeOf(late.charge(1));
+    await pause(40);
+    expect(refused.state).toBe('service_unavailable');
+    const gone = room.begin('b');
+    const forgotten = outcomeOf(gone.charge(1));
+    gone.leave();
+    full.leave();
+    late.leave();
+    await pause(40);
+    expect(forgotten.state).toBe('waits');
+    expect(outcomeOf(room.begin('c').charge(10)).state).toBe('in');
+  });
+});
+
+describe('the turns of large bodies', () => {
+  it('lets in what fits, and callers in turn once there is room', async () => {
+    const turns = new BodyTurns(10, 1000);
     const inside: string[] = [];
     const leave: Record<string, () => void> = {};
-    const enter = (name: string, bytes: number) =>
-      room.enter(bytes).then((left) => {
+    const enter = (name: string, caller: string, bytes: number) =>
+      turns.enter(caller, bytes).then((left) => {
         inside.push(name);
         leave[name] = left;
       });
-    void enter('a', 6);
-    void enter('b', 6);
-    void enter('c', 1);
+    for (const name of ['a1', 'a2', 'a3']) void enter(name, 'a', 6);
+    void enter('b1', 'b', 6);
     await turn();
-    expect(inside).toEqual(['a']);
-    leave['a']();
+    expect(inside).toEqual(['a1']);
+    leave['a1']();
     await turn();
-    expect(inside).toEqual(['a', 'b', 'c']);
+    expect(inside).toEqual(['a1', 'a2']);
+    leave['a2']();
+    await turn();
+    leave['b1']();
+    await turn();
+    expect(inside).toEqual(['a1', 'a2', 'b1', 'a3']);
   });
 
-  it('lets in alone what is larger than the room', async () => {
-    const room = new BodyRoom(10);
-    const leave = await room.enter(25);
-    let entered = false;
-    void room.enter(1).then(() => (entered = true));
-    await turn();
-    expect(entered).toBe(false);
+  it('lets in alone what is larger than the bound, and refuses who waits too long', async () => {
+    const turns = new BodyTurns(10, 20);
+    const leave = await turns.enter('a', 25);
+    const refused = outcomeOf(turns.enter('b', 1));
+    await pause(40);
+    expect(refused.state).toBe('service_unavailable');
     leave();
-    await turn();
-    expect(entered).toBe(true);
+    await turns.enter('b', 1);
   });
 });

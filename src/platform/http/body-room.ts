@@ -1,31 +1,156 @@
+import { serviceUnavailable } from '../errors.js';
+
 /**
- * Bounds the memory that large bodies take: each enters with its size before it is read and leaves when its request is
- * answered. Who finds no room waits, first come first served; a body larger than the whole room enters alone.
+ * Bounds the memory that arriving bodies take, by what has come of them and not by what they announce.
+ *
+ * 1. Each piece is charged to the body's caller when it has come. A body that finds no room is not read on: its sender waits.
+ * 2. A caller has a share of the room and no more: who sends much, or slowly, is in nobody's way but their own.
+ * 3. Bodies that came side by side cannot keep each other from their end: the oldest unfinished body of a caller may go
+ *    beyond the share, and the oldest of all beyond the room.
+ * 4. Who waits too long is refused: 503.
+ * 5. A body gives its bytes back when its request is answered.
  */
 export class BodyRoom {
   private taken = 0;
-  private readonly waiting: { bytes: number; enter: () => void }[] = [];
+  /** In the order in which they began. */
+  private readonly unfinished = new Set<BodySpace>();
+  private readonly callers = new Map<string, CallerSpace>();
+  private readonly waiting = new Set<Waiting>();
 
-  constructor(private readonly bytes: number) {}
+  constructor(
+    private readonly bytes: number,
+    private readonly share: number,
+    private readonly waitMs: number,
+  ) {}
 
-  /** Resolves, once there is room, with the function that gives it back. */
-  async enter(bytes: number): Promise<() => void> {
-    if (this.waiting.length > 0 || !this.hasRoomFor(bytes))
-      await new Promise<void>((enter) => this.waiting.push({ bytes, enter }));
-    else this.taken += bytes;
-    return () => this.leave(bytes);
+  /** A body of the caller is about to arrive; whoever begins must `leave`. */
+  begin(name: string): BodySpace {
+    let caller = this.callers.get(name);
+    if (!caller) this.callers.set(name, (caller = { name, bytes: 0, bodies: 0, unfinished: new Set() }));
+    const space = new BodySpace(this, caller);
+    caller.bodies++;
+    caller.unfinished.add(space);
+    this.unfinished.add(space);
+    return space;
   }
 
-  private hasRoomFor(bytes: number): boolean {
-    return this.taken === 0 || this.taken + bytes <= this.bytes;
+  /** @internal null when there is room; else resolves once there is */
+  charge(space: BodySpace, bytes: number): Promise<void> | null {
+    if (this.fits(space, bytes)) {
+      this.take(space, bytes);
+      return null;
+    }
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { space, bytes, resolve, timer: setTimeout(() => refuse(), this.waitMs) };
+      const refuse = (): void => {
+        this.waiting.delete(waiting);
+        reject(noRoom());
+      };
+      this.waiting.add(waiting);
+    });
   }
 
-  private leave(bytes: number): void {
-    this.taken -= bytes;
-    for (let next = this.waiting[0]; next && this.hasRoomFor(next.bytes); next = this.waiting[0]) {
-      this.waiting.shift();
-      this.taken += next.bytes;
-      next.enter();
+  /** @internal */
+  finish(space: BodySpace): void {
+    this.unfinished.delete(space);
+    space.caller.unfinished.delete(space);
+    this.serve();
+  }
+
+  /** @internal */
+  giveBack(space: BodySpace): void {
+    this.taken -= space.taken;
+    space.caller.bytes -= space.taken;
+    if (--space.caller.bodies === 0) this.callers.delete(space.caller.name);
+    for (const waiting of this.waiting)
+      if (waiting.space === space) {
+        clearTimeout(waiting.timer);
+        this.waiting.delete(waiting);
+      }
+    this.finish(space);
+  }
+
+  private fits(space: BodySpace, bytes: number): boolean {
+    const { caller } = space;
+    return (
+      (this.taken + bytes <= this.bytes || first(this.unfinished) === space) &&
+      (caller.bytes + bytes <= this.share || first(caller.unfinished) === space)
+    );
+  }
+
+  private take(space: BodySpace, bytes: number): void {
+    this.taken += bytes;
+    space.caller.bytes += bytes;
+    space.taken += bytes;
+  }
+
+  private serve(): void {
+    for (const waiting of this.waiting) {
+      if (!this.fits(waiting.space, waiting.bytes)) continue;
+      this.waiting.delete(waiting);
+      clearTimeout(waiting.timer);
+      this.take(waiting.space, waiting.bytes);
+      waiting.resolve();
     }
   }
+}
+
+interface CallerSpace {
+  readonly name: string;
+  bytes: number;
+  bodies: number;
+  readonly unfinished: Set<BodySpace>;
+}
+
+interface Waiting {
+  readonly space: BodySpace;
+  readonly bytes: number;
+  readonly resolve: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** What one body takes of the room. */
+export class BodySpace {
+  /** @internal */
+  taken = 0;
+  private left = false;
+
+  constructor(
+    private readonly room: BodyRoom,
+    readonly caller: CallerSpace,
+  ) {}
+
+  /**
+   * Charges bytes that have come. Null when there is room for them; else do not read on before it resolves.
+   * @throws DomainError service_unavailable (in the promise) when there is none for too long
+   */
+  charge(bytes: number): Promise<void> | null {
+    return this.room.charge(this, bytes);
+  }
+
+  /** The body is here, whole. */
+  finish(): void {
+    this.room.finish(this);
+  }
+
+  /** Gives back what was charged; once. */
+  leave(): void {
+    if (this.left) return;
+    this.left = true;
+    this.room.giveBack(this);
+  }
+}
+
+export const NO_ROOM_RETRY_AFTER_S = 5;
+
+export function noRoom(): Error {
+  return serviceUnavailable.error({
+    detail: 'Too many large bodies are under way; try again after the seconds in Retry-After.',
+    headers: { 'Retry-After': String(NO_ROOM_RETRY_AFTER_S) },
+  });
+}
+
+function first<T>(set: ReadonlySet<T>): T | undefined {
+  for (const value of set) return value;
+  return undefined;
 }

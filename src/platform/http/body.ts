@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import {
   applyDecorators,
   Injectable,
@@ -10,20 +9,22 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { json, raw, type Request, type Response } from 'express';
+import type { Request, Response } from 'express';
 import { finalize, from, switchMap, type Observable } from 'rxjs';
+import { requestContext } from '../context/request-context.js';
 import { malformedJson, unsupportedMediaType } from '../errors.js';
 import { ACCESS, type AccessRule } from './access.js';
+import { hasBody, readBytes } from './body-arrival.js';
 import { BodyRoom } from './body-room.js';
+import { BodyTurns } from './body-turns.js';
+import { assertJsonBytes, parseJsonBody } from './json-text.js';
 
-const DEFAULT_LIMIT = 256 * 1024;
-const MOST_DEPTH = 64;
-/**
- * Bytes of large bodies that the process holds, and of those that it works on, which costs some five times their size.
- * Two numbers, so that a slow sender keeps nobody from being served.
- */
-const LARGE_BODIES_HELD = 24 * 1024 * 1024;
-const LARGE_BODIES_IN_WORK = 8 * 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const DEFAULT_LIMIT = 256 * KIB;
+/** So short a body is not charged: connections are bounded, and most bodies are of this kind. */
+const FREE_BYTES = 16 * KIB;
+const MOST_WAIT_MS = 8_000;
 const BODY_LIMIT = 'body limit';
 const RAW_BODY = 'raw body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
@@ -32,22 +33,8 @@ const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
-/** Leaves the body of this route as the bytes that came, which are UTF-8; the handler reads them with `parseJson`. */
+/** Leaves the body of this route as the bytes that came, which are UTF-8 and no more than 100,000 values. */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
-
-/** @throws DomainError malformed_json */
-export function parseJson(text: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw malformedJson.error();
-  }
-  assertDepth(value);
-  return value;
-}
-
-type Parser = ReturnType<typeof json>;
 
 /**
  * Reads the JSON body of an ordinary request, after the guards that let the caller in. A guard and no interceptor:
@@ -56,7 +43,7 @@ type Parser = ReturnType<typeof json>;
  */
 @Injectable()
 export class BodyGate implements CanActivate {
-  private readonly parser = parserOf(DEFAULT_LIMIT, false);
+  private readonly room = new BodyRoom(64 * MIB, 16 * MIB, MOST_WAIT_MS);
 
   constructor(private readonly reflector: Reflector) {}
 
@@ -68,18 +55,31 @@ export class BodyGate implements CanActivate {
     const access = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, route);
     if (access === 'client' || this.reflector.getAllAndOverride<number | undefined>(BODY_LIMIT, route) !== undefined)
       return true;
-    await read(this.parser, request, http.getResponse<Response>());
-    assertDepth(request.body);
+    assertJson(request);
+    const arrival = { limit: DEFAULT_LIMIT, unpack: true };
+    const response = http.getResponse<Response>();
+    if (announcedBytes(request, DEFAULT_LIMIT) <= FREE_BYTES) {
+      request.body = parseJsonBody(await readBytes(request, response, arrival));
+      return true;
+    }
+    const space = this.room.begin(callerName());
+    try {
+      request.body = parseJsonBody(await readBytes(request, response, { ...arrival, space }));
+    } finally {
+      space.leave();
+    }
     return true;
   }
 }
 
-/** Reads the body of a route with a `BodyLimit` of its own, and holds its room until the handler has ended. */
+/**
+ * Reads the body of a route with a `BodyLimit` of its own. It keeps its room, and its turn to be worked on, until the
+ * handler has ended.
+ */
 @Injectable()
 class LargeBodyReader implements NestInterceptor {
-  private readonly parsers = new Map<string, Parser>();
-  private readonly held = new BodyRoom(LARGE_BODIES_HELD);
-  private readonly inWork = new BodyRoom(LARGE_BODIES_IN_WORK);
+  private readonly room = new BodyRoom(48 * MIB, 24 * MIB, MOST_WAIT_MS);
+  private readonly turns = new BodyTurns(8 * MIB, MOST_WAIT_MS);
 
   constructor(private readonly reflector: Reflector) {}
 
@@ -90,51 +90,53 @@ class LargeBodyReader implements NestInterceptor {
     const route = [context.getHandler(), context.getClass()];
     const limit = this.reflector.getAllAndOverride<number>(BODY_LIMIT, route);
     const asBytes = this.reflector.getAllAndOverride<boolean | undefined>(RAW_BODY, route) ?? false;
-    const parse = (): Promise<void> => this.parse(request, http.getResponse<Response>(), limit, asBytes);
-    const bytes = announcedBytes(request, limit);
-    if (bytes <= DEFAULT_LIMIT || bytes > limit) return from(parse()).pipe(switchMap(() => next.handle()));
-    return from(this.readLarge(request, bytes, parse)).pipe(switchMap((leave) => next.handle().pipe(finalize(leave))));
+    return from(this.read(request, http.getResponse<Response>(), limit, asBytes)).pipe(
+      switchMap((leave) => next.handle().pipe(finalize(leave))),
+    );
   }
 
-  /** Resolves with what gives the room back that the body takes. */
-  private async readLarge(request: Request, bytes: number, parse: () => Promise<void>): Promise<() => void> {
-    const letGo = await this.held.enter(bytes);
+  /** Resolves with what gives back what the body takes. */
+  private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<() => void> {
+    assertJson(request);
+    const caller = callerName();
+    const space = this.room.begin(caller);
     try {
-      await parse();
+      const bytes = await readBytes(request, response, { limit, unpack: true, space });
+      const end = bytes.length > DEFAULT_LIMIT ? await this.turns.enter(caller, bytes.length) : () => undefined;
+      const leave = (): void => {
+        request.body = undefined;
+        end();
+        space.leave();
+      };
+      try {
+        request.body = asBytes ? checked(bytes) : parseJsonBody(bytes);
+      } catch (error) {
+        leave();
+        throw error;
+      }
+      return leave;
     } catch (error) {
-      letGo();
+      space.leave();
       throw error;
     }
-    const rest = await this.inWork.enter(bytes);
-    return () => {
-      request.body = undefined;
-      rest();
-      letGo();
-    };
-  }
-
-  private async parse(request: Request, response: Response, limit: number, asBytes: boolean): Promise<void> {
-    const name = `${asBytes} ${limit}`;
-    let parser = this.parsers.get(name);
-    if (!parser) this.parsers.set(name, (parser = parserOf(limit, asBytes)));
-    await read(parser, request, response);
-    if (!asBytes) assertDepth(request.body);
   }
 }
 
-async function read(parser: Parser, request: Request, response: Response): Promise<void> {
+/** @throws DomainError unsupported_media_type */
+function assertJson(request: Request): void {
   if (!isJson(request)) throw unsupportedMediaType.error();
-  const failure = await new Promise<unknown>((resolve) => parser(request, response, resolve));
-  if (failure) throw failure as Error;
 }
 
-// The type was judged before: body-parser would silently skip one whose parameters it cannot read.
-const anyType = (): boolean => true;
+function isJson(request: Request): boolean {
+  const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
+  return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
+}
 
-function parserOf(limit: number, asBytes: boolean): Parser {
-  return asBytes
-    ? raw({ limit, type: anyType, verify: assertUtf8Json })
-    : json({ limit, strict: false, type: anyType, verify: assertUtf8Json });
+function checked(bytes: Buffer): Buffer {
+  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
+  assertJsonBytes(bytes);
+  return bytes;
 }
 
 /** What the body takes at most: an unknown or packed length may be anything up to the limit. */
@@ -144,30 +146,7 @@ function announcedBytes(request: Request, limit: number): number {
   return plain && length !== undefined ? Number(length) : limit;
 }
 
-function hasBody(request: Request): boolean {
-  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-}
-
-function isJson(request: Request): boolean {
-  const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
-}
-
-/** Called by body-parser with the bytes, before it replaces what is not UTF-8 and takes an empty body for `{}`. */
-function assertUtf8Json(_request: unknown, _response: unknown, bytes: Buffer): void {
-  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
-  if (!isUtf8(bytes)) throw malformedJson.error({ detail: 'The body is not valid UTF-8.' });
-}
-
-function assertDepth(value: unknown): void {
-  if (isDeeperThan(value, MOST_DEPTH))
-    throw malformedJson.error({ detail: `The JSON is nested more than ${MOST_DEPTH} levels deep.` });
-}
-
-function isDeeperThan(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (depth === 0) return true;
-  for (const member of Object.values(value)) if (isDeeperThan(member, depth - 1)) return true;
-  return false;
+/** Whose share the body is charged to: an application's, whatever the number of its users. */
+function callerName(): string {
+  return requestContext().caller?.consumerKey ?? '';
 }

@@ -56,6 +56,7 @@ const MEANING: Record<number, string> = {
   403: 'Scope, account or state forbids it.',
   404: 'Not found.',
   405: 'The resource does not take this method.',
+  408: 'The body did not arrive.',
   409: 'The state of the record, or a request in progress, is in the way.',
   410: 'Used up or expired.',
   413: 'The body is too large.',
@@ -84,7 +85,7 @@ export function PublicProblems(...statuses: number[]) {
 }
 
 /** Documents the problem answers of a route that takes a JSON body. */
-export const BodyProblems = (...statuses: number[]) => Problems(400, 413, 415, ...statuses);
+export const BodyProblems = (...statuses: number[]) => Problems(400, 408, 413, 415, ...statuses);
 
 /** Documents the `Idempotency-Key` header of a route and the answers that come with it. */
 export const IdempotencyHeader = () =>

@@ -17,6 +17,7 @@ import {
 } from '../errors.js';
 import { Logger } from '../observability/logger.js';
 import { requestContext } from '../context/request-context.js';
+import { closeAfterAnswer } from './connection.js';
 import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
@@ -39,6 +40,8 @@ export function statusOf(kind: ProblemKind): number {
       return 409;
     case 'gone':
       return 410;
+    case 'timed_out':
+      return 408;
     case 'too_large':
       return 413;
     case 'unsupported':
@@ -74,6 +77,7 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     const status = statusOf(error.problem.kind);
+    closeAfterAnswer(request, response);
     response
       .status(status)
       .set(error.headers)

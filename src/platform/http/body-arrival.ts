@@ -1,0 +1,173 @@
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import type { Request, Response } from 'express';
+import { malformedRequest, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../errors.js';
+import { closeAfterAnswer, sendContinue } from './connection.js';
+import type { BodySpace } from './body-room.js';
+
+/** A body may pause for this long, and its first bytes may take it. */
+const MOST_PAUSE_MS = 20_000;
+/** Beyond that a body has to come at this rate. */
+const LEAST_BYTES_PER_S = 16 * 1024;
+const LOOK_MS = 1000;
+
+interface Arrival {
+  /** Bytes, of the body as it is when unpacked. */
+  readonly limit: number;
+  /** Whether gzip, deflate and br are taken. */
+  readonly unpack?: boolean;
+  /** Charged with what comes. */
+  readonly space?: BodySpace;
+}
+
+/** Whether the request announces a body. */
+export function hasBody(request: Request): boolean {
+  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * The bytes of a body.
+ *
+ * 1. A length over the limit is refused from the header, before a byte is awaited.
+ * 2. Only now is a caller that expects `100 Continue` told to send.
+ * 3. What comes is counted, charged, and not read on while there is no room for it.
+ * 4. A body that stops, or comes too slowly, is given up; time without room does not count.
+ * 5. A refused body is not read to its end: the connection is closed behind the answer.
+ *
+ * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request, service_unavailable
+ */
+export async function readBytes(request: Request, response: Response, arrival: Arrival): Promise<Buffer> {
+  try {
+    if (Number(request.headers['content-length'] ?? 0) > arrival.limit) throw payloadTooLarge.error();
+    const unpacking = unpackerOf(request, arrival.unpack === true);
+    sendContinue(request, response);
+    return await new Promise<Buffer>((resolve, reject) => new Arriving(request, unpacking, arrival, resolve, reject));
+  } catch (error) {
+    closeAfterAnswer(request, response);
+    throw error;
+  }
+}
+
+function unpackerOf(request: Request, allowed: boolean): Transform | null {
+  const coding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (coding === 'identity') return null;
+  if (allowed && (coding === 'gzip' || coding === 'x-gzip')) return createGunzip();
+  if (allowed && coding === 'deflate') return createInflate();
+  if (allowed && coding === 'br') return createBrotliDecompress();
+  throw unsupportedMediaType.error({ detail: 'The content coding must be gzip, deflate, br or none.' });
+}
+
+/** One body on its way in. */
+class Arriving {
+  private readonly parts: Buffer[] = [];
+  private bytes = 0;
+  private done = false;
+  private readonly source: Request | Transform;
+  private readonly clock: ArrivalClock | null;
+
+  constructor(
+    private readonly request: Request,
+    private readonly unpacking: Transform | null,
+    private readonly arrival: Arrival,
+    private readonly resolve: (bytes: Buffer) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {
+    this.source = unpacking ? request.pipe(unpacking) : request;
+    // Most bodies are here already, and need no clock.
+    this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
+    request.on('error', this.onBroken).on('close', this.onBroken);
+    unpacking?.on('error', this.onBroken);
+    this.source.on('end', this.onEnd).on('data', this.onData);
+  }
+
+  private readonly onData = (part: Buffer): void => {
+    this.bytes += part.length;
+    if (this.bytes > this.arrival.limit) return this.fail(payloadTooLarge.error());
+    this.parts.push(part);
+    const room = this.arrival.space?.charge(part.length);
+    if (!room) return;
+    this.source.pause();
+    this.clock?.stop();
+    room.then(
+      () => {
+        if (this.done) return;
+        this.clock?.goOn();
+        this.source.resume();
+      },
+      (error: unknown) => this.fail(error),
+    );
+  };
+
+  private readonly onEnd = (): void => {
+    this.end();
+    this.arrival.space?.finish();
+    this.resolve(this.parts.length === 1 ? this.parts[0] : Buffer.concat(this.parts));
+  };
+
+  /** The sender has gone, or what came cannot be unpacked. */
+  private readonly onBroken = (): void => {
+    // A request closes when it is read to its end; what is unpacked of it may still be on its way.
+    if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;
+    this.fail(malformedRequest.error());
+  };
+
+  private fail(error: unknown): void {
+    if (this.done) return;
+    this.end();
+    this.reject(error);
+  }
+
+  private end(): void {
+    this.done = true;
+    this.clock?.end();
+    this.request.off('error', this.onBroken).off('close', this.onBroken);
+    this.source.off('end', this.onEnd).off('data', this.onData);
+    if (this.unpacking) {
+      this.request.unpipe(this.unpacking);
+      this.unpacking.on('error', () => undefined).destroy();
+    }
+  }
+}
+
+/** Watches the pace of what comes over the wire. */
+class ArrivalClock {
+  private bytes = 0;
+  /** Milliseconds that the clock has run. */
+  private elapsed = 0;
+  private sinceLast = 0;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly request: Request,
+    private readonly late: () => void,
+  ) {
+    request.on('data', this.onData);
+    this.goOn();
+  }
+
+  goOn(): void {
+    this.timer ??= setInterval(() => this.look(), LOOK_MS);
+  }
+
+  stop(): void {
+    if (this.timer) clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  end(): void {
+    this.stop();
+    this.request.off('data', this.onData);
+  }
+
+  private readonly onData = (part: Buffer): void => {
+    this.bytes += part.length;
+    this.sinceLast = 0;
+  };
+
+  private look(): void {
+    this.elapsed += LOOK_MS;
+    this.sinceLast += LOOK_MS;
+    if (this.sinceLast >= MOST_PAUSE_MS || this.elapsed >= MOST_PAUSE_MS + (this.bytes / LEAST_BYTES_PER_S) * 1000)
+      this.late();
+  }
+}

@@ -1,0 +1,71 @@
+import { DomainError } from '../errors.js';
+import { excessOf, parseJsonBody } from './json-text.js';
+
+/** Counts what JSON.parse finds. */
+function valuesOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, member) => sum + valuesOf(member), 1);
+}
+
+describe('the number of values of a JSON text', () => {
+  it.each([
+    '1',
+    '"text"',
+    '{}',
+    '[]',
+    ' [ ] ',
+    '[1]',
+    '[1,2,3]',
+    '{"a":1}',
+    '{"a":{"b":[1,{},[],[[]]]}}',
+    '[ {} , [ ] , "" ]',
+    '{"a,b[{":"]},\\"[","c":"\\\\"}',
+    '["\\\\\\"",1]',
+  ])('%s', (text) => {
+    const count = valuesOf(JSON.parse(text));
+    expect([excessOf(Buffer.from(text), count), excessOf(Buffer.from(text), count - 1)]).toEqual([
+      null,
+      count === 1 ? null : 'values',
+    ]);
+  });
+
+  it('counts what stands under a repeated name', () => {
+    expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
+  });
+
+  it('and its depth', () => {
+    const nested = Buffer.from('[[],{"a":[1]},[]]');
+    expect([excessOf(nested, 100, 3), excessOf(nested, 100, 2)]).toEqual([null, 'depth']);
+  });
+
+  it.each(['"\\', '"', '[', '{"a', ',,,,'])('comes to an end with %s, which is no JSON', (text) => {
+    expect(excessOf(Buffer.from(text), 100)).toBeNull();
+  });
+});
+
+describe('parseJsonBody', () => {
+  const refusal = (bytes: Buffer): string => {
+    try {
+      parseJsonBody(bytes);
+    } catch (error) {
+      if (error instanceof DomainError) return error.code;
+      throw error;
+    }
+    return 'none';
+  };
+  const list = (entries: number) => Buffer.from(`[${'1,'.repeat(entries - 1)}1]`);
+
+  it('takes 100,000 values and no more', () => {
+    expect(refusal(list(99_999))).toBe('none');
+    expect(refusal(list(100_000))).toBe('payload_too_large');
+    expect(refusal(list(3_000_000))).toBe('payload_too_large');
+  });
+
+  it('ignores a byte order mark', () => {
+    expect(parseJsonBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 });
+  });
+
+  it.each([[''], ['{'], ['"\\x"'], ['['.repeat(100) + ']'.repeat(100)]])('%s is malformed', (text) => {
+    expect(refusal(Buffer.from(text))).toBe('malformed_json');
+  });
+});

@@ -1,0 +1,90 @@
+import { isUtf8 } from 'node:buffer';
+import { malformedJson, payloadTooLarge } from '../errors.js';
+
+const MOST_DEPTH = 64;
+export const MOST_VALUES = 100_000;
+/** A value takes at least two bytes, its comma included: shorter texts need not be counted. */
+const UNCOUNTED_BYTES = 2 * MOST_VALUES;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * The value of a body in JSON. A large one is looked over before it is parsed: one of too many values costs no more.
+ * @throws DomainError malformed_json, payload_too_large
+ */
+export function parseJsonBody(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
+  assertJsonBytes(bytes);
+  return parseJson(withoutMark(bytes).toString('utf8'));
+}
+
+/** @throws DomainError malformed_json, payload_too_large */
+export function assertJsonBytes(bytes: Buffer): void {
+  if (!isUtf8(bytes)) throw malformedJson.error({ detail: 'The body is not valid UTF-8.' });
+  const excess = bytes.length > UNCOUNTED_BYTES ? excessOf(bytes) : null;
+  if (excess === 'depth') throw tooDeep();
+  if (excess === 'values')
+    throw payloadTooLarge.error({ detail: `The body has more than ${MOST_VALUES} JSON values.` });
+}
+
+/** RFC 8259 §8.1: a reader may ignore a byte order mark. */
+export function withoutMark(bytes: Buffer): Buffer {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+/** @throws DomainError malformed_json */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw malformedJson.error();
+  }
+  if (isDeeperThan(value, MOST_DEPTH)) throw tooDeep();
+  return value;
+}
+
+function tooDeep(): Error {
+  return malformedJson.error({ detail: `The JSON is nested more than ${MOST_DEPTH} levels deep.` });
+}
+
+/**
+ * What a JSON text has too much of, whichever comes first. Values are objects, lists and what stands in them, those under
+ * a repeated name included: one more than the commas, and one for each list or object that is not empty. Of a text that
+ * is no JSON it says nothing of use.
+ */
+export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOST_DEPTH): 'values' | 'depth' | null {
+  let values = 1;
+  let depth = 0;
+  let opened = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue;
+    const closes = byte === 0x7d || byte === 0x5d;
+    if ((byte === 0x2c || (opened && !closes)) && ++values > mostValues) return 'values';
+    opened = byte === 0x7b || byte === 0x5b;
+    if (opened && ++depth > mostDepth) return 'depth';
+    if (closes) depth--;
+    else if (byte === QUOTE) at = endOfString(json, at);
+  }
+  return null;
+}
+
+/** The place of the closing quote of a string that opens at `at`; the end of the text when there is none. */
+export function endOfString(json: Buffer, at: number): number {
+  for (let end = at; ;) {
+    end = json.indexOf(QUOTE, end + 1);
+    if (end < 0) return json.length;
+    let backslashes = 0;
+    while (json[end - 1 - backslashes] === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+}
+
+function isDeeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (depth === 0) return true;
+  for (const member of Object.values(value)) if (isDeeperThan(member, depth - 1)) return true;
+  return false;
+}
