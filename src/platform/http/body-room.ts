@@ -141,7 +141,7 @@ export class BodySpace {
   }
 }
 
-export const NO_ROOM_RETRY_AFTER_S = 5;
+const NO_ROOM_RETRY_AFTER_S = 5;
 
 export function noRoom(): Error {
   return serviceUnavailable.error({

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { malformedJson, payloadTooLarge } from '../errors.js';
 
 const MOST_DEPTH = 64;
-export const MOST_VALUES = 100_000;
+const MOST_VALUES = 100_000;
 /** A value takes at least two bytes, its comma included: shorter texts need not be counted. */
 const UNCOUNTED_BYTES = 2 * MOST_VALUES;
 
@@ -72,7 +72,7 @@ export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOS
 }
 
 /** The place of the closing quote of a string that opens at `at`; the end of the text when there is none. */
-export function endOfString(json: Buffer, at: number): number {
+function endOfString(json: Buffer, at: number): number {
   for (let end = at; ;) {
     end = json.indexOf(QUOTE, end + 1);
     if (end < 0) return json.length;
