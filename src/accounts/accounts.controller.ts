@@ -9,9 +9,10 @@ import { accountNotFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
 import { Account } from './account.entity.js';
 import { CreateAccount, type NewAccount } from './accounts.commands.js';
-import { AccountBody, AccountModel, AccountPath } from './accounts.dto.js';
+import { AccountBody, AccountModel } from './accounts.dto.js';
 
 @ApiTags('Administration')
 @Access('admin')

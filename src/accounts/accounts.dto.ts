@@ -3,21 +3,13 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ValidateBy } from 'class-validator';
 import { Field, ObjectListField, type FieldContext } from '../platform/validation/fields.js';
 import { boolean, code, dateTime, fault, httpUrl, integer, text, type Rule } from '../platform/validation/rules.js';
+import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validation/identifiers.js';
 import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
 
 const MOST_PORTIONS = 50;
 const MOST_MINUTES = 100_000;
 
 const nameRule = text({ max: 200, notBlank: true });
-const accountCodeRule = text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' });
-const testCodeRule = text({
-  min: 1,
-  max: 50,
-  code: 'test_code_invalid',
-  form: 'Must consist of letters, digits and hyphens.',
-  pattern: /^[A-Za-z0-9-]+$/,
-  example: 'NURSE-RN',
-});
 
 /** A test has one or more portions, and no portion code twice. */
 const portionsRule: Rule = {
@@ -48,11 +40,6 @@ const Portions = () =>
       { context: { rule: portionsRule } satisfies FieldContext },
     ),
   );
-
-export class AccountPath {
-  @Field(accountCodeRule, { required: true })
-  account_code: string;
-}
 
 export class TestPath extends AccountPath {
   @Field(testCodeRule, { required: true })

@@ -1,8 +1,9 @@
-import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
+import { FindKnownAccounts } from '../platform/known-accounts.js';
 import { randomCode } from '../platform/secrets.js';
 import { Account } from './account.entity.js';
 import {
@@ -13,8 +14,8 @@ import {
   PutTest,
   type NewAccount,
 } from './accounts.commands.js';
-import { FindUnknownTests } from './accounts.queries.js';
-import { CATALOGUE, FIND_PORTION_USE, FIND_TEST_USE } from './catalogue.js';
+import { FindPortionsInUse, FindUnknownTests, IsEntryInUse, IsTestNamedByVoucher } from './accounts.queries.js';
+import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
 
 const ACCOUNT_CODE_LENGTH = 12;
@@ -48,6 +49,11 @@ const KEEP_TESTS = prepared(
    ORDER BY test_code FOR KEY SHARE`,
 );
 
+const FIND_KNOWN = prepared(
+  'accounts-find-known',
+  `SELECT account_code FROM accounts WHERE account_code = ANY (coalesce($1::text[], ARRAY(SELECT account_code FROM accounts)))`,
+);
+
 @CommandHandler(CreateAccount)
 export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
   constructor(
@@ -71,6 +77,7 @@ export class PutTestHandler implements ICommandHandler<PutTest> {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly queryBus: QueryBus,
   ) {}
 
   async execute({ accountCode, testCode, definition }: PutTest): Promise<void> {
@@ -98,17 +105,14 @@ export class PutTestHandler implements ICommandHandler<PutTest> {
     const removed = await this.database.query<{ portion_code: string }>(REMOVE_PORTIONS, [accountCode, testCode, kept]);
     if (removed.length === 0) return;
     await this.database.query(LOCK_TEST, [accountCode, testCode]);
-    const used = await this.database.query<{ portion_code: string }>(FIND_PORTION_USE, [
-      accountCode,
-      testCode,
-      removed.map(({ portion_code }) => portion_code),
-    ]);
+    const removedCodes = removed.map(({ portion_code }) => portion_code);
+    const used = await this.queryBus.execute(new FindPortionsInUse(accountCode, testCode, removedCodes));
     if (used.length > 0)
       throw forbiddenOperation.error({
-        errors: used.map(({ portion_code }) => ({
+        errors: used.map((portionCode) => ({
           pointer: '/portions',
           code: 'portion_in_use',
-          detail: `A live eligibility has the portion ${portion_code}: it cannot be left out.`,
+          detail: `A live eligibility has the portion ${portionCode}: it cannot be left out.`,
         })),
       });
   }
@@ -119,6 +123,7 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly queryBus: QueryBus,
   ) {}
 
   async execute({ accountCode, testCode }: DeleteTest): Promise<void> {
@@ -130,7 +135,7 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
         });
         if (affected === 0) throw notFound.error();
         // Looked at after the deletion, which has waited for the vouchers being written; see FindUnknownTests.
-        if (await this.database.queryOne(FIND_TEST_USE, [accountCode, testCode])) throw inUse();
+        if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),
     );
@@ -161,10 +166,11 @@ export class DeleteCatalogueEntryHandler implements ICommandHandler<DeleteCatalo
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly queryBus: QueryBus,
   ) {}
 
   async execute({ kind, accountCode, code }: DeleteCatalogueEntry): Promise<void> {
-    const { entity, codeColumn, findUse } = CATALOGUE[kind];
+    const { entity, codeColumn } = CATALOGUE[kind];
     await refusing(() =>
       this.unitOfWork.run(async () => {
         const { affected } = await this.database.manager.delete(entity, {
@@ -172,7 +178,8 @@ export class DeleteCatalogueEntryHandler implements ICommandHandler<DeleteCatalo
           [codeColumn]: code,
         });
         if (affected === 0) throw notFound.error();
-        if (findUse && (await this.database.queryOne(findUse, [accountCode, code]))) throw inUse();
+        if (kind !== 'school' && (await this.queryBus.execute(new IsEntryInUse(kind, accountCode, code))))
+          throw inUse();
         this.unitOfWork.audit(`${kind}.delete`, `${accountCode}/${code}`);
       }),
     );
@@ -187,6 +194,16 @@ export class FindUnknownTestsHandler implements IQueryHandler<FindUnknownTests> 
     const rows = await this.database.query<{ test_code: string }>(KEEP_TESTS, [accountCode, testCodes]);
     const known = new Set(rows.map((row) => row.test_code));
     return testCodes.filter((testCode) => !known.has(testCode));
+  }
+}
+
+@QueryHandler(FindKnownAccounts)
+export class FindKnownAccountsHandler implements IQueryHandler<FindKnownAccounts> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ accountCodes }: FindKnownAccounts): Promise<string[]> {
+    const rows = await this.database.query<{ account_code: string }>(FIND_KNOWN, [accountCodes]);
+    return rows.map((row) => row.account_code);
   }
 }
 

@@ -4,6 +4,7 @@ import {
   CreateAccountHandler,
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
+  FindKnownAccountsHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
@@ -27,6 +28,7 @@ import { TestsController } from './tests.controller.js';
     PutCatalogueEntryHandler,
     DeleteCatalogueEntryHandler,
     FindUnknownTestsHandler,
+    FindKnownAccountsHandler,
   ],
 })
 export class AccountsModule {}

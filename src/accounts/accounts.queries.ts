@@ -1,4 +1,5 @@
 import { Query } from '@nestjs/cqrs';
+import type { CatalogueKind } from './accounts.commands.js';
 
 /**
  * Those of the test codes that the account does not have. The tests that it has cannot be deleted before the caller's
@@ -8,6 +9,43 @@ export class FindUnknownTests extends Query<string[]> {
   constructor(
     readonly accountCode: string,
     readonly testCodes: string[],
+  ) {
+    super();
+  }
+}
+
+/*
+ * What follows is asked by this module and answered by those that use the catalogue, in the transaction that is to take
+ * something out of it: so it knows none of them.
+ */
+
+/** Whether a live eligibility mentions the entry. Schools need no asking: a foreign key guards them. */
+export class IsEntryInUse extends Query<boolean> {
+  constructor(
+    readonly kind: Exclude<CatalogueKind, 'school'>,
+    readonly accountCode: string,
+    readonly code: string,
+  ) {
+    super();
+  }
+}
+
+/** Those of the portions of a test that live eligibilities have, in the order of their codes. */
+export class FindPortionsInUse extends Query<string[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly testCode: string,
+    readonly portionCodes: readonly string[],
+  ) {
+    super();
+  }
+}
+
+/** Whether a voucher names the test. Eligibilities need no asking: a foreign key guards them. */
+export class IsTestNamedByVoucher extends Query<boolean> {
+  constructor(
+    readonly accountCode: string,
+    readonly testCode: string,
   ) {
     super();
   }

@@ -22,11 +22,11 @@ import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteCatalogueEntry, PutCatalogueEntry, type CatalogueKind } from './accounts.commands.js';
 import {
   AccommodationBody,
   AccommodationModel,
-  AccountPath,
   AttributeKeyBody,
   AttributeKeyModel,
   EntryPath,

@@ -9,8 +9,9 @@ import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteTest, PutTest, type TestDefinition } from './accounts.commands.js';
-import { AccountPath, TestBody, TestModel, TestPath } from './accounts.dto.js';
+import { TestBody, TestModel, TestPath } from './accounts.dto.js';
 import { TestPortion } from './test-portion.entity.js';
 import { Test } from './test.entity.js';
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { BookedEligibility } from '../eligibility/eligibility.commands.js';
+import { CommandBus } from '@nestjs/cqrs';
+import { LockEligibility, type BookedEligibility } from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -11,12 +12,6 @@ import type { BookingEvent, BookingSnapshot } from './bookings.events.js';
 import type { Appointment, BookingStatus } from './bookings.rules.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
-// The eligibility first, always: results and bookings take the two locks in the same order.
-const LOCK_ELIGIBILITY = prepared(
-  'booking-lock-eligibility',
-  `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id =
-     (SELECT svc_eligiblity_id FROM bookings WHERE booking_code = $1 AND account_code = $2) FOR UPDATE`,
-);
 const LOCK = prepared(
   'booking-lock',
   'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2 FOR UPDATE',
@@ -76,6 +71,7 @@ export class BookingStore {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
+    private readonly commandBus: CommandBus,
   ) {}
 
   /** @throws DomainError booking_not_found */
@@ -87,7 +83,8 @@ export class BookingStore {
 
   /** Locks the eligibility and its open booking. @throws DomainError booking_not_found, booking_closed */
   async lockOpen(accountCode: string, bookingCode: string): Promise<Booking> {
-    await this.database.query(LOCK_ELIGIBILITY, [bookingCode, accountCode]);
+    const { svc_eligiblity_id } = await this.get(accountCode, bookingCode);
+    await this.commandBus.execute(new LockEligibility(svc_eligiblity_id));
     const booking = await this.database.queryOne<Booking>(LOCK, [bookingCode, accountCode]);
     if (!booking) throw bookingNotFound.error();
     if (booking.status !== 'BOOKED') throw bookingClosed.error();

@@ -2,8 +2,6 @@ import { Command } from '@nestjs/cqrs';
 import type { Booking } from './booking.entity.js';
 import type { Appointment } from './bookings.rules.js';
 
-export { bookingNotFound } from './bookings.errors.js';
-
 export class BookExam extends Command<Booking> {
   constructor(
     readonly accountCode: string,

@@ -1,5 +1,6 @@
-import { candidateIdRule, testCodeRule } from '../eligibility/eligibility.fields.js';
+import { candidateIdRule } from '../eligibility/eligibility.fields.js';
 import { Field } from '../platform/validation/fields.js';
+import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, oneOf, text, timeZone } from '../platform/validation/rules.js';
 import { BOOKING_STATUSES, DELIVERY_MODES, type BookingStatus, type DeliveryMode } from './bookings.rules.js';
 
@@ -76,10 +77,7 @@ export class BookingModel {
   updated_datetime: string;
 }
 
-export class BookingPath {
-  @Field(text({ min: 1, max: 50 }), { required: true })
-  account_code: string;
-
+export class BookingPath extends AccountPath {
   @Field(bookingCode(), { required: true })
   booking_code: string;
 }

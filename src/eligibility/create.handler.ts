@@ -12,7 +12,7 @@ import { CreateEligibility } from './eligibility.commands.js';
 import { REGISTRATION_MODES, type EligibilityModel } from './eligibility.dto.js';
 import { Eligibility } from './eligibility.entity.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
-import { openStatus } from './eligibility.rules.js';
+import { LIVE, openStatus } from './eligibility.rules.js';
 
 const ID_LENGTH = 8;
 const ATTEMPTS = 5;
@@ -61,9 +61,9 @@ const CREATE_IN_PLACE = prepared(
 
 const FIND_OBSTACLE = prepared(
   'eligibility-find-obstacle',
-  `SELECT svc_eligiblity_id, candidate_id = $2 AND test_code = $3 AND status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AS live
+  `SELECT svc_eligiblity_id, candidate_id = $2 AND test_code = $3 AND ${LIVE} AS live
    FROM eligibilities
-   WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED')
+   WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND ${LIVE}
       OR account_code = $1 AND client_eligibility_id = $4 AND status <> 'CANCELLED'
    ORDER BY live DESC LIMIT 1`,
 );

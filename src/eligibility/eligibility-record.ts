@@ -1,7 +1,8 @@
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import type { EligibilityResponseModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
-import { isEligibleToSchedule, statusAt, statusMessage } from './eligibility.rules.js';
+import { statusAt } from './eligibility.fields.js';
+import { isEligibleToSchedule, statusMessage } from './eligibility.rules.js';
 
 /** The record as the client sees it at an instant. Every member of the model stands in it. */
 export function presentEligibility(record: Eligibility, now: Date): EligibilityResponseModel {

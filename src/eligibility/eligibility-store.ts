@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import type { BookedEligibility } from './eligibility.commands.js';
+import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
+import { ACTIVE_STATUSES } from './eligibility.fields.js';
 
 /** A record, and what a booking event tells of its test. */
 const BOOKED = `e.*,
@@ -22,6 +23,14 @@ const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
   `SELECT ${BOOKED} FROM eligibilities e WHERE svc_eligiblity_id = $1 FOR UPDATE OF e`,
 );
+const HOLD = prepared(
+  'eligibility-hold',
+  'SELECT svc_eligiblity_id, account_code, status FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE',
+);
+const HOLD_ALL_OF = prepared(
+  'eligibility-hold-all-of-candidate',
+  'SELECT 1 FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 ORDER BY position DESC FOR UPDATE',
+);
 const SAVE_STATE = prepared(
   'eligibility-save-state',
   `UPDATE eligibilities
@@ -31,15 +40,13 @@ const SAVE_STATE = prepared(
 
 type State = Pick<Eligibility, 'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on'>;
 
-const LIVE = new Set(['PENDING', 'ELIGIBLE', 'SCHEDULED']);
-
 /** The records of one candidate and test, newest first, and which of them a call addresses. */
 export class RecordsOfTest {
   constructor(private readonly newestFirst: BookedEligibility[]) {}
 
   /** The stored live record; whether its window is over is for the caller to ask. */
   get live(): BookedEligibility | null {
-    return this.newestFirst.find((record) => LIVE.has(record.status)) ?? null;
+    return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
   }
 
   get newest(): BookedEligibility | null {
@@ -59,7 +66,10 @@ export class RecordsOfTest {
   }
 }
 
-/** Fetches records for a change: every row is locked, so that changes of one record stand in a queue. */
+/**
+ * Fetches records for a change: every row is locked, so that changes of one record stand in a queue. Several of a candidate
+ * are locked newest first, by everybody: no two transactions wait for each other.
+ */
 @Injectable()
 export class EligibilityStore {
   constructor(
@@ -78,6 +88,14 @@ export class EligibilityStore {
     const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId]);
     if (!record) throw eligibilityNotFound.error();
     return record;
+  }
+
+  async hold(svcEligibilityId: string): Promise<LockedEligibility | null> {
+    return this.database.queryOne<LockedEligibility>(HOLD, [svcEligibilityId]);
+  }
+
+  async holdAllOf(accountCode: string, candidateId: string): Promise<void> {
+    await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
   /** Writes where the record stands, and when it changed. */

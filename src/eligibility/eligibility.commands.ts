@@ -3,8 +3,6 @@ import type { Fault } from '../platform/errors.js';
 import type { EligibilityModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
 
-export type { Eligibility };
-
 /** A record, and what a booking event tells of its test. */
 export interface BookedEligibility extends Eligibility {
   exam_code: string | null;
@@ -90,6 +88,29 @@ export class ScheduleEligibility extends Command<BookedEligibility> {
     readonly testCode: string,
     readonly bookingCode: string,
     readonly bookingOn: Date,
+  ) {
+    super();
+  }
+}
+
+/** A record that is held by the caller's transaction. */
+export type LockedEligibility = Pick<Eligibility, 'svc_eligiblity_id' | 'account_code' | 'status'>;
+
+/**
+ * Holds the record until the caller's transaction ends; null when there is none. Whoever changes what belongs to a record
+ * (its booking, its results) holds the record first, so that nobody waits for somebody who waits for him.
+ */
+export class LockEligibility extends Command<LockedEligibility | null> {
+  constructor(readonly svcEligibilityId: string) {
+    super();
+  }
+}
+
+/** Holds all records of a candidate until the caller's transaction ends. */
+export class LockEligibilitiesOfCandidate extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly candidateId: string,
   ) {
     super();
   }

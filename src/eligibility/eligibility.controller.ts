@@ -18,26 +18,21 @@ import {
 import { Field } from '../platform/validation/fields.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
 import { dateTime } from '../platform/validation/rules.js';
 import { InspectionPipe, inspectBody, type Inspected } from '../platform/validation/validation.pipe.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
 import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
-import { CandidatePath, CandidateTestPath, testCodeRule } from './eligibility.fields.js';
+import { CandidatePath, CandidateTestPath, ELIGIBILITY_STATUSES } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
 import { FindEligibilities } from './eligibility.queries.js';
 import { ListEligibilities, statusesOf } from './read.handlers.js';
-import { ELIGIBILITY_STATUSES } from './eligibility.rules.js';
 
 const STATUS_FILTER = {
   name: 'status',
   description: `active, inactive, all, or one of ${ELIGIBILITY_STATUSES.join(', ')}; any case.`,
   schema: { type: 'string' },
 } as const;
-
-class AccountPath {
-  @Field({ schema: { type: 'string' }, faults: () => [] }, { required: true })
-  account_code: string;
-}
 
 class StatusQuery {
   /** Judged by `statusesOf`, which has a code of its own for it. */

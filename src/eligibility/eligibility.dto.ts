@@ -1,8 +1,8 @@
 import { Field, ObjectField, ObjectListField } from '../platform/validation/fields.js';
 import { boolean, country, dateTime, email, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { testCodeRule } from '../platform/validation/identifiers.js';
 import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
-import { candidateIdRule, testCodeRule } from './eligibility.fields.js';
-import { ELIGIBILITY_STATUSES } from './eligibility.rules.js';
+import { candidateIdRule, ELIGIBILITY_STATUSES } from './eligibility.fields.js';
 
 export const REGISTRATION_MODES = [
   'Online',

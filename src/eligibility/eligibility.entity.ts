@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-import type { EligibilityStatus } from './eligibility.rules.js';
+import type { EligibilityStatus } from './eligibility.fields.js';
 
 @Entity('eligibilities')
 export class Eligibility {

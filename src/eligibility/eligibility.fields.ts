@@ -1,21 +1,11 @@
 import { Field } from '../platform/validation/fields.js';
-import { code, text } from '../platform/validation/rules.js';
+import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
+import { code } from '../platform/validation/rules.js';
 
 export const candidateIdRule = code(50, { code: 'candidate_id_invalid', example: 'C-1001' });
-export const testCodeRule = text({
-  min: 1,
-  max: 50,
-  code: 'test_code_invalid',
-  form: 'Must consist of letters, digits and hyphens.',
-  pattern: /^[A-Za-z0-9-]+$/,
-  example: 'NURSE-RN',
-});
 
 /** Path of everything below a candidate. */
-export class CandidatePath {
-  @Field(text({ min: 1, max: 50 }), { required: true })
-  account_code: string;
-
+export class CandidatePath extends AccountPath {
   @Field(candidateIdRule, { required: true })
   candidate_id: string;
 }
@@ -24,4 +14,37 @@ export class CandidatePath {
 export class CandidateTestPath extends CandidatePath {
   @Field(testCodeRule, { required: true })
   test_code: string;
+}
+
+export const ELIGIBILITY_STATUSES = [
+  'PENDING',
+  'ELIGIBLE',
+  'SCHEDULED',
+  'COMPLETED',
+  'ABSENT',
+  'EXPIRED',
+  'CANCELLED',
+] as const;
+export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
+
+export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
+export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
+
+/** What the rules need to know of a record. */
+export interface EligibilityState {
+  status: EligibilityStatus;
+  hold_reason: string | null;
+  approval_pending: boolean;
+  schedule_start_date: Date | null;
+  eligibility_end_date: Date | null;
+}
+
+/** The status at an instant: the window of a PENDING or ELIGIBLE record may be over without anybody having noticed. */
+export function statusAt(record: EligibilityState, now: Date): EligibilityStatus {
+  const mayExpire = record.status === 'PENDING' || record.status === 'ELIGIBLE';
+  return mayExpire && isWindowOver(record, now) ? 'EXPIRED' : record.status;
+}
+
+export function isWindowOver({ eligibility_end_date }: EligibilityState, now: Date): boolean {
+  return eligibility_end_date !== null && eligibility_end_date <= now;
 }

@@ -1,9 +1,11 @@
 import { Module } from '@nestjs/common';
 import { EligibilityAdminController } from './admin.controller.js';
 import { CatalogueCheck } from './catalogue-check.js';
+import { FindPortionsInUseHandler, IsEntryInUseHandler } from './catalogue-use.handlers.js';
 import { CreateEligibilityHandler } from './create.handler.js';
 import { EligibilityController } from './eligibility.controller.js';
 import { EligibilityStore } from './eligibility-store.js';
+import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { FindEligibilitiesHandler, FindLaunchSubjectHandler, ListEligibilitiesHandler } from './read.handlers.js';
 import {
   ApproveAccommodationsHandler,
@@ -35,6 +37,10 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     FindEligibilitiesHandler,
     ListEligibilitiesHandler,
     FindLaunchSubjectHandler,
+    LockEligibilityHandler,
+    LockEligibilitiesOfCandidateHandler,
+    IsEntryInUseHandler,
+    FindPortionsInUseHandler,
   ],
 })
 export class EligibilityModule {}

@@ -1,9 +1,7 @@
 import { Query } from '@nestjs/cqrs';
 
-export { eligibilityNotFound } from './eligibility.errors.js';
-export { statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.rules.js';
 import type { Eligibility } from './eligibility.entity.js';
-import type { EligibilityStatus } from './eligibility.rules.js';
+import type { EligibilityStatus } from './eligibility.fields.js';
 
 /** What the start of a test needs to know of a record. */
 export interface LaunchSubject {

@@ -1,16 +1,14 @@
+import { ELIGIBILITY_STATUSES, statusAt, type EligibilityState } from './eligibility.fields.js';
 import {
   chosenPortions,
-  ELIGIBILITY_STATUSES,
   isEligibleToSchedule,
   isInWindow,
   isSameSet,
   isUspsCode,
   mayTrigger,
   openStatus,
-  statusAt,
   statusMessage,
   TRIGGERS,
-  type EligibilityState,
 } from './eligibility.rules.js';
 
 const NOW = new Date('2027-03-01T12:00:00Z');

@@ -1,37 +1,8 @@
 import { UsaStates } from 'usa-states';
+import { ACTIVE_STATUSES, statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.fields.js';
 
-export const ELIGIBILITY_STATUSES = [
-  'PENDING',
-  'ELIGIBLE',
-  'SCHEDULED',
-  'COMPLETED',
-  'ABSENT',
-  'EXPIRED',
-  'CANCELLED',
-] as const;
-export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
-
-export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
-export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
-
-/** What the rules need to know of a record. */
-export interface EligibilityState {
-  status: EligibilityStatus;
-  hold_reason: string | null;
-  approval_pending: boolean;
-  schedule_start_date: Date | null;
-  eligibility_end_date: Date | null;
-}
-
-/** The status at an instant: the window of a PENDING or ELIGIBLE record may be over without anybody having noticed. */
-export function statusAt(record: EligibilityState, now: Date): EligibilityStatus {
-  const mayExpire = record.status === 'PENDING' || record.status === 'ELIGIBLE';
-  return mayExpire && isWindowOver(record, now) ? 'EXPIRED' : record.status;
-}
-
-export function isWindowOver({ eligibility_end_date }: EligibilityState, now: Date): boolean {
-  return eligibility_end_date !== null && eligibility_end_date <= now;
-}
+/** SQL: the stored status is one of those of a live record. */
+export const LIVE = `status IN (${ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
 /** Whether a moment lies in the record's window; both ends belong to it. */
 export function isInWindow(

@@ -10,11 +10,10 @@ import {
   ACTIVE_STATUSES,
   ELIGIBILITY_STATUSES,
   INACTIVE_STATUSES,
-  isInWindow,
-  mayTrigger,
   statusAt,
   type EligibilityStatus,
-} from './eligibility.rules.js';
+} from './eligibility.fields.js';
+import { isInWindow, mayTrigger } from './eligibility.rules.js';
 
 const OF_CANDIDATE = prepared(
   'eligibility-of-candidate',

@@ -22,13 +22,12 @@ import {
   notEligibleToSchedule,
 } from './eligibility.errors.js';
 import { EligibilityStore } from './eligibility-store.js';
+import { isWindowOver, statusAt } from './eligibility.fields.js';
 import {
   isEligibleToSchedule,
   isInWindow,
-  isWindowOver,
   mayTrigger,
   openStatus,
-  statusAt,
   statusMessage,
   type Trigger,
 } from './eligibility.rules.js';

@@ -12,7 +12,8 @@ import type { CandidateModel, EligibilityModel } from './eligibility.dto.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
-import { isInWindow, isSameSet, isWindowOver, openStatus } from './eligibility.rules.js';
+import { isWindowOver } from './eligibility.fields.js';
+import { isInWindow, isSameSet, openStatus } from './eligibility.rules.js';
 
 const DEMOGRAPHICS = [
   'first_name',

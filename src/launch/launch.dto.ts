@@ -1,5 +1,6 @@
-import { candidateIdRule, testCodeRule } from '../eligibility/eligibility.fields.js';
+import { candidateIdRule } from '../eligibility/eligibility.fields.js';
 import { Field } from '../platform/validation/fields.js';
+import { testCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, text } from '../platform/validation/rules.js';
 
 export class LaunchPath {

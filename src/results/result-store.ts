@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Eligibility } from '../eligibility/eligibility.commands.js';
-import { statusAt, type EligibilityState } from '../eligibility/eligibility.queries.js';
+import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
+import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
 import type { KeptBody } from './result-body.js';
@@ -8,8 +8,8 @@ import type { ResultRevision } from './result-revision.entity.js';
 import { locatorKey, type CandidateExam, type FoundRegistration, type RegistrationFacts } from './results.rules.js';
 
 const STATE = 'status, hold_reason, approval_pending, schedule_start_date, eligibility_end_date';
-/** The accounts of the caller; null stands for all, named one by one so that the indexes serve. */
-const MINE = 'ANY (coalesce($1::text[], ARRAY(SELECT account_code FROM accounts)))';
+/** The accounts of the caller, named one by one so that the indexes serve. */
+const MINE = 'ANY ($1::text[])';
 
 const FIND_REGISTRATIONS = prepared(
   'results-find-registrations',
@@ -30,15 +30,6 @@ const FIND_REGISTRATIONS = prepared(
    FROM found JOIN eligibilities USING (svc_eligiblity_id)
    LEFT JOIN registration_locators USING (svc_eligiblity_id)
    WHERE eligibilities.account_code = ${MINE}`,
-);
-const LOCK_EXAM = prepared(
-  'results-lock-exam',
-  'SELECT svc_eligiblity_id, account_code, status FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE',
-);
-// In the order in which the eligibility module locks the records of a test.
-const LOCK_CANDIDATE = prepared(
-  'results-lock-candidate',
-  'SELECT 1 FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 ORDER BY position DESC FOR UPDATE',
 );
 const EXAM_OF_BOOKING = prepared(
   'results-exam-of-booking',
@@ -111,9 +102,6 @@ const GET = prepared(
    FROM result_revisions WHERE svc_eligiblity_id = $1 AND revision = $2`,
 );
 
-/** An exam whose eligibility row is held. */
-export type LockedExam = Pick<Eligibility, 'svc_eligiblity_id' | 'account_code' | 'status'>;
-
 export type RevisionKey = Pick<ResultRevision, 'svc_eligiblity_id' | 'revision'>;
 export type NewRevision = Omit<
   ResultRevision,
@@ -132,10 +120,10 @@ export class ResultStore {
     private readonly secrets: Secrets,
   ) {}
 
-  /** Everything in these accounts (null: in all) that something in the result leads to. */
+  /** Everything in these accounts that something in the result leads to. */
   async findRegistrations(
     { examCode, locator, email }: RegistrationFacts,
-    accountCodes: string[] | null,
+    accountCodes: string[],
     now: Date,
   ): Promise<FoundRegistration[]> {
     const rows = await this.database.query<FoundRegistration & EligibilityState>(FIND_REGISTRATIONS, [
@@ -145,16 +133,6 @@ export class ResultStore {
       email,
     ]);
     return rows.map((row) => ({ ...row, status: statusAt(row, now) }));
-  }
-
-  /** Holds the eligibility until the transaction ends: deliveries for one exam stand in a queue. */
-  lockExam(svcEligibilityId: string): Promise<LockedExam | null> {
-    return this.database.queryOne<LockedExam>(LOCK_EXAM, [svcEligibilityId]);
-  }
-
-  /** Holds all eligibilities of a candidate. */
-  async lockCandidate(accountCode: string, candidateId: string): Promise<void> {
-    await this.database.query(LOCK_CANDIDATE, [accountCode, candidateId]);
   }
 
   async findExamOfBooking(bookingCode: string): Promise<string | null> {
@@ -206,14 +184,14 @@ export class ResultStore {
   }
 
   /** False when the registration has another locator, or another registration of the account has this one. */
-  async addLocator({ svc_eligiblity_id: id, account_code }: LockedExam, locator: string): Promise<boolean> {
+  async addLocator({ svc_eligiblity_id: id, account_code }: LockedEligibility, locator: string): Promise<boolean> {
     const key = locatorKey(locator);
     if ((await this.database.execute(ADD_LOCATOR, [id, account_code, locator, key])) === 1) return true;
     return (await this.database.queryOne(HAS_LOCATOR, [id, key])) !== null;
   }
 
   /** False when another exam of the account has it. */
-  async addResultId({ svc_eligiblity_id: id, account_code }: LockedExam, resultId: string): Promise<boolean> {
+  async addResultId({ svc_eligiblity_id: id, account_code }: LockedEligibility, resultId: string): Promise<boolean> {
     if ((await this.database.execute(ADD_RESULT_ID, [id, account_code, resultId])) === 1) return true;
     return (await this.database.queryOne(HAS_RESULT_ID, [id, account_code, resultId])) !== null;
   }

@@ -9,8 +9,7 @@ import type { Caller } from '../platform/context/caller.js';
 import { Access, CurrentCaller } from '../platform/http/access.js';
 import { BodyLimit, RawBody } from '../platform/http/body.js';
 import { AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { Field } from '../platform/validation/fields.js';
-import { text } from '../platform/validation/rules.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
 import { ComponentDownFilter } from './component-down.filter.js';
 import { ResultModel, resultText, sendArray } from './result-answers.js';
 import { readResultBody, type KeptBody } from './result-body.js';
@@ -20,11 +19,6 @@ import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
 import { accountFacts, registrationFacts } from './results.rules.js';
 
 const MOST_BYTES = 8 * 1024 * 1024;
-
-class AccountPath {
-  @Field(text({ min: 1, max: 50 }), { required: true })
-  account_code: string;
-}
 
 @ApiTags('Results')
 @Controller()

@@ -1,11 +1,18 @@
-import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Injectable } from '@nestjs/common';
-import { bookingNotFound, CompleteExam } from '../bookings/bookings.commands.js';
-import { eligibilityNotFound } from '../eligibility/eligibility.queries.js';
+import { CompleteExam } from '../bookings/bookings.commands.js';
+import { bookingNotFound } from '../bookings/bookings.errors.js';
+import {
+  LockEligibilitiesOfCandidate,
+  LockEligibility,
+  type LockedEligibility,
+} from '../eligibility/eligibility.commands.js';
+import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
 import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
-import { ResultStore, type LockedExam } from './result-store.js';
+import { FindKnownAccounts } from '../platform/known-accounts.js';
+import { ResultStore } from './result-store.js';
 import {
   AcceptUnmatchedResult,
   DeliverAccountResult,
@@ -72,7 +79,7 @@ export class ResultAcceptance {
 
   /** Adds the revision to an exam that is held; the same body as its newest changes nothing. */
   async accept(
-    exam: LockedExam,
+    exam: LockedEligibility,
     source: ResultSource,
     { body, username, receivedAt }: Delivery,
     { resultId, simulated }: { resultId: string | null; simulated: boolean },
@@ -109,11 +116,16 @@ export class ResultAcceptance {
     }
   }
 
+  /** Holds the eligibility of an exam: deliveries for it stand in a queue. */
+  lock(svcEligibilityId: string): Promise<LockedEligibility | null> {
+    return this.commandBus.execute(new LockEligibility(svcEligibilityId));
+  }
+
   /** Finds the exam and holds it. */
-  async hold(find: () => Promise<string>): Promise<LockedExam> {
+  async hold(find: () => Promise<string>): Promise<LockedEligibility> {
     let id = await find();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const exam = await this.store.lockExam(id);
+      const exam = await this.lock(id);
       const again = await find();
       if (exam && again === id) return exam;
       id = again;
@@ -128,11 +140,13 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     private readonly acceptance: ResultAcceptance,
     private readonly store: ResultStore,
     private readonly clock: Clock,
+    private readonly queryBus: QueryBus,
   ) {}
 
   async execute({ delivery, facts, accountCodes }: DeliverRegistrationResult): Promise<void> {
     await this.acceptance.deliver('REGISTRATION', null, delivery, async () => {
-      const exam = await this.acceptance.hold(() => this.match(facts, accountCodes));
+      const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(null)));
+      const exam = await this.acceptance.hold(() => this.match(facts, accounts));
       // A rehearsal has a locator of its own, which must not stand in the way of the exam's.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
         throw registrationMismatch.error();
@@ -140,7 +154,7 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     });
   }
 
-  private async match(facts: RegistrationFacts, accountCodes: string[] | null): Promise<string> {
+  private async match(facts: RegistrationFacts, accountCodes: string[]): Promise<string> {
     const found = await this.store.findRegistrations(facts, accountCodes, this.clock.now());
     return matched(matchRegistration(found, facts.locator));
   }
@@ -152,6 +166,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
     private readonly acceptance: ResultAcceptance,
     private readonly store: ResultStore,
     private readonly clock: Clock,
+    private readonly commandBus: CommandBus,
   ) {}
 
   async execute({ delivery, facts, accountCode }: DeliverAccountResult): Promise<void> {
@@ -160,7 +175,8 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
       // Deliveries for one candidate stand in a queue: what the first has done, the next ones see.
-      if (candidateId !== null) await this.store.lockCandidate(accountCode, candidateId);
+      if (candidateId !== null)
+        await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
       if (resultId === null && (await this.store.isNewestAccountResult(accountCode, delivery.body))) return;
       const exam = await this.acceptance.hold(
         async () => (await this.matchResultId(facts, accountCode)) ?? this.matchExam(accountCode, candidateId!),
@@ -214,10 +230,10 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
   }
 
   /** @throws DomainError booking_not_found, eligibility_not_found */
-  private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedExam> {
+  private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedEligibility> {
     const id = 'bookingCode' in named ? await this.store.findExamOfBooking(named.bookingCode) : named.svcEligibilityId;
     if (id === null) throw bookingNotFound.error();
-    const exam = await this.store.lockExam(id);
+    const exam = await this.acceptance.lock(id);
     if (!exam) throw eligibilityNotFound.error();
     return exam;
   }

@@ -1,4 +1,4 @@
-import type { EligibilityStatus } from '../eligibility/eligibility.queries.js';
+import { ACTIVE_STATUSES, type EligibilityStatus } from '../eligibility/eligibility.fields.js';
 import type { Problem } from '../platform/errors.js';
 import {
   candidateExamAmbiguous,
@@ -35,8 +35,6 @@ export function locatorKey(locator: string): string {
   return locator.toLowerCase();
 }
 
-const LIVE: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
-
 /** Finds the registration of a result. Names never decide; a wrong match is worse than a refusal. */
 export function matchRegistration(found: readonly FoundRegistration[], locator: string | null): Match {
   const open = found.filter(({ status }) => status !== 'CANCELLED');
@@ -48,7 +46,7 @@ export function matchRegistration(found: readonly FoundRegistration[], locator: 
   if (coded && byLocator.length > 0 && !byLocator.some((one) => one.svc_eligiblity_id === coded.svc_eligiblity_id))
     return refuse(registrationMismatch);
   if (!coded && byLocator.length > 1) return refuse(registrationAmbiguous);
-  const live = foundBy('test_and_email').filter(({ status }) => LIVE.includes(status));
+  const live = foundBy('test_and_email').filter(({ status }) => ACTIVE_STATUSES.includes(status));
   const matched = coded ?? byLocator[0] ?? (live.length === 1 ? live[0] : undefined);
   if (!matched) return refuse(live.length > 1 ? registrationAmbiguous : registrationNotFound);
   if (locator !== null && matched.locator_key !== null && matched.locator_key !== locatorKey(locator))

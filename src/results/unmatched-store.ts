@@ -3,13 +3,13 @@ import { v7 as uuid } from 'uuid';
 import { Database, prepared } from '../platform/database/database.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import { Secrets } from '../platform/secrets.js';
+import { isUuid } from '../platform/validation/identifiers.js';
 import type { KeptBody } from './result-body.js';
 import type { Delivery } from './results.commands.js';
 import type { ResultSource } from './results.rules.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, username, account_code';
-const ID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 // The same body again is the same result: what changes is why it is refused.
 const KEEP = prepared(
@@ -83,11 +83,11 @@ export class UnmatchedStore {
   }
 
   async find(id: string): Promise<ReadUnmatched | null> {
-    return ID_FORM.test(id) ? this.read(await this.database.queryOne<UnmatchedResult>(FIND, [id])) : null;
+    return isUuid(id) ? this.read(await this.database.queryOne<UnmatchedResult>(FIND, [id])) : null;
   }
 
   async lock(id: string): Promise<ReadUnmatched | null> {
-    return ID_FORM.test(id) ? this.read(await this.database.queryOne<UnmatchedResult>(LOCK, [id])) : null;
+    return isUuid(id) ? this.read(await this.database.queryOne<UnmatchedResult>(LOCK, [id])) : null;
   }
 
   async settle(id: string, svcEligibilityId: string, now: Date): Promise<void> {

@@ -9,9 +9,10 @@ import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
 import { Voucher } from './voucher.entity.js';
 import { DeleteVoucher, PutVoucher } from './vouchers.commands.js';
-import { VoucherBody, VoucherModel, VoucherPath, VouchersPath } from './vouchers.dto.js';
+import { VoucherBody, VoucherModel, VoucherPath } from './vouchers.dto.js';
 
 @ApiTags('Administration')
 @Access('admin')
@@ -28,7 +29,7 @@ export class VouchersController {
   @AnswerList(VoucherModel)
   @Problems(400)
   async list(
-    @Param() { account_code }: VouchersPath,
+    @Param() { account_code }: AccountPath,
     @Query() query: PageQuery,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,

@@ -2,6 +2,7 @@ import { isISO4217CurrencyCode, ValidateBy, type ValidationArguments } from 'cla
 import { parseDateTime } from '../platform/clock.js';
 import { Field, type FieldContext } from '../platform/validation/fields.js';
 import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { AccountPath, accountCodeRule } from '../platform/validation/identifiers.js';
 import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
 import { DISCOUNT_TYPES, type DiscountType } from './vouchers.commands.js';
 
@@ -33,12 +34,7 @@ function isOrdered({ valid_from, valid_until }: VoucherBody): boolean {
   return from === null || until === null || from <= until;
 }
 
-export class VouchersPath {
-  @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' }), { required: true })
-  account_code: string;
-}
-
-export class VoucherPath extends VouchersPath {
+export class VoucherPath extends AccountPath {
   @Field(code(), { required: true })
   code: string;
 }
@@ -84,7 +80,7 @@ export class VoucherBody {
 }
 
 export class VoucherModel extends VoucherBody {
-  @Field(text({ max: 50 }), { required: true })
+  @Field(accountCodeRule, { required: true })
   account_code: string;
 
   @Field(code(), { required: true })

@@ -1,5 +1,5 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { FindUnknownTests } from '../accounts/accounts.queries.js';
+import { FindUnknownTests, IsTestNamedByVoucher } from '../accounts/accounts.queries.js';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -47,6 +47,11 @@ const RELEASE = prepared(
      RETURNING account_code, voucher_code)
    UPDATE vouchers SET uses = uses - 1 FROM released
    WHERE vouchers.account_code = released.account_code AND vouchers.voucher_code = released.voucher_code`,
+);
+
+const FIND_NAMING_TEST = prepared(
+  'vouchers-find-naming-test',
+  `SELECT 1 FROM vouchers WHERE account_code = $1 AND test_codes @> ARRAY[$2::text] LIMIT 1`,
 );
 
 @CommandHandler(PutVoucher)
@@ -164,6 +169,15 @@ export class FindVoucherFaultsHandler implements IQueryHandler<FindVoucherFaults
     const values = [accountCode, voucherCodes, svcEligibilityId];
     const vouchers = await this.database.query<VoucherTerms & { held: boolean }>(FIND_WANTED_AND_HELD, values);
     return changeOf(voucherCodes, pointers, vouchers, testCode, this.clock.now()).faults;
+  }
+}
+
+@QueryHandler(IsTestNamedByVoucher)
+export class IsTestNamedByVoucherHandler implements IQueryHandler<IsTestNamedByVoucher> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ accountCode, testCode }: IsTestNamedByVoucher): Promise<boolean> {
+    return (await this.database.queryOne(FIND_NAMING_TEST, [accountCode, testCode])) !== null;
   }
 }
 

@@ -4,6 +4,7 @@ import {
   DeleteVoucherHandler,
   FindAppliedVouchersHandler,
   FindVoucherFaultsHandler,
+  IsTestNamedByVoucherHandler,
   PutVoucherHandler,
   ReleaseVouchersHandler,
   SetVouchersHandler,
@@ -19,6 +20,7 @@ import {
     ReleaseVouchersHandler,
     FindAppliedVouchersHandler,
     FindVoucherFaultsHandler,
+    IsTestNamedByVoucherHandler,
   ],
 })
 export class VouchersModule {}

@@ -27,7 +27,8 @@ const LEASE_EXTRA_S = 20;
 /** How long after its claim an attempt may begin; the rest of the extra time is for recording it. */
 export const MAY_START_MS = 12_000;
 
-const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
+/** SQL: nobody has the delivery `d` on lease. */
+export const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
 
 /** Of an obligation `d`: no attempt of its booking is under way, and none that goes before it is left. */
 const IN_TURN = `NOT EXISTS (

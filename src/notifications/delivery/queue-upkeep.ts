@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 import { Database, prepared } from '../../platform/database/database.js';
+import { FREE } from './delivery-statements.js';
 
 const BATCH = 1000;
-const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
 
 /** Those made just before the partner turned DOWN, and those of transactions that had not seen it. */
 const QUEUE_PENDING = prepared(

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../../platform/clock.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { notFound } from '../../platform/errors.js';
+import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { requestContext } from '../../platform/context/request-context.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { ResendMatching, ResendNotification, ResolveNotification, SteerResend } from './error-queue.commands.js';
 import type { NotificationState } from '../delivery/notification.entity.js';
-import { conditionsOf, NotificationReader } from './notification-reader.js';
+import { conditionsOf } from './notification-reader.js';
 import type { NotificationFilter } from './notifications.dto.js';
 import {
   notInErrorQueue,
@@ -19,7 +20,7 @@ import {
 import { ResendJob } from '../delivery/resend-job.entity.js';
 import { RESEND } from '../delivery/resend-jobs.js';
 import type { SubscriptionState } from '../subscriptions/subscription.entity.js';
-import { isUuid } from '../subscriptions/subscription-store.js';
+import { isUuid } from '../../platform/validation/identifiers.js';
 
 const LOCK = prepared(
   'error-queue-lock',
@@ -100,11 +101,11 @@ export class ResendMatchingHandler implements ICommandHandler<ResendMatching> {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
-    private readonly reader: NotificationReader,
+    private readonly queryBus: QueryBus,
   ) {}
 
   async execute({ filter, reason, dryRun }: ResendMatching): Promise<{ resend_id: string | null; matched: number }> {
-    await this.reader.assertAccount(filter, { pointer: '/filter/account_code' });
+    await assertAccountKnown(this.queryBus, filter.account_code, { pointer: '/filter/account_code' });
     if (dryRun) return { resend_id: null, matched: await this.count(filter) };
     return this.unitOfWork.run(async () => {
       const id = randomUUID();

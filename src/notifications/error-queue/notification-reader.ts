@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { Database, prepared } from '../../platform/database/database.js';
-import { accountNotFound, notFound, type Fault } from '../../platform/errors.js';
+import { notFound } from '../../platform/errors.js';
+import { assertAccountKnown } from '../../platform/known-accounts.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
 import type { CauseModel, NotificationDetail, NotificationFilter, NotificationModel } from './notifications.dto.js';
-import { isUuid } from '../subscriptions/subscription-store.js';
+import { isUuid } from '../../platform/validation/identifiers.js';
 
 const listed = (state: string, httpStatus: string, delivered: string): string => `n.position, n.id, n.account_code,
   n.subscription_id, n.change_reason, n.booking_code, n.event_sequence, n.effective_date, ${state} AS state, n.retry, n.failure,
@@ -20,7 +22,6 @@ const LISTED = listed(
 /** Of the queue, only what its index covers: the rows of a page lie far apart, and are not read. */
 const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
 
-const FIND_ACCOUNT = prepared('notification-account', `SELECT 1 FROM accounts WHERE account_code = $1`);
 const FIND_ONE = prepared(
   'notification-find',
   `SELECT ${LISTED}, n.body FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id WHERE n.id = $1`,
@@ -87,14 +88,17 @@ type ListedRow = Notification & { next_attempt_at: Date | null };
 
 @Injectable()
 export class NotificationReader {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly queryBus: QueryBus,
+  ) {}
 
   /**
    * The rows of a page, newest first. The statement is not prepared: its best plan depends on the values.
    * @throws DomainError `account_not_found`
    */
   async list(filter: NotificationFilter, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
-    await this.assertAccount(filter, { parameter: 'account_code' });
+    await assertAccountKnown(this.queryBus, filter.account_code, { parameter: 'account_code' });
     const values: unknown[] = [page.take];
     const conditions = conditionsOf(filter, values);
     if (state !== undefined) conditions.push(IN_STATE[state]);
@@ -143,17 +147,6 @@ export class NotificationReader {
       oldest: formatDateTime(row.oldest),
       newest: formatDateTime(row.newest),
     }));
-  }
-
-  /** @throws DomainError `account_not_found` when the filter names an account that does not exist */
-  async assertAccount(
-    { account_code }: NotificationFilter,
-    where: Pick<Fault, 'pointer' | 'parameter'>,
-  ): Promise<void> {
-    if (account_code == null || (await this.database.queryOne(FIND_ACCOUNT, [account_code])) !== null) return;
-    throw accountNotFound.error({
-      errors: [{ ...where, code: 'account_not_found', detail: 'No account has this code.' }],
-    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
 import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { boolean, dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
 import type { Trigger } from '../delivery/delivery.entity.js';
@@ -25,11 +26,6 @@ const failure = oneOf(FAILURES, 'failure_unknown');
 const retry = oneOf(['AUTO', 'MANUAL'], 'retry_unknown');
 const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
 const count = integer(0, Number.MAX_SAFE_INTEGER);
-const id = text({
-  max: 36,
-  pattern: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
-  form: 'Must be a UUID in lower case.',
-});
 const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
 
 /** A number in a body, its digits in a query. */
@@ -46,7 +42,7 @@ export class NotificationFilter {
   @Field(text({ min: 1, max: 50 }))
   account_code?: string;
 
-  @Field(id)
+  @Field(uuidRule)
   subscription_id?: string;
 
   @Field(changeReason)
@@ -80,13 +76,13 @@ export class NotificationQuery extends ErrorQueueQuery {
 }
 
 export class NotificationModel {
-  @Field(id, { required: true, description: 'The `webhook-id`.' })
+  @Field(uuidRule, { required: true, description: 'The `webhook-id`.' })
   id: string;
 
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
 
-  @Field(id, { required: true })
+  @Field(uuidRule, { required: true })
   subscription_id: string;
 
   @Field(changeReason, { required: true })
@@ -152,7 +148,7 @@ export class NotificationDetail extends NotificationModel {
 }
 
 export class CauseModel {
-  @Field(id, { required: true })
+  @Field(uuidRule, { required: true })
   subscription_id: string;
 
   @Field(text({ max: 50 }), { required: true })
@@ -202,7 +198,7 @@ export class BulkResendBody {
 }
 
 export class BulkResendAnswer {
-  @Field(id, { description: 'null after a dry run.' })
+  @Field(uuidRule, { description: 'null after a dry run.' })
   resend_id: string | null;
 
   @Field(count, { required: true })
@@ -210,7 +206,7 @@ export class BulkResendAnswer {
 }
 
 export class ResendModel {
-  @Field(id, { required: true })
+  @Field(uuidRule, { required: true })
   resend_id: string;
 
   @Field(oneOf(['RUNNING', 'PAUSED', 'DONE', 'ABORTED'], 'state_unknown'), { required: true })

@@ -11,7 +11,7 @@ import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { ResendMatching, SteerResend } from './error-queue.commands.js';
 import { BulkResendAnswer, BulkResendBody, ResendModel } from './notifications.dto.js';
 import { ResendJob } from '../delivery/resend-job.entity.js';
-import { isUuid } from '../subscriptions/subscription-store.js';
+import { isUuid } from '../../platform/validation/identifiers.js';
 
 @ApiTags('Error queue')
 @Access('admin')

@@ -6,6 +6,7 @@ import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { notFound, validationError, type Fault } from '../../platform/errors.js';
+import { isUuid } from '../../platform/validation/identifiers.js';
 import { fault } from '../../platform/validation/rules.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { RacePoints } from '../race-points.js';
@@ -20,11 +21,6 @@ import { Subscription } from './subscription.entity.js';
 
 /** A name server that says nothing must not keep an operator waiting: every connection asks again anyway. */
 const LOOKUP_MS = 2_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
-}
 
 @Injectable()
 export class SubscriptionStore {

@@ -1,0 +1,29 @@
+import { Field } from './fields.js';
+import { text } from './rules.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The code of an account as the service makes it. */
+export const accountCodeRule = text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' });
+
+export const testCodeRule = text({
+  min: 1,
+  max: 50,
+  code: 'test_code_invalid',
+  form: 'Must consist of letters, digits and hyphens.',
+  pattern: /^[A-Za-z0-9-]+$/,
+  example: 'NURSE-RN',
+});
+
+export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
+
+/** Whether PostgreSQL would take the text for a uuid as the service writes it. */
+export function isUuid(value: string): boolean {
+  return UUID.test(value);
+}
+
+/** Path of everything below an account. */
+export class AccountPath {
+  @Field(accountCodeRule, { required: true })
+  account_code: string;
+}

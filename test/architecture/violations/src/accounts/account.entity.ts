@@ -1,0 +1,2 @@
+@Entity('accounts')
+export class Account {}

@@ -1,0 +1,1 @@
+export const countOf = (table: string): string => `SELECT count(*) FROM ${table}`;

@@ -1,0 +1,2 @@
+@Entity('eligibilities')
+export class Eligibility {}

@@ -1,0 +1,1 @@
+export const ALL = `ARRAY(SELECT account_code FROM accounts)`;
