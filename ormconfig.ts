@@ -38,6 +38,7 @@ import { Bookings1763640400000 } from './src/migrations/1763640400000-bookings.j
 import { Results1763640500000 } from './src/migrations/1763640500000-results.js';
 import { Notifications1763640700000 } from './src/migrations/1763640700000-notifications.js';
 import { ErrorQueuePage1763640800000 } from './src/migrations/1763640800000-error-queue-page.js';
+import { DomainEventsSetAside1763641200000 } from './src/migrations/1763641200000-domain-events-set-aside.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -87,6 +88,7 @@ const MIGRATIONS = [
   Results1763640500000,
   Notifications1763640700000,
   ErrorQueuePage1763640800000,
+  DomainEventsSetAside1763641200000,
 ];
 
 /**

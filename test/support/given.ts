@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import pg from 'pg';
 import { SCOPES, type Scope } from '../../src/platform/context/caller';
 import { randomCode, randomToken, sha256 } from '../../src/platform/secrets';
 import type { Answer, TestApp } from './app';
@@ -185,6 +186,15 @@ export class Given {
       { token: scene.token, body: { ...siteBooking(), ...changes } },
     );
     return ok(answer, 201);
+  }
+
+  /** Holds the locks of a statement, on a connection of its own, until the answer is called. */
+  async lock(text: string): Promise<() => Promise<void>> {
+    const client = new pg.Client({ connectionString: this.app.databaseUrl });
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(text);
+    return () => client.end();
   }
 
   sql(text: string, values: unknown[] = []): Promise<Record<string, any>[]> {

@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../../platform/database/database.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
+import { EVENT_NAMES } from './translation-statement.js';
 
 /** How long something may be due without anybody working on it. */
 const PATIENCE_S = 60;
 const MOST_COUNTED = 100_000;
 
 /**
- * Nothing unfinished whose time is long past: no event that nobody translated, no partner with due notifications of
- * which none is in the hands of a worker, no partner that is DOWN whose probe is not sent. A partner that is slow, and
- * has a long queue because of that, breaks nothing.
+ * What is unfinished though its time is long past: partners with due notifications of which none is in the hands of a
+ * worker, or that are DOWN and are not probed; and, of the events in $1, those that nobody has translated, by the time at
+ * which they happened. A partner that is slow, and has a long queue because of that, breaks nothing.
  */
 const OVERDUE = prepared(
   'delivery-overdue',
@@ -30,43 +31,57 @@ const OVERDUE = prepared(
      SELECT due.* FROM due WHERE due.since < clock_timestamp() - interval '${PATIENCE_S} seconds' AND NOT EXISTS (
        SELECT FROM deliveries d WHERE d.subscription_id = due.id AND d.leased_until > clock_timestamp()))
    SELECT
-     (SELECT count(*) FROM late) + (
-       SELECT count(*) FROM domain_events
-       WHERE settled_at IS NULL AND claimed_until < clock_timestamp() - interval '${PATIENCE_S} seconds'
-         AND name LIKE 'booking.%') AS overdue,
+     (SELECT count(*) FROM late) AS overdue,
+     untranslated.age_s AS untranslated_s, untranslated.unknown_age_s, untranslated.set_aside,
      coalesce((SELECT extract(epoch FROM clock_timestamp() - min(since)) FROM due WHERE health = 'UP'), 0)::float8 AS oldest_s,
      (SELECT count(*) FROM (SELECT FROM deliveries LIMIT ${MOST_COUNTED}) counted) AS waiting,
      coalesce((SELECT sum(change) FROM error_queue_counts WHERE retry = 'AUTO'), 0)::int AS auto,
-     coalesce((SELECT sum(change) FROM error_queue_counts WHERE retry = 'MANUAL'), 0)::int AS manual`,
+     coalesce((SELECT sum(change) FROM error_queue_counts WHERE retry = 'MANUAL'), 0)::int AS manual
+   FROM (
+     SELECT
+       coalesce(extract(epoch FROM now() - min(occurred_at) FILTER (
+         WHERE set_aside_at IS NULL AND name = ANY ($1::text[]))), 0)::float8 AS age_s,
+       coalesce(extract(epoch FROM now() - min(occurred_at) FILTER (
+         WHERE set_aside_at IS NULL AND name <> ALL ($1::text[]))), 0)::float8 AS unknown_age_s,
+       count(*) FILTER (WHERE set_aside_at IS NOT NULL) AS set_aside
+     FROM domain_events WHERE settled_at IS NULL AND name LIKE 'booking.%') untranslated`,
 );
 
 interface Figures {
   overdue: number;
+  untranslated_s: number;
+  unknown_age_s: number;
+  set_aside: number;
   oldest_s: number;
   waiting: number;
   auto: number;
   manual: number;
 }
 
-/** Looks whether the invariant holds, and tells the metrics. */
+/** Looks whether what is due is done, and tells the metrics. */
 @Injectable()
 export class DeliveryInvariant {
-  private violations = 0;
+  private untranslatedS = 0;
 
   constructor(
     private readonly database: Database,
     private readonly metrics: DeliveryMetrics,
   ) {}
 
-  /** Held broken when it was found so three times in a row: between two claims a partner is in nobody's hands. */
+  /**
+   * Whether this process does not do its work. One partner's overdue notifications do not say so (a lock on one row may be
+   * the cause): the metrics tell of them.
+   */
   get isBroken(): boolean {
-    return this.violations >= 3;
+    return this.untranslatedS > PATIENCE_S;
   }
 
   async check(): Promise<void> {
-    const figures = (await this.database.queryOne<Figures>(OVERDUE))!;
-    this.violations = figures.overdue > 0 ? this.violations + 1 : 0;
+    const figures = (await this.database.queryOne<Figures>(OVERDUE, [EVENT_NAMES]))!;
+    this.untranslatedS = figures.untranslated_s;
     this.metrics.overdue.set(figures.overdue);
+    this.metrics.untranslatedSeconds.set(Math.max(0, figures.untranslated_s, figures.unknown_age_s));
+    this.metrics.setAside.set(figures.set_aside);
     this.metrics.oldestDueSeconds.set(Math.max(0, figures.oldest_s));
     this.metrics.waiting.set(figures.waiting);
     this.metrics.errorQueue.set({ retry: 'AUTO' }, figures.auto);

@@ -11,6 +11,8 @@ export class DeliveryMetrics {
   readonly errorQueue: Gauge;
   readonly oldestDueSeconds: Gauge;
   readonly overdue: Gauge;
+  readonly untranslatedSeconds: Gauge;
+  readonly setAside: Gauge;
   /** Asked when the metrics are read. */
   attemptsInFlight: () => number = () => 0;
   private readonly attempts: Counter;
@@ -48,7 +50,17 @@ export class DeliveryMetrics {
     });
     this.overdue = new Gauge({
       name: 'notifications_overdue_partners',
-      help: 'Partners that have due notifications which nobody works on, and events nobody has translated; must be 0',
+      help: 'Partners that have due notifications which nobody works on; must be 0',
+      registers,
+    });
+    this.untranslatedSeconds = new Gauge({
+      name: 'domain_events_oldest_untranslated_seconds',
+      help: 'Age of the oldest booking event of which no notifications were made yet',
+      registers,
+    });
+    this.setAside = new Gauge({
+      name: 'domain_events_set_aside',
+      help: 'Booking events that cannot be translated and wait for somebody to look at them; must be 0',
       registers,
     });
   }

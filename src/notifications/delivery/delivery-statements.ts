@@ -46,7 +46,7 @@ export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_toke
 export const LEASE_END = `clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
 
 /** Of an obligation `d`, its notification `n` and its subscription `s`. */
-export const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.resend_id,
+const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.resend_id,
   n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at`;
 
 /** A notification in the hands of this worker. */

@@ -1,114 +1,43 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import {
-  Absent,
-  BookingCancelled,
-  BookingCreated,
-  BookingRescheduled,
-  ExamCompleted,
-  ExcusedAbsent,
-  type BookingEvent,
-} from '../../bookings/bookings.events.js';
 import { Config } from '../../config.js';
-import { Database, prepared, opaque } from '../../platform/database/database.js';
-import { storedName } from '../../platform/events/domain-event.js';
+import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
+import { Outbox } from '../../platform/events/outbox.js';
 import { Logger } from '../../platform/observability/logger.js';
-import { DeliveryLoop } from './delivery-loop.js';
-import { CLAIMED, LEASE, LEASE_END, type Claimed } from './delivery-statements.js';
 import { DeliverySignals } from '../delivery-signals.js';
-import { RacePoints } from '../race-points.js';
 import { TranslateBookingEvents } from '../notifications.commands.js';
+import { RacePoints } from '../race-points.js';
+import { DeliveryLoop } from './delivery-loop.js';
+import type { Claimed } from './delivery-statements.js';
+import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 
-const EVENTS = [BookingCreated, BookingCancelled, BookingRescheduled, ExamCompleted, ExcusedAbsent, Absent].map(
-  (eventClass): BookingEvent => new eventClass(undefined as never, undefined as never),
-);
-const NAMES = EVENTS.map(storedName);
-const REASONS = EVENTS.map((event) => event.changeReason);
-
-const UTC_SECOND = `'YYYY-MM-DD"T"HH24:MI:SS"Z"'`;
-const AT_SITE = (member: string) =>
-  `CASE due.data->>'delivery_mode' WHEN 'SITE_PROCTORED' THEN due.data->'${member}' END`;
-
-/** The specification's NotificationRequest; members without a value are left out. Frozen here, sent as it stands. */
-const BODY = `json_strip_nulls(json_build_object(
-  'booking_code', due.data->'booking_code',
-  'booking_on', due.data->'booking_on',
-  'candidate_fname', due.data->'candidate_fname',
-  'candidate_id', due.data->'candidate_id',
-  'candidate_lname', due.data->'candidate_lname',
-  'candidate_mname', due.data->'candidate_mname',
-  'change_reason', kind.change_reason,
-  'client_eligibility_id', due.data->'client_eligibility_id',
-  'delivery_mode', due.data->'delivery_mode',
-  'effective_date', to_char(due.occurred_at AT TIME ZONE 'UTC', ${UTC_SECOND}),
-  'exam_code', due.data->'exam_code',
-  'exam_portions', nullif(due.data->'exam_portions', '[]'),
-  'location_address', ${AT_SITE('location_address')},
-  'location_code', ${AT_SITE('location_code')},
-  'location_name', ${AT_SITE('location_name')},
-  'location_timezone', CASE WHEN due.data->>'delivery_mode' IS NOT NULL THEN due.data->'location_timezone' END
-))::text`;
-
-/**
- * $1 bookings, $2 up to which event of each, $3 stored names, $4 their change reasons, $5 partners that this process can
- * send to at once, $6 the default wait time. The one statement is the transaction:
- *
- * 1. The unsettled events are locked in the order of their bookings and sequences: two processes that meet wait for one
- *    another, and the second finds them settled.
- * 2. Each subscription that listens gets one notification of each event; those of a partner that is DOWN are born into
- *    the error queue, to be retried.
- * 3. Each notification gets its obligation (delivery-statements.ts), and the events are settled.
- * 4. The first event of a booking has none before it, so that its obligation can be born claimed. Never claim a later one
- *    here: the one before it may be made at this moment by another process, unseen.
- *
- * The body is built where the event is, so that a booking's event can be sent after one round trip.
- */
-const TRANSLATE = prepared(
-  'notifications-translate',
-  `WITH due AS MATERIALIZED (
-     SELECT e.* FROM unnest(${opaque('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
-     JOIN domain_events e ON e.stream = wanted.stream AND e.sequence <= wanted.up_to
-     WHERE e.settled_at IS NULL AND e.name = ANY (${opaque('$3::text[]')}::text[])
-     ORDER BY e.stream, e.sequence FOR UPDATE OF e),
-   settled AS (
-     UPDATE domain_events e SET settled_at = clock_timestamp() FROM due WHERE e.event_id = due.event_id),
-   partner AS MATERIALIZED (
-     SELECT s.id, s.account_code, s.change_reasons, s.version, s.health, s.health_changed_at,
-       coalesce(s.wait_ms, $6::int) AS wait_ms,
-       s.id = ANY ($5::uuid[]) AND s.state = 'ACTIVE' AND s.health = 'UP' AS at_once
-     FROM subscriptions s
-     WHERE s.account_code IN (SELECT account_code FROM due) AND s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'),
-   made AS (
-     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
-       effective_date, traceparent, body, state, retry, queued_datetime)
-     SELECT due.event_id, s.id, due.account_code, kind.change_reason, due.stream, due.sequence,
-       due.occurred_at, due.traceparent, ${BODY},
-       CASE s.health WHEN 'UP' THEN 'PENDING' ELSE 'ERROR_QUEUE' END,
-       CASE s.health WHEN 'DOWN' THEN 'AUTO' END,
-       CASE s.health WHEN 'DOWN' THEN clock_timestamp() END
-     FROM due JOIN unnest(${opaque('$3::text[]')}, $4::text[]) AS kind (name, change_reason) ON kind.name = due.name
-     JOIN partner s ON s.account_code = due.account_code AND kind.change_reason = ANY (s.change_reasons)
-     ORDER BY due.occurred_at, due.stream, due.sequence
-     ON CONFLICT ON CONSTRAINT notifications_event_key DO NOTHING
-     RETURNING *),
-   ${LEASE},
-   owed AS (
-     INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, lease_token,
-       leased_until)
-     SELECT n.subscription_id, n.position, n.booking_code, n.event_sequence, coalesce(n.retry, 'FIRST'), lease.token,
-       CASE WHEN lease.token IS NOT NULL THEN ${LEASE_END} END
-     FROM made n JOIN partner s ON s.id = n.subscription_id LEFT JOIN lease ON s.at_once AND n.event_sequence = 1
-     RETURNING *)
-   SELECT ${CLAIMED} FROM owed d JOIN made n ON n.position = d.notification_position JOIN partner s ON s.id = d.subscription_id`,
-);
+/** A booking, and up to which of its events to translate. */
+type Wanted = readonly [bookingCode: string, upTo: number];
 
 /** A new notification; its lease is null when it was not claimed. */
 type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null };
 
-function isClaimed(made: Made): made is Claimed {
-  return made.lease_token !== null;
+/** How many events a statement has translated, and how many of those that it was asked for it has not. */
+interface Progress {
+  events_done: number;
+  events_left: number;
 }
 
-/** Commands that come while a translation runs go together with the next one. */
+/** At least one, with nothing but null when nothing was made. */
+type Row = Progress & (Made | { position: null });
+
+const MOST_BOOKINGS = 500;
+const SETTLING_MS = 50;
+
+/**
+ * Booking events become notifications.
+ *
+ * 1. Commands that come while a translation runs go together with the next one.
+ * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until nothing is left.
+ * 3. A batch that fails is halved, down to the one event at fault. That is set aside with an alarm: it holds up nobody, and
+ *    waits until somebody has mended what is wrong with it (docs/operations.md).
+ * 4. While the database is away, events are left as they are: the sweep of the outbox publishes them again.
+ */
 @CommandHandler(TranslateBookingEvents)
 export class TranslateBookingEventsHandler implements ICommandHandler<TranslateBookingEvents> {
   private waiting = new Map<string, number>();
@@ -119,6 +48,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly config: Config,
+    private readonly outbox: Outbox,
     private readonly signals: DeliverySignals,
     private readonly loop: DeliveryLoop,
     private readonly races: RacePoints,
@@ -131,26 +61,73 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
   }
 
   private async translateWaiting(): Promise<void> {
-    const bookings = this.waiting;
+    const bookings = [...this.waiting];
     this.waiting = new Map();
     this.next = null;
+    await this.races.reached('translating');
     try {
-      await this.races.reached('translating');
-      const claimedAt = performance.now();
-      const made = await this.database.query<Made>(TRANSLATE, [
-        [...bookings.keys()],
-        [...bookings.values()],
-        NAMES,
-        REASONS,
-        this.loop.readyFor(bookings.size),
-        this.config.notificationWaitMs,
-      ]);
-      await this.races.reached('translated');
-      await this.loop.take(made.filter(isClaimed), claimedAt);
-      await this.signals.due([...new Set(made.filter((row) => !isClaimed(row)).map((row) => row.subscription_id))]);
+      for (let at = 0; at < bookings.length; at += MOST_BOOKINGS)
+        await this.translateHalving(bookings.slice(at, at + MOST_BOOKINGS));
     } catch (error) {
-      // Unsettled events are published again by the sweep.
-      this.logger.warn({ err: error, bookings: bookings.size }, 'events could not be translated yet');
+      this.logger.warn({ err: error, bookings: bookings.length }, 'events could not be translated yet');
     }
+  }
+
+  /** Throws only when the database is away. */
+  private async translateHalving(bookings: readonly Wanted[]): Promise<void> {
+    try {
+      await this.translateAll(bookings);
+    } catch (error) {
+      if (isDatabaseUnavailable(error) && !isTimedOut(error)) throw error;
+      if (bookings.length === 1) return this.translateOneByOne(bookings[0]);
+      this.logger.warn({ err: error, bookings: bookings.length }, 'a batch of events is translated in halves');
+      const half = Math.ceil(bookings.length / 2);
+      await this.translateHalving(bookings.slice(0, half));
+      await this.translateHalving(bookings.slice(half));
+    }
+  }
+
+  /** What is wrong with one event of a booking does not hold up the others. */
+  private async translateOneByOne([bookingCode, upTo]: Wanted): Promise<void> {
+    for (const { event_id, sequence } of await this.outbox.unsettled(bookingCode, upTo, EVENT_NAMES)) {
+      try {
+        await this.translateAll([[bookingCode, sequence]]);
+      } catch (error) {
+        if (isDatabaseUnavailable(error)) throw error;
+        await this.outbox.setAside(event_id);
+        this.logger.error({ err: error, event_id }, 'an event that cannot be translated was set aside');
+      }
+    }
+  }
+
+  private async translateAll(bookings: readonly Wanted[]): Promise<void> {
+    for (let patience = 2; patience > 0;) {
+      const { events_done, events_left } = await this.translateSome(bookings);
+      if (events_left === 0) return;
+      if (events_done > 0) continue;
+      // Another process is about to settle them; else the sweep comes back to them.
+      patience -= 1;
+      await pause(SETTLING_MS);
+    }
+  }
+
+  private async translateSome(bookings: readonly Wanted[]): Promise<Progress> {
+    const claimedAt = performance.now();
+    const rows = await this.database.query<Row>(TRANSLATE, [
+      bookings.map(([bookingCode]) => bookingCode),
+      bookings.map(([, upTo]) => upTo),
+      EVENT_NAMES,
+      CHANGE_REASONS_OF_EVENTS,
+      this.loop.readyFor(bookings.length),
+      this.config.notificationWaitMs,
+    ]);
+    await this.races.reached('translated');
+    const made = rows.filter((row) => row.position !== null);
+    const claimed = made.filter((row): row is Progress & Claimed => row.lease_token !== null);
+    await this.loop.take(claimed, claimedAt);
+    await this.signals.due([
+      ...new Set(made.filter((row) => row.lease_token === null).map((row) => row.subscription_id)),
+    ]);
+    return rows[0];
   }
 }

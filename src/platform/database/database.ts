@@ -102,6 +102,12 @@ const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDO
 const LOST_CONNECTION_MESSAGES =
   /Connection terminated|connection timeout|timeout exceeded when trying to connect|Query read timeout|not queryable|Cannot use a pool after calling end|Driver not Connected|Client was closed/i;
 
+/** Whether a statement took too long, or waited too long for a lock: with less to do it may succeed. */
+export function isTimedOut(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return code === '57014' || code === '55P03' || message === 'Query read timeout';
+}
+
 /** Whether the error says that the database is away or overloaded, not that the statement was wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;

@@ -41,6 +41,11 @@ export function storedName(event: DomainEvent): string {
   return name;
 }
 
+/** The stored names of this release. */
+export function knownNames(): string[] {
+  return [...classes.keys()];
+}
+
 /** A real instance of the class stored under `name`: `ofType` of the event bus lets plain objects slip past. */
 export function reviveEvent(name: string, data: object, meta: EventMeta): DomainEvent {
   const eventClass = classes.get(name);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '@nestjs/cqrs';
 import { Database, prepared, opaque } from '../database/database.js';
-import { reviveEvent, storedName, type DomainEvent } from './domain-event.js';
+import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 
 /** How long the process that committed an event has for settling it before a sweep publishes it again. */
 const CLAIM_SECONDS = 5;
@@ -33,9 +33,20 @@ const CLAIM_LEFT_OVER = prepared(
   `UPDATE domain_events SET claimed_until = clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
    WHERE event_id IN (
      SELECT event_id FROM domain_events
-     WHERE settled_at IS NULL AND claimed_until < clock_timestamp()
+     WHERE settled_at IS NULL AND set_aside_at IS NULL AND claimed_until < clock_timestamp() AND name = ANY ($1::text[])
      ORDER BY claimed_until LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
    RETURNING event_id, name, account_code, stream, sequence, data, occurred_at, traceparent`,
+);
+
+const UNSETTLED = prepared(
+  'outbox-unsettled',
+  `SELECT event_id, sequence FROM domain_events
+   WHERE stream = $1 AND sequence <= $2 AND name = ANY ($3::text[]) AND settled_at IS NULL AND set_aside_at IS NULL
+   ORDER BY sequence`,
+);
+const SET_ASIDE = prepared(
+  'outbox-set-aside',
+  `UPDATE domain_events SET set_aside_at = statement_timestamp() WHERE event_id = $1 AND settled_at IS NULL`,
 );
 
 interface EventRow {
@@ -55,7 +66,9 @@ interface EventRow {
  * 1. The unit of work writes the rows inside the business transaction: they commit with the state.
  * 2. After COMMIT it calls `publish`: the in-process event bus is the fast path and may lose anything.
  * 3. The consumer settles the event (`settled_at`) in the transaction that does its work.
- * 4. `sweep` publishes again what nobody settled within the claim: after a crash, a lost publish, a failed consumer.
+ * 4. `sweep` publishes again what nobody settled within the claim: after a crash, a lost publish, a failed consumer. Events
+ *    of a name that this release does not know are left to a process that does.
+ * 5. An event that its consumer cannot settle is set aside with an alarm: it is kept, and holds up nobody.
  *
  * So an event reaches its consumer at least once. Never treat the bus as the truth: the table is.
  */
@@ -72,7 +85,7 @@ export class Outbox {
 
   /** Publishes what was left unsettled, oldest first; returns how many. */
   async sweep(): Promise<number> {
-    const rows = await this.database.query<EventRow>(CLAIM_LEFT_OVER);
+    const rows = await this.database.query<EventRow>(CLAIM_LEFT_OVER, [knownNames()]);
     rows.sort((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime() || a.sequence - b.sequence);
     this.publish(
       rows.map((row) =>
@@ -87,5 +100,14 @@ export class Outbox {
       ),
     );
     return rows.length;
+  }
+
+  /** The events of a stream with these names, up to a sequence, that are to be settled; oldest first. */
+  unsettled(stream: string, upTo: number, names: readonly string[]): Promise<{ event_id: string; sequence: number }[]> {
+    return this.database.query(UNSETTLED, [stream, upTo, names]);
+  }
+
+  async setAside(eventId: string): Promise<void> {
+    await this.database.execute(SET_ASIDE, [eventId]);
   }
 }

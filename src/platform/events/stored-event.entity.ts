@@ -31,4 +31,8 @@ export class StoredEventRow {
 
   @Column('timestamptz', { nullable: true })
   settled_at: Date | null;
+
+  /** It cannot be settled: kept for somebody to look at. */
+  @Column('timestamptz', { nullable: true })
+  set_aside_at: Date | null;
 }

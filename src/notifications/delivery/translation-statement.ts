@@ -1,0 +1,136 @@
+import {
+  Absent,
+  BookingCancelled,
+  BookingCreated,
+  BookingRescheduled,
+  ExamCompleted,
+  ExcusedAbsent,
+  type BookingEvent,
+} from '../../bookings/bookings.events.js';
+import { opaque, prepared } from '../../platform/database/database.js';
+import { storedName } from '../../platform/events/domain-event.js';
+import { LEASE, LEASE_END } from './delivery-statements.js';
+
+const EVENTS = [BookingCreated, BookingCancelled, BookingRescheduled, ExamCompleted, ExcusedAbsent, Absent].map(
+  (eventClass): BookingEvent => new eventClass(undefined as never, undefined as never),
+);
+/** The stored names of the events that become notifications, and in the same order what partners are told. */
+export const EVENT_NAMES = EVENTS.map(storedName);
+export const CHANGE_REASONS_OF_EVENTS = EVENTS.map((event) => event.changeReason);
+
+/** Of one statement; a single event may make more. */
+const MOST_NOTIFICATIONS = 2000;
+
+const UTC_SECOND = `'YYYY-MM-DD"T"HH24:MI:SS"Z"'`;
+const AT_SITE = (member: string) =>
+  `CASE due.data->>'delivery_mode' WHEN 'SITE_PROCTORED' THEN due.data->'${member}' END`;
+
+/** The specification's NotificationRequest; members without a value are left out. Frozen here, sent as it stands. */
+const BODY = `json_strip_nulls(json_build_object(
+  'booking_code', due.data->'booking_code',
+  'booking_on', due.data->'booking_on',
+  'candidate_fname', due.data->'candidate_fname',
+  'candidate_id', due.data->'candidate_id',
+  'candidate_lname', due.data->'candidate_lname',
+  'candidate_mname', due.data->'candidate_mname',
+  'change_reason', due.change_reason,
+  'client_eligibility_id', due.data->'client_eligibility_id',
+  'delivery_mode', due.data->'delivery_mode',
+  'effective_date', to_char(due.occurred_at AT TIME ZONE 'UTC', ${UTC_SECOND}),
+  'exam_code', due.data->'exam_code',
+  'exam_portions', nullif(due.data->'exam_portions', '[]'),
+  'location_address', ${AT_SITE('location_address')},
+  'location_code', ${AT_SITE('location_code')},
+  'location_name', ${AT_SITE('location_name')},
+  'location_timezone', CASE WHEN due.data->>'delivery_mode' IS NOT NULL THEN due.data->'location_timezone' END
+))::text`;
+
+/** Of a subscription `s`: it is told of its account's events. */
+const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
+
+/**
+ * $1 bookings, $2 up to which event of each, $3 stored names, $4 their change reasons, $5 partners that this process can
+ * send to at once, $6 the default wait time. The one statement is the transaction:
+ *
+ * 1. The unsettled events are locked; what another process has locked is left to it, and with it the later events of that
+ *    booking, so that nobody makes a later notification while the one before is unseen.
+ * 2. As many of them are taken as make `MOST_NOTIFICATIONS`; `events_left` says how many are not.
+ * 3. Each subscription that listens gets one notification of each event; those of a partner that is DOWN are born into
+ *    the error queue, to be retried.
+ * 4. Each notification gets its obligation (delivery-statements.ts), and the events are settled.
+ * 5. The first event of a booking has none before it, so that its obligation can be born claimed, if the partner's row can
+ *    be locked as a claim does. Never claim a later one here: the one before it may be made at this moment, unseen.
+ *
+ * Positions and ids are drawn before the rows are written, so that what was written need not be joined with itself: the
+ * cost is linear in what is made. The body is built where the event is, so that a booking's event can be sent after one
+ * round trip.
+ */
+export const TRANSLATE = prepared(
+  'notifications-translate',
+  `WITH open AS MATERIALIZED (
+     SELECT e.event_id, e.stream, e.sequence FROM unnest(${opaque('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
+     JOIN domain_events e ON e.stream = wanted.stream AND e.sequence <= wanted.up_to
+     WHERE e.settled_at IS NULL AND e.set_aside_at IS NULL AND e.name = ANY (${opaque('$3::text[]')}::text[])),
+   locked AS MATERIALIZED (
+     SELECT e.* FROM domain_events e WHERE e.event_id IN (SELECT event_id FROM open)
+       AND e.settled_at IS NULL AND e.set_aside_at IS NULL
+     FOR UPDATE SKIP LOCKED),
+   in_order AS (
+     SELECT locked.*, bool_and(locked.event_id IS NOT NULL) OVER (PARTITION BY open.stream ORDER BY open.sequence) AS whole
+     FROM open LEFT JOIN locked USING (event_id)),
+   account AS MATERIALIZED (
+     SELECT account_code, (
+       SELECT count(*) FROM subscriptions s WHERE s.account_code = told.account_code AND ${LISTENS}) AS subscriptions
+     FROM (SELECT DISTINCT account_code FROM locked) told),
+   due AS MATERIALIZED (
+     SELECT * FROM (
+       SELECT e.*, kind.change_reason, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
+       FROM in_order e JOIN account USING (account_code)
+         JOIN unnest(${opaque('$3::text[]')}, $4::text[]) AS kind (name, change_reason) USING (name)
+       WHERE e.whole
+       WINDOW running AS (ORDER BY e.stream, e.sequence)) counted
+     WHERE rank = 1 OR making <= ${MOST_NOTIFICATIONS}),
+   settled AS (
+     UPDATE domain_events e SET settled_at = statement_timestamp() FROM due WHERE e.event_id = due.event_id),
+   ready AS MATERIALIZED (
+     SELECT s.id FROM subscriptions s
+     WHERE s.id = ANY (${opaque('$5::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
+       AND s.state = 'ACTIVE' AND s.health = 'UP' AND ${LISTENS}
+     FOR KEY SHARE SKIP LOCKED),
+   ${LEASE},
+   drawn AS MATERIALIZED (
+     SELECT nextval('notifications_position_seq') AS position, gen_random_uuid() AS id, made.*
+     FROM (
+       SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
+         due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, ${BODY} AS body,
+         s.version, s.health_changed_at, s.health = 'DOWN' AS down,
+         CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
+         CASE WHEN due.sequence = 1 AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
+       FROM due CROSS JOIN LATERAL (
+         SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $6::int) AS wait_ms
+         FROM subscriptions s
+         WHERE s.account_code = due.account_code AND due.change_reason = ANY (s.change_reasons) AND ${LISTENS}
+           AND NOT EXISTS (SELECT FROM notifications n WHERE n.event_id = due.event_id AND n.subscription_id = s.id)) s
+       ORDER BY due.occurred_at, due.stream, due.sequence) made),
+   made AS (
+     INSERT INTO notifications (position, id, event_id, subscription_id, account_code, change_reason, booking_code,
+       event_sequence, effective_date, traceparent, body, state, retry, queued_datetime)
+     OVERRIDING SYSTEM VALUE
+     SELECT position, id, event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
+       effective_date, traceparent, body,
+       CASE WHEN down THEN 'ERROR_QUEUE' ELSE 'PENDING' END,
+       CASE WHEN down THEN 'AUTO' END,
+       CASE WHEN down THEN clock_timestamp() END
+     FROM drawn),
+   owed AS (
+     INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, lease_token,
+       leased_until)
+     SELECT subscription_id, position, booking_code, event_sequence, trigger,
+       CASE WHEN leased_until IS NOT NULL THEN lease.token END, leased_until
+     FROM drawn, lease)
+   SELECT did.*, drawn.position, drawn.subscription_id,
+     CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL AS resend_id,
+     drawn.id, drawn.body, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at
+   FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
+     CROSS JOIN lease LEFT JOIN drawn ON true`,
+);
