@@ -44,7 +44,7 @@ module.exports = {
     {
       ...shared,
       displayName: 'unit',
-      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/test/architecture/*.spec.ts'],
+      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/model/*.spec.ts', '<rootDir>/test/architecture/*.spec.ts'],
     },
     {
       ...shared,

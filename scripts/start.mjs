@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|openapi|demo|partner|bench|chaos] [arguments]
+// usage: node scripts/start.mjs [main|admin|openapi|demo|partner|bench|chaos|model] [arguments]
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,6 +16,7 @@ const programs = {
   partner: 'dist/demo/partner.js',
   bench: 'dist/bench/bench.js',
   chaos: 'dist/bench/chaos.js',
+  model: 'dist/model/check.js',
 };
 
 function newest(path) {
@@ -32,6 +33,7 @@ const sources = [
   'src',
   'bench',
   'demo',
+  'model',
   'test/support',
   'ormconfig.ts',
   'tsconfig.json',

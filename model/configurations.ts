@@ -1,0 +1,65 @@
+import { subjects, type Configuration } from './delivery.model.js';
+
+/** Looked at whole in every run of the unit tests. */
+export const SMALL: readonly Configuration[] = [
+  { name: 'outage', subjects: subjects('AX1 AY1'), workers: 1, world: { outages: true } },
+  { name: 'outage of two bookings', subjects: subjects('AX1 AX2 AY1'), workers: 1, world: { outages: true } },
+  { name: 'crashes', subjects: subjects('AX1 AX2'), workers: 2, world: { kills: true, outages: true } },
+  {
+    name: 'operators in an outage',
+    subjects: subjects('AX1 AX2'),
+    workers: 1,
+    world: { outages: true, refusals: true, resends: true, resolves: true, kills: true },
+  },
+  {
+    name: 'giving up',
+    subjects: subjects('AX1 AX2'),
+    workers: 1,
+    world: { outages: true, suspends: 1, givesUp: true },
+  },
+  { name: 'replay', subjects: subjects('AX1 AX2 AX3'), workers: 1, world: { replays: true, refusals: true } },
+];
+
+/** Looked at whole by `npm run model`, with the small ones: together they hold every part of the protocol. */
+export const LARGE: readonly Configuration[] = [
+  { name: 'outage and refusals', subjects: subjects('AX1 AX2'), workers: 2, world: { outages: true, refusals: true } },
+  {
+    name: 'operators',
+    subjects: subjects('AX1 AX2'),
+    workers: 2,
+    world: { refusals: true, resends: true, resolves: true },
+  },
+  {
+    name: 'suspension',
+    subjects: subjects('AX1 AX2'),
+    workers: 2,
+    world: { outages: true, suspends: 1, kills: true },
+  },
+  {
+    name: 'job',
+    subjects: subjects('AX1 BY1'),
+    workers: 1,
+    world: { refusals: true, suspends: 1, jobs: true },
+  },
+  { name: 'two partners', subjects: subjects('AX1 BX1'), workers: 2, world: { kills: true, outages: true } },
+  {
+    name: 'job and crashes',
+    subjects: subjects('AX1 BY1'),
+    workers: 1,
+    world: { refusals: true, suspends: 1, kills: true, jobs: true },
+  },
+  { name: 'job of a booking', subjects: subjects('AX1 AX2'), workers: 2, world: { refusals: true, jobs: true } },
+  {
+    name: 'outage of two bookings and two workers',
+    subjects: subjects('AX1 AX2 AY1'),
+    workers: 2,
+    world: { outages: true },
+  },
+];
+
+/** @throws Error when there is none of this name. */
+export function configurationOf(name: string): Configuration {
+  const found = [...SMALL, ...LARGE].find((configuration) => configuration.name === name);
+  if (found === undefined) throw new Error(`There is no configuration ${name}.`);
+  return found;
+}

@@ -1,0 +1,21 @@
+import { configurationOf, SMALL } from './configurations';
+import { DeliveryModel } from './delivery.model';
+import { MUTATIONS, type Mutation } from './mutations';
+import { search } from './state-search';
+
+describe('the delivery protocol', () => {
+  it.each(SMALL.map((configuration) => [configuration.name, configuration] as const))(
+    'keeps its promises in every state: %s',
+    (_name, configuration) => {
+      const { fault, trace, states, truncated } = search(new DeliveryModel(configuration));
+      expect({ fault, trace, truncated }).toEqual({ fault: null, trace: [], truncated: false });
+      expect(states).toBeGreaterThan(1_000);
+    },
+  );
+
+  it.each(Object.keys(MUTATIONS) as Mutation[])('does not keep them when %s', (mutation) => {
+    const { fault, trace } = search(new DeliveryModel(configurationOf(MUTATIONS[mutation].shownBy), mutation));
+    expect(fault).not.toBeNull();
+    expect(trace.length).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,70 @@
+import { Layout, type Subject } from './delivery-state.js';
+import { readLabel, Step, type World } from './delivery-step.js';
+import type { Mutation } from './mutations.js';
+import { operatorSteps, timeSteps } from './operator-steps.js';
+import { faultOfState, isSettled } from './promises.js';
+import type { Emit, Protocol } from './state-search.js';
+import { workerSteps } from './worker-steps.js';
+
+/** A world that is small enough to be looked at whole. */
+export interface Configuration {
+  readonly name: string;
+  readonly subjects: readonly Subject[];
+  readonly workers: number;
+  readonly world: World;
+}
+
+/** `partner booking sequence`, such as `AX1 AX2 BX1`. */
+export function subjects(text: string): Subject[] {
+  return text.split(' ').map((word) => ({
+    partner: word.charCodeAt(0) - 65,
+    booking: word.charCodeAt(1),
+    sequence: Number(word[2]),
+  }));
+}
+
+/** The delivery protocol, whole or with a mutation. */
+export class DeliveryModel implements Protocol {
+  readonly layout: Layout;
+  private readonly step: Step;
+
+  constructor(
+    private readonly configuration: Configuration,
+    mutation: Mutation | null = null,
+  ) {
+    const partners = Math.max(...configuration.subjects.map(({ partner }) => partner)) + 1;
+    this.layout = new Layout(configuration.subjects, configuration.workers, partners);
+    this.step = new Step(this.layout, configuration.world, mutation);
+  }
+
+  get size(): number {
+    return this.layout.size;
+  }
+
+  initial(): Uint8Array {
+    const state = new Uint8Array(this.size);
+    for (let w = 0; w < this.layout.workers; w++) state[this.layout.isAlive(w)] = 1;
+    return state;
+  }
+
+  expand(from: Uint8Array, emit: Emit): void {
+    this.step.leave(from, emit);
+    workerSteps(this.step);
+    timeSteps(this.step);
+    operatorSteps(this.step);
+  }
+
+  faultOf(state: Uint8Array): string | null {
+    return faultOfState(this.layout, state);
+  }
+
+  isSettled(state: Uint8Array): boolean {
+    return isSettled(this.layout, state);
+  }
+
+  describe(label: number): string {
+    const { name, n, w } = readLabel(label);
+    const { partner, booking, sequence } = this.configuration.subjects[n];
+    return `${name} ${String.fromCharCode(65 + partner, booking)}${sequence}, worker ${w + 1}`;
+  }
+}

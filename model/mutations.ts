@@ -1,0 +1,93 @@
+/** What each mutation takes away from the protocol, and the configuration that shows it; a test sees that every one is caught. */
+export const MUTATIONS = {
+  'translation settles before it makes': {
+    because: 'a crash between the two leaves an event that nobody will ever tell',
+    shownBy: 'crashes',
+  },
+  'translation settles after the first partner': {
+    because: 'the others of the account are forgotten',
+    shownBy: 'two partners',
+  },
+  'later events are born claimed': {
+    because: 'the one before may be made at this moment by another process',
+    shownBy: 'crashes',
+  },
+  'claim does not look at the booking': {
+    because: 'a later event is claimed while an earlier one is left',
+    shownBy: 'crashes',
+  },
+  'claim does not wait for an attempt under way': {
+    because: 'two events of a booking are under way at once',
+    shownBy: 'operators',
+  },
+  'claim goes by what it saw before': {
+    because: 'between looking and writing an operator or another claim came',
+    shownBy: 'suspension',
+  },
+  'claim ignores a suspension': { because: 'rows of a suspended partner are claimed', shownBy: 'suspension' },
+  'lease is judged by a clock that is ahead': {
+    because: 'a row is claimed while another still has it',
+    shownBy: 'outage and refusals',
+  },
+  'attempt begins by a clock that is behind': {
+    because: 'it begins under a lease that has lapsed',
+    shownBy: 'outage and refusals',
+  },
+  'attempt begins at any age': { because: 'it outlasts the lease', shownBy: 'outage and refusals' },
+  'attempt is not bounded by the wait time': { because: 'it outlasts the lease', shownBy: 'outage and refusals' },
+  'record does not check the token': {
+    because: 'a stale answer ends what somebody else is sending',
+    shownBy: 'outage and refusals',
+  },
+  'release does not check the token': {
+    because: 'a stale hold frees what somebody else is sending',
+    shownBy: 'outage and refusals',
+  },
+  'release comes before the record': {
+    because: 'the row is claimed again, and the answer is lost',
+    shownBy: 'outage and refusals',
+  },
+  'a failure that is retried ends the obligation': {
+    because: 'nothing is left that would be sent',
+    shownBy: 'outage and refusals',
+  },
+  'lease does not lapse': { because: 'what a killed worker held is held for ever', shownBy: 'crashes' },
+  'probe does not look at the booking': {
+    because: 'the oldest free row overtakes the one that is in flight',
+    shownBy: 'outage of two bookings',
+  },
+  'probe ignores a suspension': { because: 'a suspended partner is probed', shownBy: 'suspension' },
+  'probe is not held': { because: 'two processes probe at once', shownBy: 'outage' },
+  'a late probe moves the next': {
+    because: 'recorded after its lease, it sets free what another probe holds',
+    shownBy: 'outage',
+  },
+  'probe is held for ever': { because: 'the worker that had it was killed', shownBy: 'crashes' },
+  'a refused probe is the last': { because: 'nobody tries the next oldest', shownBy: 'outage and refusals' },
+  'events of a partner that fell are not queued': {
+    because: 'first attempts wait for a probe that looks at others',
+    shownBy: 'outage and refusals',
+  },
+  'suspend answers at once': { because: 'what was claimed before begins after', shownBy: 'suspension' },
+  'resend takes what is under way': {
+    because: 'the same event is sent twice at once',
+    shownBy: 'operators in an outage',
+  },
+  'resolve takes what is under way': { because: 'the later event overtakes it', shownBy: 'operators in an outage' },
+  'giving up takes what is under way': { because: 'the later event overtakes it', shownBy: 'giving up' },
+  'suspended time counts towards giving up': {
+    because: 'a healthy partner loses its events at resume',
+    shownBy: 'giving up',
+  },
+  'an item is marked after it is handed over': {
+    because: 'a crash between the two sends it twice',
+    shownBy: 'job and crashes',
+  },
+  'abort leaves what was handed over': { because: 'it is sent after the abort was obeyed', shownBy: 'job' },
+  'abort is obeyed at once': { because: 'what was claimed before begins after', shownBy: 'job' },
+  'a partner that waits holds up the job': { because: 'items of the others are never sent', shownBy: 'job' },
+  'replay does not wait for what is due': { because: 'an old event overtakes a new one', shownBy: 'replay' },
+  'replay does not keep the order': { because: 'replayed events of a booking change places', shownBy: 'replay' },
+} as const;
+
+export type Mutation = keyof typeof MUTATIONS;

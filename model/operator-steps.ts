@@ -1,0 +1,266 @@
+import {
+  EVENT,
+  FLAG,
+  HOLD,
+  ITEM,
+  JOB,
+  LEASE,
+  PROBE,
+  ROW_OF_JOB,
+  STATE,
+  SUBSCRIPTION,
+  TRIGGER,
+} from './delivery-state.js';
+import { labelOf, type Step } from './delivery-step.js';
+
+/** What passes by itself: time, crashes, and the upkeep of the queue. */
+export function timeSteps(step: Step): void {
+  const { layout, from, world } = step;
+  for (let n = 0; n < layout.count; n++) {
+    const partner = step.partnerOf(n);
+    const lease = from[layout.lease(n)];
+    if (lease === LEASE.FRESH) {
+      step.copy()[layout.lease(n)] = LEASE.OLD;
+      step.take(labelOf('time passes', n));
+    } else if (lease === LEASE.OLD && mayLapse(step, n)) {
+      const to = step.copy();
+      to[layout.lease(n)] = LEASE.LAPSED;
+      to[layout.mayRepeat(n)] = 1;
+      step.take(labelOf('lapse', n));
+    }
+    if (from[layout.orphan(n)]) {
+      step.copy()[layout.orphan(n)] = 0;
+      step.take(labelOf('orphan ends', n));
+      const to = step.copy();
+      to[layout.orphan(n)] = 0;
+      to[layout.accepted(n)] = 1;
+      step.take(labelOf('orphan is accepted', n));
+    }
+    const isFirst = from[layout.trigger(n)] === TRIGGER.FIRST && step.isFree(n);
+    if (isFirst && step.isDown(partner) && !step.is('events of a partner that fell are not queued')) {
+      const to = step.copy();
+      to[layout.trigger(n)] = TRIGGER.AUTO;
+      to[layout.state(n)] = STATE.AUTO;
+      step.take(labelOf('queue as AUTO', n));
+    }
+    if (world.givesUp) giveUp(step, n);
+  }
+  for (let partner = 0; partner < layout.partners; partner++) probeDue(step, partner);
+  for (let w = 0; w < layout.workers; w++) if (world.kills) crash(step, w);
+}
+
+/** An attempt that began in time ends before its lease does. */
+function mayLapse(step: Step, n: number): boolean {
+  const { layout, from } = step;
+  if (step.is('lease does not lapse')) return false;
+  if (step.is('attempt is not bounded by the wait time')) return true;
+  if (from[layout.orphan(n)]) return false;
+  for (let w = 0; w < layout.workers; w++) {
+    const inTime = !(from[layout.flags(w, n)] & FLAG.BEGUN_LATE);
+    if (from[layout.hold(w, n)] === HOLD.UNDER_WAY && from[layout.token(w, n)] && inTime) return false;
+  }
+  return true;
+}
+
+function probeDue(step: Step, partner: number): void {
+  const { layout, from, world } = step;
+  const probe = from[layout.probe(partner)];
+  const held = probe >= PROBE.HELD && probe !== PROBE.NEVER;
+  const ended = held && step.isFree(probe - PROBE.HELD) && !step.is('probe is held for ever');
+  if (step.isDown(partner) && (probe === PROBE.WAITING || ended)) {
+    step.copy()[layout.probe(partner)] = PROBE.DUE;
+    step.take(labelOf('probe is due', partner));
+  }
+  if (!world.others) return;
+  const to = step.copy();
+  to[layout.isDown(partner)] = step.isDown(partner) ? 0 : 1;
+  to[layout.probe(partner)] = step.isDown(partner) ? PROBE.DUE : PROBE.WAITING;
+  step.take(labelOf(step.isDown(partner) ? 'others succeed' : 'others fail', partner), step.isDown(partner));
+}
+
+/** kill -9: what the process had in hand is gone; its leases, and its attempts at the partners, are not. */
+function crash(step: Step, w: number): void {
+  const { layout, from } = step;
+  const to = step.copy();
+  if (!from[layout.isAlive(w)]) {
+    to[layout.isAlive(w)] = 1;
+    step.take(labelOf('start', 0, w));
+    return;
+  }
+  to[layout.isAlive(w)] = 0;
+  for (let n = 0; n < layout.count; n++) {
+    const hold = from[layout.hold(w, n)];
+    if (hold === HOLD.UNDER_WAY) to[layout.orphan(n)] = 1;
+    if (hold >= HOLD.UNDER_WAY && hold <= HOLD.REFUSED) to[layout.mayRepeat(n)] = 1;
+    step.letGo(to, w, n);
+  }
+  step.take(labelOf('kill', 0, w), false);
+}
+
+const LONG = 2;
+
+/** Two units of time are the time after which an automatic retry is given up. */
+function giveUp(step: Step, n: number): void {
+  const { layout, from } = step;
+  if (from[layout.state(n)] !== STATE.AUTO) return;
+  const active = step.isActive(step.partnerOf(n));
+  const waited = from[layout.waited(n)];
+  const [counted, counts] = [waited & 3, (waited >> 2) & 3];
+  if (counts < LONG || counted < LONG) {
+    const more = active || step.is('suspended time counts towards giving up') ? Math.min(LONG, counted + 1) : counted;
+    const to = step.copy();
+    to[layout.waited(n)] = (waited & ROW_OF_JOB) | more | (Math.min(LONG, counts + (active ? 1 : 0)) << 2);
+    step.take(labelOf('wait', n));
+  }
+  const takesAll = step.is('giving up takes what is under way');
+  if (counted < LONG || !active || from[layout.trigger(n)] !== TRIGGER.AUTO || !(step.isFree(n) || takesAll)) return;
+  const to = step.copy();
+  step.endRow(to, n, STATE.MANUAL);
+  const fault = counts < LONG ? 'an event is given up before its time' : null;
+  step.take(labelOf('give up', n), false, fault);
+}
+
+/** What operators do to single events and to subscriptions. */
+export function operatorSteps(step: Step): void {
+  const { layout, from, world } = step;
+  for (let n = 0; n < layout.count; n++) {
+    if (world.resends) resend(step, n);
+    const free = step.isFree(n) || step.is('resolve takes what is under way');
+    if (world.resolves && step.isQueued(n) && free) {
+      const to = step.copy();
+      step.endRow(to, n, STATE.RESOLVED);
+      step.take(labelOf('resolve', n), false);
+    }
+    if (world.replays) replay(step, n);
+  }
+  for (let partner = 0; partner < (world.suspends ?? 0); partner++) suspend(step, partner);
+  if (world.jobs && from[layout.job] !== JOB.DONE) jobSteps(step);
+}
+
+function resend(step: Step, n: number): void {
+  const { layout } = step;
+  if (!step.isQueued(n) || !step.isActive(step.partnerOf(n))) return;
+  const to = step.copy();
+  to[layout.state(n)] = STATE.PENDING;
+  to[layout.trigger(n)] = TRIGGER.MANUAL;
+  to[layout.mayRepeat(n)] = 1;
+  // A retry that is under way goes on; unless it is delivered, the event is sent again.
+  if (step.isFree(n) || step.is('resend takes what is under way')) step.free(to, n);
+  step.take(labelOf('resend', n), false);
+}
+
+/** What of the booking was delivered to the partner is sent again. */
+function replay(step: Step, n: number): void {
+  const { layout, from } = step;
+  const chosen = [n, ...layout.siblings(n)].filter(
+    (m) => from[layout.state(m)] === STATE.DELIVERED && from[layout.trigger(m)] === TRIGGER.NONE,
+  );
+  if (chosen.length === 0 || Math.min(...chosen) !== n) return;
+  const to = step.copy();
+  for (const m of chosen) {
+    to[layout.trigger(m)] = TRIGGER.REPLAY;
+    to[layout.mayRepeat(m)] = 1;
+  }
+  step.take(labelOf('replay', n), false);
+}
+
+function suspend(step: Step, partner: number): void {
+  const { layout, from } = step;
+  const at = layout.subscription(partner);
+  if (from[at] === SUBSCRIPTION.ACTIVE) {
+    step.copy()[at] = SUBSCRIPTION.SUSPENDING;
+    step.take(labelOf('suspend', partner), false);
+    return;
+  }
+  step.copy()[at] = SUBSCRIPTION.ACTIVE;
+  step.take(labelOf('resume', partner), false);
+  if (from[at] === SUBSCRIPTION.SUSPENDED) return;
+  if (step.mayBegin((n) => step.partnerOf(n) === partner) && !step.is('suspend answers at once')) return;
+  step.copy()[at] = SUBSCRIPTION.SUSPENDED;
+  step.take(labelOf('suspend answers', partner));
+}
+
+/** One bulk job. */
+function jobSteps(step: Step): void {
+  const { layout, from } = step;
+  const state = from[layout.job];
+  const all = [...Array(layout.count).keys()];
+  const goTo = (next: number, ...rest: Parameters<Step['take']>) => {
+    const to = step.copy();
+    to[layout.job] = next;
+    if (next === JOB.RUNNING)
+      for (let partner = 0; partner < layout.partners; partner++) to[layout.jobSuccess(partner)] = 0;
+    step.take(...rest);
+  };
+  if (state === JOB.NONE) {
+    const queued = all.filter((n) => step.isQueued(n));
+    if (queued.length === 0) return;
+    const to = step.copy();
+    to[layout.job] = JOB.RUNNING;
+    for (const n of queued) to[layout.item(n)] = ITEM.WAITING;
+    step.take(labelOf('job is made'), false);
+    return;
+  }
+  if (state === JOB.RUNNING) {
+    for (const n of all) handOver(step, n);
+    const isOver = all.every((n) => from[layout.item(n)] === ITEM.NONE || from[layout.item(n)] === ITEM.ENDED);
+    if (isOver) goTo(JOB.DONE, labelOf('job ends'));
+    goTo(JOB.STOPPING, labelOf('pause'), false);
+  } else {
+    for (const n of all) withdraw(step, n);
+    const mayBegin = step.mayBegin((n) => (from[layout.waited(n)] & ROW_OF_JOB) !== 0);
+    const obeyed = !mayBegin || step.is('abort is obeyed at once');
+    if (state === JOB.STOPPING && obeyed) goTo(JOB.PAUSED, labelOf('pause is obeyed'));
+    if (state === JOB.ENDING && obeyed) goTo(JOB.ABORTED, labelOf('abort is obeyed'));
+    if (state === JOB.PAUSED) goTo(JOB.RUNNING, labelOf('continue'), false);
+  }
+  if (state === JOB.RUNNING || state === JOB.PAUSED) goTo(JOB.ENDING, labelOf('abort'), false);
+}
+
+/** Oldest first for each partner, one at a time until its first success; who cannot be sent to holds up nobody else. */
+function handOver(step: Step, n: number): void {
+  const { layout, from } = step;
+  if (step.is('an item is marked after it is handed over')) {
+    const unmarked = from[layout.item(n)] === ITEM.WAITING && (from[layout.waited(n)] & ROW_OF_JOB) !== 0;
+    if (unmarked) {
+      step.copy()[layout.item(n)] = ITEM.SENT;
+      step.take(labelOf('job marks', n));
+      return;
+    }
+  }
+  if (from[layout.item(n)] !== ITEM.WAITING || from[layout.event(n)] !== EVENT.SETTLED) return;
+  const partner = step.partnerOf(n);
+  for (let m = 0; m < layout.count; m++) {
+    const isHeldUpBy = step.partnerOf(m) === partner || step.is('a partner that waits holds up the job');
+    const item = from[layout.item(m)];
+    if (m < n && isHeldUpBy && item === ITEM.WAITING) return;
+    const onTheWay = step.partnerOf(m) === partner && (item === ITEM.SENT || item === ITEM.BEGUN);
+    if (onTheWay && !from[layout.jobSuccess(partner)]) return;
+  }
+  const to = step.copy();
+  if (!step.isQueued(n)) {
+    to[layout.item(n)] = ITEM.ENDED;
+    step.take(labelOf('job skips', n));
+    return;
+  }
+  if (!step.isActive(partner) || step.isDown(partner) || !step.isFree(n)) return;
+  step.free(to, n);
+  to[layout.state(n)] = STATE.PENDING;
+  to[layout.trigger(n)] = TRIGGER.MANUAL;
+  to[layout.waited(n)] = ROW_OF_JOB;
+  to[layout.mayRepeat(n)] = 0;
+  if (!step.is('an item is marked after it is handed over')) to[layout.item(n)] = ITEM.SENT;
+  step.take(labelOf('job hands over', n));
+}
+
+/** What was handed over and has not begun goes back where it was. */
+function withdraw(step: Step, n: number): void {
+  const { layout, from } = step;
+  if (!(from[layout.waited(n)] & ROW_OF_JOB) || !step.isFree(n) || !step.hasRow(n)) return;
+  if (step.is('abort leaves what was handed over')) return;
+  const paused = from[layout.job] === JOB.STOPPING || from[layout.job] === JOB.PAUSED;
+  const to = step.copy();
+  step.endRow(to, n, STATE.MANUAL);
+  to[layout.item(n)] = paused && from[layout.item(n)] !== ITEM.BEGUN ? ITEM.WAITING : ITEM.ENDED;
+  step.take(labelOf('withdraw', n));
+}

@@ -1,0 +1,105 @@
+import { EVENT, FLAG, HOLD, ITEM, JOB, STATE, SUBSCRIPTION, TRIGGER, type Layout } from './delivery-state.js';
+import type { Step } from './delivery-step.js';
+
+/**
+ * What is promised, in words of what partners and operators see. It uses none of the conditions by which the protocol keeps
+ * it; docs/delivery.md says the same in prose.
+ */
+
+/** What an attempt at `n` breaks by beginning in the state that is left, else null. */
+export function faultOfBeginning(step: Step, n: number, flags: number): string | null {
+  const { layout, from } = step;
+  const partner = step.partnerOf(n);
+  if (step.isUnderWay(n)) return 'one event is sent twice at the same moment';
+  for (const m of layout.siblings(n)) {
+    if (step.isUnderWay(m)) return 'two events of a booking are under way at the same moment';
+    if (flags & (FLAG.BY_OPERATOR | FLAG.OF_REPLAY)) continue;
+    if (layout.subjects[m].sequence < layout.subjects[n].sequence && isOutstanding(step, m))
+      return 'an event overtakes an earlier one of its booking';
+  }
+  if (from[layout.subscription(partner)] === SUBSCRIPTION.SUSPENDED)
+    return 'an attempt begins after suspend has answered';
+  if (flags & FLAG.PROBE) {
+    for (let m = 0; m < layout.count; m++)
+      for (let w = 0; w < layout.workers; w++)
+        if (
+          step.partnerOf(m) === partner &&
+          from[layout.hold(w, m)] === HOLD.UNDER_WAY &&
+          from[layout.flags(w, m)] & FLAG.PROBE
+        )
+          return 'two probes of a partner are under way at the same moment';
+  } else if (flags & FLAG.CLAIMED_DOWN && !(flags & FLAG.BY_OPERATOR)) {
+    return 'a partner that is DOWN is sent more than a probe';
+  }
+  if (flags & FLAG.OF_JOB) return faultOfItem(step, n);
+  if (flags & (FLAG.BY_OPERATOR | FLAG.OF_REPLAY)) return null;
+  if (from[layout.accepted(n)] && !from[layout.mayRepeat(n)]) return 'an event is sent again after its 200';
+  return null;
+}
+
+/** Neither delivered nor waiting for an operator, nor sent again by one. */
+function isOutstanding({ layout, from }: Step, n: number): boolean {
+  if (from[layout.accepted(n)] || from[layout.event(n)] === EVENT.NONE) return false;
+  const [state, trigger] = [from[layout.state(n)], from[layout.trigger(n)]];
+  if (state === STATE.DELIVERED || state === STATE.MANUAL || state === STATE.RESOLVED) return false;
+  return trigger !== TRIGGER.MANUAL && trigger !== TRIGGER.REPLAY;
+}
+
+function faultOfItem({ layout, from }: Step, n: number): string | null {
+  const job = from[layout.job];
+  if (job === JOB.PAUSED || job === JOB.ABORTED) return 'a job sends after its pause or abort was obeyed';
+  const item = from[layout.item(n)];
+  if (item === ITEM.SENT || (item === ITEM.BEGUN && from[layout.mayRepeat(n)])) return null;
+  return 'a job sends an item that it does not count, or sends it twice';
+}
+
+/** What a claim of `n` breaks. */
+export function faultOfClaim({ layout, from }: Step, n: number): string | null {
+  if (from[layout.trigger(n)] !== TRIGGER.REPLAY) return null;
+  for (const m of layout.siblings(n)) {
+    const other = from[layout.trigger(m)];
+    if (other !== TRIGGER.NONE && other !== TRIGGER.REPLAY) return 'a replay goes before what is due';
+    if (other === TRIGGER.REPLAY && layout.subjects[m].sequence < layout.subjects[n].sequence)
+      return 'a replay changes the order';
+  }
+  return null;
+}
+
+/** What the state itself breaks, else null. */
+export function faultOfState(layout: Layout, state: Uint8Array): string | null {
+  for (let n = 0; n < layout.count; n++) {
+    const its = state[layout.state(n)];
+    const owed = state[layout.trigger(n)] !== TRIGGER.NONE;
+    if (state[layout.event(n)] === EVENT.SETTLED && its === STATE.NONE && !isBeingMade(layout, state, n))
+      return 'an event is settled and a partner will not be told';
+    if ((its === STATE.PENDING || its === STATE.AUTO) && !owed) return 'an event waits and nobody will send it';
+    if (its === STATE.DELIVERED && !state[layout.accepted(n)]) return 'an event counts as delivered without a 200';
+  }
+  return null;
+}
+
+function isBeingMade(layout: Layout, state: Uint8Array, n: number): boolean {
+  for (let w = 0; w < layout.workers; w++) if (state[layout.hold(w, layout.ofEvent(n)[0])] === HOLD.ASKED) return true;
+  return false;
+}
+
+/**
+ * Every committed event of a partner that is not suspended is delivered or waits for an operator, and what an operator asked
+ * for has happened. That this can be reached from everywhere, without an operator, is the promise that nothing gets stuck.
+ */
+export function isSettled(layout: Layout, state: Uint8Array): boolean {
+  const job = state[layout.job];
+  if (job === JOB.STOPPING || job === JOB.ENDING) return false;
+  for (let n = 0; n < layout.count; n++) {
+    const subscription = state[layout.subscription(layout.subjects[n].partner)];
+    if (subscription === SUBSCRIPTION.SUSPENDING) return false;
+    if (state[layout.event(n)] === EVENT.NONE) continue;
+    if (state[layout.event(n)] === EVENT.COMMITTED) return false;
+    if (subscription === SUBSCRIPTION.SUSPENDED) continue;
+    const its = state[layout.state(n)];
+    if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
+    const item = state[layout.item(n)];
+    if (job === JOB.RUNNING && item !== ITEM.NONE && item !== ITEM.ENDED) return false;
+  }
+  return true;
+}

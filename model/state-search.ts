@@ -1,0 +1,207 @@
+/**
+ * A breadth-first search of everything that a protocol can do.
+ *
+ * States are byte arrays of one length, kept end to end in one buffer, and found again by an open-addressed table of their
+ * numbers. Breadth first, so that the way to a fault that is shown is a shortest one.
+ */
+
+/** One step leads from a state to another. */
+export interface Emit {
+  /**
+   * @param label names the step, for `Protocol.describe`
+   * @param benign the step needs no fault, no operator and no new trouble: progress may be hoped for by such steps alone
+   * @param fault what the step itself breaks, else null
+   */
+  (to: Uint8Array, label: number, benign: boolean, fault: string | null): void;
+}
+
+export interface Protocol {
+  readonly size: number;
+  initial(): Uint8Array;
+  /** Emits every step out of the state; `to` may be the same array each time. */
+  expand(from: Uint8Array, emit: Emit): void;
+  /** What the state breaks, else null. */
+  faultOf(state: Uint8Array): string | null;
+  /** Nothing that can be done is left undone. */
+  isSettled(state: Uint8Array): boolean;
+  describe(label: number): string;
+}
+
+export interface Verdict {
+  readonly states: number;
+  readonly steps: number;
+  /** Broken promise, else null. */
+  readonly fault: string | null;
+  /** The steps that lead to it. */
+  readonly trace: readonly string[];
+  /** The search ended before everything was seen. */
+  readonly truncated: boolean;
+}
+
+const NO_STATE = -1;
+
+/** The states that were seen, numbered in the order in which they were found. */
+class StateStore {
+  private bytes: Uint8Array;
+  private table: Int32Array;
+  private mask: number;
+  count = 0;
+
+  constructor(private readonly size: number) {
+    this.bytes = new Uint8Array(size * 4096);
+    this.table = new Int32Array(16_384).fill(NO_STATE);
+    this.mask = this.table.length - 1;
+  }
+
+  /** Valid until the next `add`. */
+  at(index: number): Uint8Array {
+    return this.bytes.subarray(index * this.size, (index + 1) * this.size);
+  }
+
+  /** The number of the state; negative, by `-1 - number`, when it was not known before. */
+  add(state: Uint8Array): number {
+    if (this.count * 2 > this.mask) this.grow();
+    let slot = hash(state, 0, this.size) & this.mask;
+    for (;;) {
+      const found = this.table[slot];
+      if (found === NO_STATE) break;
+      if (this.equals(found, state)) return found;
+      slot = (slot + 1) & this.mask;
+    }
+    const index = this.count++;
+    if ((index + 1) * this.size > this.bytes.length) {
+      const larger = new Uint8Array(this.bytes.length * 2);
+      larger.set(this.bytes);
+      this.bytes = larger;
+    }
+    this.bytes.set(state, index * this.size);
+    this.table[slot] = index;
+    return -1 - index;
+  }
+
+  private equals(index: number, state: Uint8Array): boolean {
+    const { bytes, size } = this;
+    for (let i = 0, at = index * size; i < size; i++, at++) if (bytes[at] !== state[i]) return false;
+    return true;
+  }
+
+  private grow(): void {
+    this.table = new Int32Array(this.table.length * 2).fill(NO_STATE);
+    this.mask = this.table.length - 1;
+    for (let index = 0; index < this.count; index++) {
+      let slot = hash(this.bytes, index * this.size, this.size) & this.mask;
+      while (this.table[slot] !== NO_STATE) slot = (slot + 1) & this.mask;
+      this.table[slot] = index;
+    }
+  }
+}
+
+/** FNV-1a. */
+function hash(bytes: Uint8Array, from: number, size: number): number {
+  let h = 0x811c9dc5;
+  for (let i = from; i < from + size; i++) h = Math.imul(h ^ bytes[i], 0x01000193);
+  return (h ^ (h >>> 15)) >>> 0;
+}
+
+/** Numbers, appended. */
+class Numbers {
+  private values = new Int32Array(8192);
+  length = 0;
+
+  push(value: number): void {
+    if (this.length === this.values.length) {
+      const larger = new Int32Array(this.length * 2);
+      larger.set(this.values);
+      this.values = larger;
+    }
+    this.values[this.length++] = value;
+  }
+
+  at(index: number): number {
+    return this.values[index];
+  }
+}
+
+/** Looks at every state that can be reached, or at `most` of them. */
+export function search(protocol: Protocol, most = Infinity): Verdict {
+  const store = new StateStore(protocol.size);
+  const [cameFrom, cameBy] = [new Numbers(), new Numbers()];
+  // Benign steps, by their ends, for the way back.
+  const [benignFrom, benignTo] = [new Numbers(), new Numbers()];
+  const current = new Uint8Array(protocol.size);
+  let steps = 0;
+  let broken: { at: number; fault: string } | null = null;
+
+  const enter = (state: Uint8Array, from: number, label: number): number => {
+    const index = store.add(state);
+    if (index >= 0) return index;
+    cameFrom.push(from);
+    cameBy.push(label);
+    const fault = protocol.faultOf(state);
+    if (fault !== null) broken ??= { at: -1 - index, fault };
+    return -1 - index;
+  };
+  const traceTo = (index: number): string[] => {
+    const trace: string[] = [];
+    for (let at = index; cameFrom.at(at) >= 0; at = cameFrom.at(at)) trace.push(protocol.describe(cameBy.at(at)));
+    return trace.reverse();
+  };
+  const verdict = (fault: string | null, trace: string[], truncated = false): Verdict => ({
+    states: store.count,
+    steps,
+    fault,
+    trace,
+    truncated,
+  });
+
+  enter(protocol.initial(), -1, 0);
+  let next = 0;
+  for (; next < store.count && store.count < most; next++) {
+    current.set(store.at(next));
+    protocol.expand(current, (to, label, benign, fault) => {
+      steps += 1;
+      const index = enter(to, next, label);
+      if (fault !== null) broken ??= { at: index, fault };
+      if (benign) {
+        benignFrom.push(next);
+        benignTo.push(index);
+      }
+    });
+    // Asserted: a closure assigns it.
+    const found = broken as { at: number; fault: string } | null;
+    if (found !== null) return verdict(found.fault, traceTo(found.at));
+  }
+  if (next < store.count) return verdict(null, [], true);
+
+  const stuck = firstStuck(protocol, store, benignFrom, benignTo);
+  return stuck === null ? verdict(null, []) : verdict('stuck', traceTo(stuck));
+}
+
+/** The first state from which benign steps lead to no settled state, else null. */
+function firstStuck(protocol: Protocol, store: StateStore, from: Numbers, to: Numbers): number | null {
+  // Steps gathered by the state that they lead to.
+  const first = new Int32Array(store.count + 1);
+  for (let i = 0; i < to.length; i++) first[to.at(i) + 1] += 1;
+  for (let i = 0; i < store.count; i++) first[i + 1] += first[i];
+  const fill = first.slice();
+  const sources = new Int32Array(to.length);
+  for (let i = 0; i < to.length; i++) sources[fill[to.at(i)]++] = from.at(i);
+
+  const good = new Uint8Array(store.count);
+  const queue = new Numbers();
+  for (let index = 0; index < store.count; index++) {
+    if (!protocol.isSettled(store.at(index))) continue;
+    good[index] = 1;
+    queue.push(index);
+  }
+  for (let i = 0; i < queue.length; i++) {
+    const index = queue.at(i);
+    for (let at = first[index]; at < first[index + 1]; at++) {
+      if (good[sources[at]]) continue;
+      good[sources[at]] = 1;
+      queue.push(sources[at]);
+    }
+  }
+  const stuck = good.indexOf(0);
+  return stuck < 0 ? null : stuck;
+}

@@ -1,0 +1,257 @@
+import { EVENT, FLAG, HOLD, ITEM, JOB, LEASE, PROBE, ROW_OF_JOB, STATE, TRIGGER } from './delivery-state.js';
+import { labelOf, type Step } from './delivery-step.js';
+import { faultOfBeginning, faultOfClaim } from './promises.js';
+
+/** From the event to the record of the last attempt: `delivery-statements.ts`, `translation.ts` and `delivery-loop.ts`. */
+export function workerSteps(step: Step): void {
+  const { layout, from } = step;
+  for (let n = 0; n < layout.count; n++) commit(step, n);
+  for (let w = 0; w < layout.workers; w++) {
+    if (!from[layout.isAlive(w)]) continue;
+    for (let n = 0; n < layout.count; n++) {
+      translate(step, w, n);
+      switch (from[layout.hold(w, n)]) {
+        case HOLD.NONE:
+          claim(step, w, n);
+          claimProbe(step, w, n);
+          break;
+        case HOLD.ASKED:
+          claimAsSeen(step, w, n);
+          break;
+        case HOLD.CLAIMED:
+          begin(step, w, n);
+          release(step, w, n);
+          break;
+        case HOLD.UNDER_WAY:
+          answer(step, w, n);
+          break;
+        default:
+          record(step, w, n);
+      }
+    }
+  }
+}
+
+function isFirstOfEvent(step: Step, n: number): boolean {
+  return step.layout.ofEvent(n)[0] === n;
+}
+
+/** Events of a booking commit one after the other. */
+function commit(step: Step, n: number): void {
+  const { layout, from } = step;
+  if (from[layout.event(n)] !== EVENT.NONE || !isFirstOfEvent(step, n)) return;
+  const { booking, sequence } = layout.subjects[n];
+  const before = layout.subjects.findIndex((other) => other.booking === booking && other.sequence === sequence - 1);
+  if (before >= 0 && from[layout.event(before)] === EVENT.NONE) return;
+  const to = step.copy();
+  for (const m of layout.ofEvent(n)) to[layout.event(m)] = EVENT.COMMITTED;
+  step.take(labelOf('commit', n));
+}
+
+/** One statement makes the notifications of an event for all partners, and settles it; the earlier events go before. */
+function translate(step: Step, w: number, n: number): void {
+  const { layout, from } = step;
+  if (!isFirstOfEvent(step, n)) return;
+  const { booking, sequence } = layout.subjects[n];
+  const unsettled = layout.subjects.some(
+    (other, m) => other.booking === booking && other.sequence < sequence && from[layout.event(m)] !== EVENT.SETTLED,
+  );
+  const halves = step.is('translation settles before it makes');
+  if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
+    // The second half, by the worker that did the first: a hold says so.
+    if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
+    const to = step.copy();
+    step.letGo(to, w, n);
+    make(step, to, layout.ofEvent(n));
+    step.take(labelOf('make', n, w));
+    return;
+  }
+  if (from[layout.event(n)] !== EVENT.COMMITTED || unsettled) return;
+  const to = step.copy();
+  for (const m of layout.ofEvent(n)) to[layout.event(m)] = EVENT.SETTLED;
+  if (halves) {
+    to[layout.hold(w, n)] = HOLD.ASKED;
+    step.take(labelOf('settle', n, w));
+    return;
+  }
+  make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
+  step.take(labelOf('translate', n, w));
+  // What can be sent at once is born claimed, when no event of the booking can be before it.
+  const atOnce = layout.ofEvent(n).filter((m) => step.isActive(step.partnerOf(m)) && !step.isDown(step.partnerOf(m)));
+  if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
+  for (const m of atOnce) step.giveLease(to, w, m, 0);
+  step.take(labelOf('translate and claim', n, w));
+}
+
+function make(step: Step, to: Uint8Array, made: readonly number[]): void {
+  const { layout } = step;
+  for (const m of made) {
+    const down = step.isDown(step.partnerOf(m));
+    to[layout.state(m)] = down ? STATE.AUTO : STATE.PENDING;
+    to[layout.trigger(m)] = down ? TRIGGER.AUTO : TRIGGER.FIRST;
+  }
+}
+
+function isFreeForClaim(step: Step, n: number): boolean {
+  const { layout, from } = step;
+  // A clock that is ahead takes an old lease for one that has lapsed.
+  const early = step.is('lease is judged by a clock that is ahead') && from[layout.lease(n)] === LEASE.OLD;
+  return step.isFree(n) || early;
+}
+
+function claim(step: Step, w: number, n: number): void {
+  const { layout, from } = step;
+  const partner = step.partnerOf(n);
+  if (!step.hasRow(n) || !isFreeForClaim(step, n)) return;
+  if (!step.isActive(partner) && !step.is('claim ignores a suspension')) return;
+  if (step.isDown(partner) && from[layout.trigger(n)] !== TRIGGER.MANUAL) return;
+  if (!step.isItsTurn(n)) return;
+  const ofJob = (from[layout.waited(n)] & ROW_OF_JOB) !== 0;
+  if (ofJob && from[layout.job] !== JOB.RUNNING && !step.is('abort leaves what was handed over')) return;
+  const to = step.copy();
+  const flags = step.flagsOfRow(n, ofJob);
+  if (step.is('claim goes by what it saw before')) {
+    to[layout.hold(w, n)] = HOLD.ASKED;
+    to[layout.flags(w, n)] = flags;
+    step.take(labelOf('look', n, w));
+    return;
+  }
+  step.giveLease(to, w, n, flags);
+  step.take(labelOf('claim', n, w), true, faultOfClaim(step, n));
+}
+
+/** The row itself is looked at again when it is locked, and nothing else. */
+function claimAsSeen(step: Step, w: number, n: number): void {
+  if (!step.is('claim goes by what it saw before')) return;
+  const { layout, from } = step;
+  const to = step.copy();
+  if (step.hasRow(n) && step.isFree(n)) step.giveLease(to, w, n, from[layout.flags(w, n)]);
+  else step.letGo(to, w, n);
+  step.take(labelOf('claim', n, w));
+}
+
+/** The oldest row whose turn it is; the time of the next probe moves in the same statement. */
+function claimProbe(step: Step, w: number, n: number): void {
+  const { layout, from } = step;
+  const partner = step.partnerOf(n);
+  if (!step.isDown(partner) || from[layout.probe(partner)] !== PROBE.DUE) return;
+  if (!step.isActive(partner) && !step.is('probe ignores a suspension')) return;
+  const may = (m: number) =>
+    step.partnerOf(m) === partner &&
+    step.hasRow(m) &&
+    from[layout.trigger(m)] !== TRIGGER.MANUAL &&
+    from[layout.trigger(m)] !== TRIGGER.REPLAY &&
+    (from[layout.trigger(m)] === TRIGGER.AUTO || !step.is('events of a partner that fell are not queued')) &&
+    step.isFree(m) &&
+    (step.isItsTurn(m) || step.is('probe does not look at the booking'));
+  if (!may(n)) return;
+  for (let m = 0; m < n; m++) if (may(m)) return;
+  const to = step.copy();
+  const flags = FLAG.PROBE | FLAG.CLAIMED_DOWN;
+  step.giveLease(to, w, n, flags);
+  to[layout.trigger(n)] = TRIGGER.AUTO;
+  if (!step.is('probe is not held')) to[layout.probe(partner)] = PROBE.HELD + n;
+  step.take(labelOf('claim the probe', n, w), true, faultOfClaim(step, n));
+}
+
+function begin(step: Step, w: number, n: number): void {
+  const { layout, from } = step;
+  const partner = step.partnerOf(n);
+  // The age of a claim is measured by the worker from before it asked; a hold whose token is stale is older still.
+  const age = from[layout.token(w, n)] ? from[layout.lease(n)] : LEASE.LAPSED;
+  const behind = age === LEASE.OLD && step.is('attempt begins by a clock that is behind');
+  if (age !== LEASE.FRESH && !behind && !step.is('attempt begins at any age')) return;
+  // A worker that knows that the partner fell sends nothing more until that is recorded.
+  for (let m = 0; m < layout.count; m++)
+    if (step.partnerOf(m) === partner && from[layout.hold(w, m)] === HOLD.DOWN) return;
+  const flags = from[layout.flags(w, n)];
+  const to = step.copy();
+  to[layout.hold(w, n)] = HOLD.UNDER_WAY;
+  if (age !== LEASE.FRESH) to[layout.flags(w, n)] |= FLAG.BEGUN_LATE;
+  if (flags & FLAG.OF_JOB && from[layout.item(n)] === ITEM.SENT) to[layout.item(n)] = ITEM.BEGUN;
+  step.take(labelOf('begin', n, w), true, faultOfBeginning(step, n, flags));
+}
+
+function answer(step: Step, w: number, n: number): void {
+  const { layout, world } = step;
+  const ends = (hold: number) => {
+    const to = step.copy();
+    to[layout.hold(w, n)] = hold;
+    if (hold === HOLD.OK) to[layout.accepted(n)] = 1;
+  };
+  ends(HOLD.OK);
+  step.take(labelOf('answer 200', n, w));
+  if (world.outages) {
+    ends(HOLD.DOWN);
+    step.take(labelOf('answer 500', n, w), false);
+  }
+  if (world.refusals) {
+    ends(HOLD.REFUSED);
+    step.take(labelOf('answer 400', n, w), false);
+  }
+}
+
+function release(step: Step, w: number, n: number): void {
+  const { layout, from } = step;
+  const to = step.copy();
+  const valid = from[layout.token(w, n)] === 1 || step.is('release does not check the token');
+  if (valid && step.hasRow(n)) step.free(to, n);
+  step.letGo(to, w, n);
+  step.take(labelOf('release', n, w));
+}
+
+/** One whose lease has lapsed may have been followed by another, which holds the probe now. */
+function isLatestProbe(step: Step, partner: number, n: number): boolean {
+  const { layout, from } = step;
+  return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
+}
+
+/** Every write names the token; what is stale changes nothing. */
+function record(step: Step, w: number, n: number): void {
+  const { layout, from } = step;
+  const [hold, flags, partner] = [from[layout.hold(w, n)], from[layout.flags(w, n)], step.partnerOf(n)];
+  if (step.is('release comes before the record') && from[layout.token(w, n)] === 1) {
+    const to = step.copy();
+    step.free(to, n);
+    step.take(labelOf('release', n, w));
+    return;
+  }
+  const to = step.copy();
+  step.letGo(to, w, n);
+  const valid = from[layout.token(w, n)] === 1 || step.is('record does not check the token');
+  if (!valid || !step.hasRow(n)) {
+    step.take(labelOf('record', n, w));
+    return;
+  }
+  // An operator asked for it while the attempt was under way: a failure leaves what was asked for.
+  const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
+  const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
+  if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
+  if (hold === HOLD.OK) {
+    step.endRow(to, n, STATE.DELIVERED);
+    if (from[layout.waited(n)] & ROW_OF_JOB) to[layout.jobSuccess(partner)] = 1;
+    if (flags & FLAG.CLAIMED_DOWN && step.isDown(partner)) {
+      to[layout.isDown(partner)] = 0;
+      to[layout.probe(partner)] = PROBE.DUE;
+    }
+  } else if (replay) {
+    step.endRow(to, n, STATE.DELIVERED);
+  } else if (askedFor) {
+    step.free(to, n);
+  } else if (hold === HOLD.DOWN && !step.is('a failure that is retried ends the obligation')) {
+    step.free(to, n);
+    to[layout.trigger(n)] = TRIGGER.AUTO;
+    to[layout.state(n)] = STATE.AUTO;
+    to[layout.waited(n)] &= ~ROW_OF_JOB;
+  } else {
+    step.endRow(to, n, hold === HOLD.DOWN ? STATE.AUTO : STATE.MANUAL);
+  }
+  if (hold === HOLD.DOWN && !step.isDown(partner)) {
+    to[layout.isDown(partner)] = 1;
+    to[layout.probe(partner)] = PROBE.WAITING;
+  } else if (hold !== HOLD.OK && flags & FLAG.PROBE && step.isDown(partner) && isLatestProbe(step, partner, n)) {
+    const isLast = hold === HOLD.REFUSED && step.is('a refused probe is the last');
+    to[layout.probe(partner)] = isLast ? PROBE.NEVER : PROBE.WAITING;
+  }
+  step.take(labelOf('record', n, w));
+}
