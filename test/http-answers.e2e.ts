@@ -34,7 +34,6 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
       }),
   ],
   ['health', () => app.call('GET', '/health/live')],
-  ['the document', () => app.call('GET', '/openapi.json')],
   ['the token service', () => app.call('POST', '/token')],
 ];
 
@@ -196,6 +195,46 @@ describe('§2 odd addresses', () => {
 });
 
 describe('§2 RateLimit', () => {
+  it('is told on every answer, with a caller or without', async () => {
+    const limited = await startApp({
+      env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },
+      databaseUrl: app.databaseUrl,
+    });
+    try {
+      const { token } = scene;
+      const account = `/accounts/${scene.account}`;
+      for (const [method, path, options] of [
+        ['GET', `${account}/eligibilities`, { token }],
+        ['GET', `${account}/eligibilities`, {}],
+        ['GET', `${account}/eligibilities`, { token: 'x' }],
+        ['GET', '/admin/users', { token }],
+        ['POST', `${account}/candidates`, { token, body: {} }],
+        ['PATCH', `${account}/candidates`, { token }],
+        ['GET', '/nowhere', {}],
+        ['GET', '/nowhere', { token }],
+        ['GET', '/health/live', {}],
+        ['GET', '/openapi.json', {}],
+        ['GET', '/problems/not_found', {}],
+        ['GET', '/console', {}],
+        ['GET', '/docs', {}],
+        ['GET', '/.well-known/jwks.json', {}],
+        ['GET', `/launch/${'x'.repeat(43)}`, {}],
+        ['POST', '/token', {}],
+        ['POST', '/revoke', {}],
+        ['POST', '/introspect', { headers: { authorization: 'Basic eDp5' } }],
+      ] as const) {
+        const { headers } = await limited.call(method, path, options);
+        expect([path, headers.get('ratelimit-policy'), headers.get('ratelimit')]).toEqual([
+          path,
+          expect.stringMatching(/^"(default|public|token)";q=\d+;w=60$/),
+          expect.stringMatching(/^"(default|public|token)";r=\d+;t=\d+$/),
+        ]);
+      }
+    } finally {
+      await limited.close();
+    }
+  });
+
   it('is told on each answer; at 429 Retry-After; another user’s quota is their own', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {

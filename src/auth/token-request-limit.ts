@@ -1,7 +1,9 @@
-import { isIPv6 } from 'node:net';
 import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
 import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { networkOf } from '../platform/http/address.js';
+import { showQuota } from '../platform/http/quota-headers.js';
 import { Pseudonyms } from './pseudonyms.js';
 import { temporarilyUnavailable } from './token.errors.js';
 
@@ -13,6 +15,7 @@ const COUNT = prepared(
    RETURNING requests, ceil(60 - extract(second FROM now()))::int AS seconds_left`,
 );
 
+const WINDOW_S = 60;
 /** More addresses than this in one minute are a flood of its own; then the database refuses them one by one. */
 const MOST_REMEMBERED = 10_000;
 
@@ -29,15 +32,22 @@ export class TokenRequestLimit {
   ) {}
 
   /** @throws OAuthError temporarily_unavailable (429) beyond the quota */
-  async count(address: string): Promise<void> {
+  async count(address: string, response: Response): Promise<void> {
     const quota = this.config.tokenRateLimitPerMinute;
     if (quota === 0) return;
     const mac = this.pseudonyms.of('address', networkOf(address));
     const key = mac.toString('base64');
     const now = Date.now();
     const until = this.exhausted.get(key);
-    if (until !== undefined && until > now) throw tooMany(Math.ceil((until - now) / 1000));
+    const show = (left: number, seconds: number) =>
+      showQuota(response, { name: 'token', quota, windowS: WINDOW_S, left, seconds });
+    if (until !== undefined && until > now) {
+      const seconds = Math.ceil((until - now) / 1000);
+      show(0, seconds);
+      throw tooMany(seconds);
+    }
     const row = await this.database.queryOne<{ requests: number; seconds_left: number }>(COUNT, [mac]);
+    show(quota - row!.requests, row!.seconds_left);
     if (row!.requests <= quota) return;
     if (this.exhausted.size >= MOST_REMEMBERED) this.exhausted.clear();
     this.exhausted.set(key, now + row!.seconds_left * 1000);
@@ -47,17 +57,4 @@ export class TokenRequestLimit {
 
 function tooMany(retryAfterS: number) {
   return temporarilyUnavailable(429, retryAfterS, 'Too many token requests from this address.');
-}
-
-/** An IPv4 address, or the /64 of an IPv6 one: a host has a whole /64 to choose its addresses from. */
-export function networkOf(address: string): string {
-  const bare = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
-  if (!isIPv6(bare)) return bare;
-  // The URL parser writes every address in one way, without an IPv4 tail.
-  const [front = [], back = []] = new URL(`http://[${bare}]`).hostname
-    .slice(1, -1)
-    .split('::')
-    .map((groups) => groups.split(':').filter((group) => group !== ''));
-  const zeros = Array<string>(8 - front.length - back.length).fill('0');
-  return [...front, ...zeros, ...back].slice(0, 4).join(':');
 }

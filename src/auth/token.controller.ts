@@ -3,6 +3,7 @@ import { ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestj
 import { Config } from '../config.js';
 import { SCOPES } from '../platform/context/caller.js';
 import { Access } from '../platform/http/access.js';
+import { PublicProblems } from '../platform/http/documented.js';
 import { GRANTS } from './application.entity.js';
 import {
   IntrospectionModel,
@@ -82,6 +83,7 @@ export class TokenMetadataController {
   @Get('oauth-authorization-server')
   @ApiOperation({ summary: 'What the token service can do and where (RFC 8414)' })
   @ApiResponse({ status: 200, type: MetadataModel, description: 'The metadata.' })
+  @PublicProblems()
   metadata(): MetadataModel {
     const { baseUrl } = this.config;
     const methods = ['client_secret_basic'];

@@ -32,7 +32,7 @@ export class TokenGuard implements CanActivate {
     const response = http.getResponse<Response>();
     forbidStoring(response);
     if (this.reflector.get<boolean | undefined>(COUNTED, context.getHandler()) === true)
-      await this.limit.count(request.ip ?? '');
+      await this.limit.count(request.ip ?? '', response);
 
     request.oauthClient = await this.clients.authenticate(request.headers.authorization);
 

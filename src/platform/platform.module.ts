@@ -12,6 +12,7 @@ import { HealthController } from './http/health.controller.js';
 import { BodyGate } from './http/body.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { ProblemsController } from './http/problems.controller.js';
+import { AddressLimit } from './http/address-limit.js';
 import { RateLimit } from './http/rate-limit.js';
 import { RequestValidationPipe } from './validation/validation.pipe.js';
 import { Metrics } from './observability/metrics.js';
@@ -19,7 +20,7 @@ import { Readiness } from './observability/readiness.js';
 import { Secrets } from './secrets.js';
 import { Logger } from './observability/logger.js';
 
-const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, RateLimit, Readiness, Metrics];
+const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, RateLimit, AddressLimit, Readiness, Metrics];
 
 /** The ground floor: every module stands on it, it knows none of them. */
 @Global()

@@ -68,13 +68,13 @@ const MEANING: Record<number, string> = {
 };
 
 /** Documents the problem answers of a route; those that every protected route shares are added. */
-export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403, 429);
+export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403);
 
 /** Documents the problem answers of a route that is open to everybody. */
 export function PublicProblems(...statuses: number[]) {
   return applyDecorators(
     ApiExtraModels(ErrorModel, ErrorModelFault),
-    ...[...new Set([...statuses, 500, 503])].map((status) =>
+    ...[...new Set([...statuses, 429, 500, 503])].map((status) =>
       ApiResponse({
         status,
         description: MEANING[status] ?? 'Refused.',

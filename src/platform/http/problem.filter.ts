@@ -17,6 +17,7 @@ import {
 } from '../errors.js';
 import { Logger } from '../observability/logger.js';
 import { requestContext } from '../context/request-context.js';
+import { AddressLimit } from './address-limit.js';
 import { closeAfterAnswer } from './connection.js';
 import { allowedMethods } from './routes.js';
 
@@ -63,6 +64,7 @@ export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly config: Config,
     private readonly logger: Logger,
+    private readonly addressLimit: AddressLimit,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -78,6 +80,8 @@ export class ProblemFilter implements ExceptionFilter {
     }
     const status = statusOf(error.problem.kind);
     closeAfterAnswer(request, response);
+    // No caller is known, whose quota would stand there.
+    if (!response.hasHeader('RateLimit')) this.addressLimit.show(request, response);
     response
       .status(status)
       .set(error.headers)

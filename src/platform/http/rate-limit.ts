@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { Config } from '../../config.js';
 import { rateLimited } from '../errors.js';
+import { showQuota } from './quota-headers.js';
 import type { Caller } from '../context/caller.js';
 
 const WINDOW_MS = 60_000;
@@ -31,8 +32,7 @@ export class RateLimit {
     const used = (this.counts.get(key) ?? 0) + 1;
     this.counts.set(key, used);
     const seconds = Math.ceil(((window + 1) * WINDOW_MS - now) / 1000);
-    response.setHeader('RateLimit-Policy', `"default";q=${quota};w=${WINDOW_MS / 1000}`);
-    response.setHeader('RateLimit', `"default";r=${Math.max(quota - used, 0)};t=${seconds}`);
+    showQuota(response, { name: 'default', quota, windowS: WINDOW_MS / 1000, left: quota - used, seconds });
     if (used > quota) throw rateLimited.error({ headers: { 'Retry-After': String(seconds) } });
   }
 }

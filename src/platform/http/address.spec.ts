@@ -1,4 +1,4 @@
-import { networkOf } from './token-request-limit.js';
+import { networkOf } from './address.js';
 
 describe('networkOf', () => {
   it.each([

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { rateLimited } from '../errors.js';
+import { networkOf } from './address.js';
+import { showQuota } from './quota-headers.js';
+
+const QUOTA = 1200;
+const WINDOW_S = 60;
+const PER_MS = QUOTA / (WINDOW_S * 1000);
+const MOST_BUCKETS = 10_000;
+
+interface Bucket {
+  /** What was left at the moment `at`, in milliseconds. */
+  left: number;
+  at: number;
+}
+
+/**
+ * Requests of public routes for each address, by a token bucket in this process: enough for the people behind one
+ * address, too little to keep a process busy. Off when the callers' rate limit is.
+ */
+@Injectable()
+export class AddressLimit {
+  private readonly buckets = new Map<string, Bucket>();
+  private readonly off: boolean;
+
+  constructor(config: Config) {
+    this.off = config.rateLimitPerMinute === 0;
+  }
+
+  /**
+   * Counts the request and says on the answer what is left.
+   * @throws DomainError rate_limited
+   */
+  count(request: Request, response: Response): void {
+    if (this.off) return;
+    const bucket = this.bucketOf(request);
+    const exhausted = bucket.left < 1;
+    if (!exhausted) bucket.left--;
+    this.tell(bucket, response);
+    if (exhausted)
+      throw rateLimited.error({ headers: { 'Retry-After': String(Math.ceil((1 - bucket.left) / PER_MS / 1000)) } });
+  }
+
+  /** Says on an answer without a caller what is left, and counts nothing. */
+  show(request: Request, response: Response): void {
+    if (!this.off) this.tell(this.bucketOf(request), response);
+  }
+
+  private tell({ left }: Bucket, response: Response): void {
+    const seconds = Math.ceil((QUOTA - left) / PER_MS / 1000);
+    showQuota(response, { name: 'public', quota: QUOTA, windowS: WINDOW_S, left: Math.floor(left), seconds });
+  }
+
+  private bucketOf(request: Request): Bucket {
+    const key = networkOf(request.ip ?? '');
+    const now = Date.now();
+    let bucket = this.buckets.get(key);
+    if (!bucket) {
+      if (this.buckets.size >= MOST_BUCKETS) this.forgetFull(now);
+      this.buckets.set(key, (bucket = { left: QUOTA, at: now }));
+    }
+    bucket.left = Math.min(QUOTA, bucket.left + (now - bucket.at) * PER_MS);
+    bucket.at = now;
+    return bucket;
+  }
+
+  /** Those that are full again; when none is, there are more addresses at a time than can be told apart. */
+  private forgetFull(now: number): void {
+    for (const [key, { left, at }] of this.buckets) if (left + (now - at) * PER_MS >= QUOTA) this.buckets.delete(key);
+    if (this.buckets.size >= MOST_BUCKETS) this.buckets.clear();
+  }
+}

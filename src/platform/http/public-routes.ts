@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import type { INestApplication } from '@nestjs/common';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { Config } from '../../config.js';
+import { notFound } from '../errors.js';
+import { AddressLimit } from './address-limit.js';
+
+/** Documents and pages: the same for everybody, so a caller may keep them and ask whether they have changed. */
+const DOCUMENTS = /^\/(openapi\.(json|yaml)|docs|problems|console|\.well-known)(\/|$)/;
+const LAUNCH = /^\/launch\//;
+/** Of the folder that Swagger UI comes in: no source maps, no package files. */
+const DOCS_FILE = /^\/docs\/./;
+const SERVED_DOCS_FILE =
+  /^\/docs\/(docs\/)?(index\.html|swagger-ui-init\.js|swagger-ui\.css|swagger-ui-bundle\.js|swagger-ui-standalone-preset\.js|favicon-(16x16|32x32)\.png)$/;
+const MOST_REMEMBERED = 1000;
+
+/**
+ * What open routes have in common: a quota for each address, and for documents an `ETag`, whatever makes them. A caller
+ * that has the current one gets 304.
+ */
+export function publicRoutes(app: INestApplication, config: Config): RequestHandler {
+  const limit = app.get(AddressLimit);
+  const tags = new EntityTags();
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const path = request.path.slice(config.basePath.length).toLowerCase();
+    try {
+      if (DOCUMENTS.test(path)) {
+        limit.count(request, response);
+        if (DOCS_FILE.test(path) && !SERVED_DOCS_FILE.test(path)) throw notFound.error();
+        tags.add(request, response, path);
+      } else if (LAUNCH.test(path)) limit.count(request, response);
+      // The caller's own quota takes its place.
+      else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
+    } catch (error) {
+      next(error);
+      return;
+    }
+    next();
+  };
+}
+
+/** Gives answers an `ETag` when they are sent (RFC 9110 §8.8.3). Files that are streamed have one already. */
+class EntityTags {
+  /** The last content of each path with its tag: most documents never change. */
+  private readonly known = new Map<string, { content: string | Buffer; tag: string }>();
+
+  add(request: Request, response: Response, path: string): void {
+    const end = response.end.bind(response) as (...rest: unknown[]) => Response;
+    const forbidden = response.getHeader('Cache-Control');
+    // RFC 9111 §5.2.1: what it asks of caches; here it would turn a condition off.
+    delete request.headers['cache-control'];
+    // To be kept, but asked for again each time.
+    response.setHeader('Cache-Control', 'no-cache');
+    response.removeHeader('Pragma');
+    response.end = ((content?: unknown, ...rest: unknown[]) => {
+      if (response.headersSent || response.statusCode === 304) return end(content, ...rest);
+      if (response.statusCode !== 200) {
+        response.setHeader('Cache-Control', forbidden!);
+        return end(content, ...rest);
+      }
+      if (typeof content !== 'string' && !Buffer.isBuffer(content)) return end(content, ...rest);
+      response.setHeader('ETag', this.tagOf(`${path} ${response.getHeader('Content-Type') as string}`, content));
+      if (!request.fresh) return end(content, ...rest);
+      response.statusCode = 304;
+      for (const name of ['Content-Length', 'Content-Type']) response.removeHeader(name);
+      return end();
+    }) as Response['end'];
+  }
+
+  private tagOf(key: string, content: string | Buffer): string {
+    const known = this.known.get(key);
+    if (known && (known.content === content || Buffer.compare(bytesOf(known.content), bytesOf(content)) === 0))
+      return known.tag;
+    const tag = `"${createHash('sha256').update(content).digest('base64url')}"`;
+    if (this.known.size >= MOST_REMEMBERED) this.known.clear();
+    this.known.set(key, { content, tag });
+    return tag;
+  }
+}
+
+function bytesOf(content: string | Buffer): Buffer {
+  return typeof content === 'string' ? Buffer.from(content) : content;
+}

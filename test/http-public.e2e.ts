@@ -1,0 +1,99 @@
+import { startApp, type Answer, type TestApp } from './support/app';
+
+/** Contract section 2: public documents, pages and their files have an ETag, and a quota for each address. */
+describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "$basePath"', ({ basePath }) => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await startApp({ env: { BASE_PATH: basePath } });
+  });
+  afterAll(() => app.close());
+
+  const get = (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+    app.call('GET', path, { headers });
+
+  it.each([
+    '/openapi.json',
+    '/openapi.yaml',
+    '/docs',
+    '/docs/swagger-ui-init.js',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/swagger-ui.css',
+    '/problems',
+    '/problems/validation_error',
+    '/console',
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/jwks.json',
+  ])('%s has an ETag; who has the current one gets 304 without a body', async (path) => {
+    const first = await get(path);
+    const tag = first.headers.get('etag')!;
+    expect([first.status, tag]).toEqual([200, expect.stringMatching(/^(W\/)?"[^"]+"$/)]);
+    expect([first.headers.get('cache-control'), first.headers.get('pragma')]).toEqual(['no-cache', null]);
+    expect((await get(path)).headers.get('etag')).toBe(tag);
+    for (const asked of [tag, `"other", ${tag}`]) {
+      const again = await fetch(app.url + path, { headers: { 'if-none-match': asked } });
+      expect([asked, again.status, await again.text(), again.headers.get('etag')]).toEqual([asked, 304, '', tag]);
+    }
+    expect((await get(path, { 'if-none-match': '"other"' })).text).toBe(first.text);
+  });
+
+  it('what is no document may not be kept', async () => {
+    for (const path of [
+      '/problems/no_such_code',
+      '/console/nothing.js',
+      '/docs/nothing.js',
+      '/health/live',
+      '/nowhere',
+    ]) {
+      const { headers } = await get(path);
+      expect([path, headers.get('cache-control'), headers.get('etag')]).toEqual([path, 'no-store', null]);
+    }
+  });
+
+  it('/docs serves no source maps, no package files and no sources', async () => {
+    for (const file of [
+      ...['package.json', 'README.md', 'NOTICE', 'LICENSE', 'index.js', 'absolute-path.js', 'swagger-initializer.js'],
+      ...['swagger-ui.js', 'swagger-ui.js.map', 'swagger-ui-bundle.js.map', 'swagger-ui.css.map'],
+      ...['swagger-ui-es-bundle.js', 'swagger-ui-bundle.js.LICENSE.txt', 'oauth2-redirect.html', 'SWAGGER-UI.JS.MAP'],
+      ...['docs/package.json', '%70ackage.json', './package.json', 'x/../package.json', '/package.json'],
+    ])
+      expect([file, (await get(`/docs/${file}`)).status]).toEqual([file, 404]);
+    expect((await get('/docs/swagger-ui-bundle.js')).text).not.toContain('sourceMappingURL');
+  });
+});
+
+describe('the quota of an address', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '6000', TRUST_PROXY: '1' } });
+  });
+  afterAll(() => app.close());
+
+  const from = (address: string, path: string) => app.call('GET', path, { headers: { 'x-forwarded-for': address } });
+
+  it('is 1200 a minute over all public routes; then 429, and other addresses are not concerned', async () => {
+    const paths = [
+      '/openapi.yaml',
+      '/problems',
+      '/docs',
+      '/console',
+      '/.well-known/jwks.json',
+      `/launch/${'x'.repeat(43)}`,
+    ];
+    const answers: Answer[] = [];
+    for (let batch = 0; batch < 60 && answers.at(-1)?.status !== 429; batch++)
+      answers.push(
+        ...(await Promise.all(Array.from({ length: 60 }, (_, at) => from('192.0.2.1', paths[at % paths.length])))),
+      );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(answers.length - refused.length).toBeGreaterThanOrEqual(1200);
+    expect(refused[0].body).toMatchObject({ code: 'rate_limited', status: 429 });
+    expect(refused[0].headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect((await from('192.0.2.2', '/openapi.yaml')).status).toBe(200);
+    expect((await from('192.0.2.1', '/health/live')).status).toBe(200);
+    const token = await app.given.token([await app.given.account()]);
+    const mine = await app.call('GET', '/nowhere', { token, headers: { 'x-forwarded-for': '192.0.2.1' } });
+    expect(mine.status).toBe(404);
+  });
+});
