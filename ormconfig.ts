@@ -11,6 +11,8 @@ import { TokenFamily, AccessToken, RefreshToken } from './src/auth/token.entity.
 import { User, UserAccount } from './src/auth/user.entity.js';
 import { Booking } from './src/bookings/booking.entity.js';
 import { Eligibility } from './src/eligibility/eligibility.entity.js';
+import { ImportChunk } from './src/imports/import-chunk.entity.js';
+import { Import } from './src/imports/import.entity.js';
 import { LaunchKey } from './src/launch/launch-key.entity.js';
 import { Launch } from './src/launch/launch.entity.js';
 import { Delivery } from './src/notifications/delivery/delivery.entity.js';
@@ -39,6 +41,7 @@ import { Results1763640500000 } from './src/migrations/1763640500000-results.js'
 import { Notifications1763640700000 } from './src/migrations/1763640700000-notifications.js';
 import { ErrorQueuePage1763640800000 } from './src/migrations/1763640800000-error-queue-page.js';
 import { DomainEventsSetAside1763641200000 } from './src/migrations/1763641200000-domain-events-set-aside.js';
+import { ImportsTables1763641800000 } from './src/migrations/1763641800000-imports-tables.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -58,6 +61,8 @@ const ENTITIES = [
   UserAccount,
   Booking,
   Eligibility,
+  Import,
+  ImportChunk,
   LaunchKey,
   Launch,
   Delivery,
@@ -89,6 +94,7 @@ const MIGRATIONS = [
   Notifications1763640700000,
   ErrorQueuePage1763640800000,
   DomainEventsSetAside1763641200000,
+  ImportsTables1763641800000,
 ];
 
 /**

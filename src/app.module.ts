@@ -8,6 +8,7 @@ import { BookingsModule } from './bookings/bookings.module.js';
 import { Config } from './config.js';
 import { ConsoleModule } from './console/console.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
+import { ImportsModule } from './imports/imports.module.js';
 import { LaunchModule } from './launch/launch.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { connectionsFor } from './platform/database/connections.js';
@@ -37,6 +38,7 @@ export class AppModule {
         LaunchModule,
         BookingsModule,
         ResultsModule,
+        ImportsModule,
         ConsoleModule,
       ],
     };

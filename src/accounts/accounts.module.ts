@@ -5,6 +5,7 @@ import {
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
   FindKnownAccountsHandler,
+  FindAttributeKeysHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
@@ -29,6 +30,7 @@ import { TestsController } from './tests.controller.js';
     DeleteCatalogueEntryHandler,
     FindUnknownTestsHandler,
     FindKnownAccountsHandler,
+    FindAttributeKeysHandler,
   ],
 })
 export class AccountsModule {}

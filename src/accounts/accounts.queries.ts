@@ -50,3 +50,10 @@ export class IsTestNamedByVoucher extends Query<boolean> {
     super();
   }
 }
+
+/** The attribute keys of an account, by name. */
+export class FindAttributeKeys extends Query<string[]> {
+  constructor(readonly accountCode: string) {
+    super();
+  }
+}

@@ -1,7 +1,10 @@
 import { Command } from '@nestjs/cqrs';
 import type { Fault } from '../platform/errors.js';
-import type { EligibilityModel } from './eligibility.dto.js';
+import { CandidateModel, EligibilityModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
+
+/** The body of create and update, with its rules. */
+export { CandidateModel, EligibilityModel };
 
 /** A record, and what a booking event tells of its test. */
 export interface BookedEligibility extends Eligibility {

@@ -6,6 +6,7 @@ import { CreateEligibilityHandler } from './create.handler.js';
 import { EligibilityController } from './eligibility.controller.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
+import { ReadEligibilitiesHandler } from './export.handler.js';
 import { FindEligibilitiesHandler, FindLaunchSubjectHandler, ListEligibilitiesHandler } from './read.handlers.js';
 import {
   ApproveAccommodationsHandler,
@@ -41,6 +42,7 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     LockEligibilitiesOfCandidateHandler,
     IsEntryInUseHandler,
     FindPortionsInUseHandler,
+    ReadEligibilitiesHandler,
   ],
 })
 export class EligibilityModule {}

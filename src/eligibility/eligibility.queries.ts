@@ -1,5 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 
+import type { EligibilityResponseModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityStatus } from './eligibility.fields.js';
 
@@ -33,6 +34,24 @@ export class FindEligibilities extends Query<Eligibility[]> {
     readonly accountCode: string,
     readonly candidateId: string,
     readonly filter: { testCode?: string; statuses?: readonly EligibilityStatus[] } = {},
+  ) {
+    super();
+  }
+}
+
+/** A record as clients read it, with what only an export tells. */
+export interface ExportedEligibility {
+  position: number;
+  registration_mode: string | null;
+  model: EligibilityResponseModel;
+}
+
+/** A stretch of an account's records, newest first: those before the position (null: the newest), at most `take`. */
+export class ReadEligibilities extends Query<ExportedEligibility[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly before: number | null,
+    readonly take: number,
   ) {
     super();
   }

@@ -7,7 +7,7 @@ import { accountNotFound, forbiddenOperation, notFound, validationError, type Fa
 import { Voucher } from './voucher.entity.js';
 import { VoucherRedemption } from './voucher-redemption.entity.js';
 import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers } from './vouchers.commands.js';
-import { FindAppliedVouchers, FindVoucherFaults } from './vouchers.queries.js';
+import { FindAppliedVouchers, FindVoucherFaults, FindVouchersOfMany } from './vouchers.queries.js';
 import { changeOf, type VoucherTerms } from './vouchers.rules.js';
 
 // Rows are locked in the order of their codes, whoever locks them: no two calls wait for each other.
@@ -52,6 +52,11 @@ const RELEASE = prepared(
 const FIND_NAMING_TEST = prepared(
   'vouchers-find-naming-test',
   `SELECT 1 FROM vouchers WHERE account_code = $1 AND test_codes @> ARRAY[$2::text] LIMIT 1`,
+);
+const OF_MANY = prepared(
+  'vouchers-of-many',
+  `SELECT svc_eligiblity_id, array_agg(voucher_code ORDER BY voucher_code) AS codes
+   FROM voucher_redemptions WHERE svc_eligiblity_id = ANY ($1::text[]) GROUP BY svc_eligiblity_id`,
 );
 
 @CommandHandler(PutVoucher)
@@ -149,6 +154,18 @@ export class FindAppliedVouchersHandler implements IQueryHandler<FindAppliedVouc
   async execute({ svcEligibilityId }: FindAppliedVouchers): Promise<string[]> {
     const redemptions = await this.database.manager.findBy(VoucherRedemption, { svc_eligiblity_id: svcEligibilityId });
     return redemptions.map((redemption) => redemption.voucher_code);
+  }
+}
+
+@QueryHandler(FindVouchersOfMany)
+export class FindVouchersOfManyHandler implements IQueryHandler<FindVouchersOfMany> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ svcEligibilityIds }: FindVouchersOfMany): Promise<Map<string, string[]>> {
+    const rows = await this.database.query<{ svc_eligiblity_id: string; codes: string[] }>(OF_MANY, [
+      svcEligibilityIds,
+    ]);
+    return new Map(rows.map(({ svc_eligiblity_id, codes }) => [svc_eligiblity_id, codes]));
   }
 }
 

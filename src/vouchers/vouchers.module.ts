@@ -5,6 +5,7 @@ import {
   FindAppliedVouchersHandler,
   FindVoucherFaultsHandler,
   IsTestNamedByVoucherHandler,
+  FindVouchersOfManyHandler,
   PutVoucherHandler,
   ReleaseVouchersHandler,
   SetVouchersHandler,
@@ -21,6 +22,7 @@ import {
     FindAppliedVouchersHandler,
     FindVoucherFaultsHandler,
     IsTestNamedByVoucherHandler,
+    FindVouchersOfManyHandler,
   ],
 })
 export class VouchersModule {}

@@ -8,6 +8,13 @@ export class FindAppliedVouchers extends Query<string[]> {
   }
 }
 
+/** The codes of the vouchers of many eligibilities, by the id of the eligibility; those without any are not there. */
+export class FindVouchersOfMany extends Query<Map<string, string[]>> {
+  constructor(readonly svcEligibilityIds: readonly string[]) {
+    super();
+  }
+}
+
 /**
  * The faults that `SetVouchers` would refuse these codes with, for a request that is refused anyway and is to name
  * all of its faults. Locks and redeems nothing.

@@ -21,6 +21,11 @@ export function requestContext(): RequestContext {
   return servedRequest.current ?? OUTSIDE;
 }
 
+/** Does background work in somebody's name: what it leaves in the audit log is theirs, under the id of their request. */
+export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: () => T): T {
+  return servedRequest.run({ requestId, traceparent: null, caller, faults: [] }, work);
+}
+
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
 // W3C Trace Context §3.2: version 00, ids not all zero
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

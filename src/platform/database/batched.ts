@@ -1,9 +1,17 @@
-import { currentTransaction, isDatabaseUnavailable, type Database, type Statement } from './database.js';
+import {
+  currentTransaction,
+  isDatabaseUnavailable,
+  type Database,
+  type Statement,
+  type Transaction,
+} from './database.js';
 
 /** A statement that takes longer than this does not hold up the questions behind it any more. */
 const PATIENCE_MS = 20;
 const MOST_IN_FLIGHT = 4;
 const MOST_IN_BATCH = 200;
+
+type Executor = Pick<Database['pool'], 'query'> | Transaction['client'];
 
 interface Waiting<Question, Row> {
   readonly question: Question;
@@ -20,7 +28,8 @@ interface Waiting<Question, Row> {
  *    when that takes long (behind a lock, say), after {@link PATIENCE_MS}, while fewer than four are in flight.
  * 3. So a statement always starts after the questions that it answers have arrived.
  * 4. When a batch is refused, its questions are asked one by one: what is wrong with one of them is its own matter.
- * 5. Inside a unit of work the question goes alone over the connection of the transaction.
+ * 5. Inside a unit of work the questions of one turn go together over the connection of the transaction; a refusal
+ *    refuses them all, as it does the transaction.
  *
  * The gain: an idle service answers after one round trip, as without batching. Under load the round trip, the messages
  * of the protocol, the connection of the pool and, for writes, the flush of the commit are shared by all of a batch,
@@ -34,6 +43,8 @@ export class Batched<Question, Row extends { n: number }> {
   private inFlight = 0;
   /** Those in flight that have not been waited for long enough. */
   private awaited = 0;
+  /** The questions of the running turn, of each transaction. */
+  private readonly inTransaction = new WeakMap<Transaction, Waiting<Question, Row>[]>();
 
   /** @param valuesOf the values of the statement for these questions */
   constructor(
@@ -44,10 +55,30 @@ export class Batched<Question, Row extends { n: number }> {
 
   /** The rows that answer the question, in the order of the statement. */
   ask(question: Question): Promise<Row[]> {
-    if (currentTransaction.current) return this.database.query<Row>(this.statement, this.valuesOf([question]));
+    const transaction = currentTransaction.current;
+    if (transaction) return this.askIn(transaction, question);
     return new Promise((resolve, reject) => {
       this.waiting.push({ question, resolve, reject });
       this.sendWhatMay();
+    });
+  }
+
+  private askIn(transaction: Transaction, question: Question): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      const asked = this.inTransaction.get(transaction);
+      if (asked) {
+        asked.push({ question, resolve, reject });
+        return;
+      }
+      const batch = [{ question, resolve, reject }];
+      this.inTransaction.set(transaction, batch);
+      // After all promises that are settled by now, whose continuations may ask as well.
+      process.nextTick(() => {
+        this.inTransaction.delete(transaction);
+        this.send(batch, transaction.client).catch((error: unknown) => {
+          for (const waiting of batch) waiting.reject(error);
+        });
+      });
     });
   }
 
@@ -78,9 +109,9 @@ export class Batched<Question, Row extends { n: number }> {
     }
   }
 
-  private async send(batch: readonly Waiting<Question, Row>[]): Promise<void> {
-    // On the pool itself: the statement serves many requests and belongs to nobody's transaction.
-    const { rows } = await this.database.pool.query<Row>({
+  /** On the pool itself, unless it is for one transaction: the statement serves many requests. */
+  private async send(batch: readonly Waiting<Question, Row>[], on: Executor = this.database.pool): Promise<void> {
+    const { rows } = await on.query<Row>({
       ...this.statement,
       values: this.valuesOf(batch.map((waiting) => waiting.question)),
     });

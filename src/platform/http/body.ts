@@ -27,6 +27,7 @@ const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
 const BODY_LIMIT = 'body limit';
 const RAW_BODY = 'raw body';
+const STREAMED_BODY = 'streamed body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Takes bodies of up to so many bytes on this route, in place of 256 KiB. */
@@ -35,6 +36,9 @@ export const BodyLimit = (bytes: number) =>
 
 /** Leaves the body of this route as the bytes that came, which are UTF-8 and no more than 100,000 values. */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
+
+/** The handler reads the body of this route itself, from the request's stream. */
+export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
 
 /**
  * Reads the JSON body of an ordinary request, after the guards that let the caller in. A guard and no interceptor:
@@ -52,6 +56,7 @@ export class BodyGate implements CanActivate {
     const request = http.getRequest<Request>();
     if (!METHODS_WITH_BODY.has(request.method) || !hasBody(request)) return true;
     const route = [context.getHandler(), context.getClass()];
+    if (this.reflector.getAllAndOverride<boolean | undefined>(STREAMED_BODY, route) === true) return true;
     const access = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, route);
     if (access === 'client' || this.reflector.getAllAndOverride<number | undefined>(BODY_LIMIT, route) !== undefined)
       return true;

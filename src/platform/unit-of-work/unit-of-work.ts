@@ -41,7 +41,8 @@ class RunningUnit implements Transaction {
  * 4. `send(statement)` does not wait for the answer: what is sent, those and COMMIT go out together, which
  *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
  * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
- * 6. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
+ * 6. `part(work)` is a savepoint: work that may fail without failing the unit.
+ * 7. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
  *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
  *
  * Never do HTTP inside `work`, and never let a promise outlive it.
@@ -63,6 +64,30 @@ export class UnitOfWork {
         if (attempt === ATTEMPTS || (code !== DEADLOCK && code !== SERIALIZATION_FAILURE)) throw error;
         await pause(RETRY_PAUSE_MS * (1 + Math.random()));
       }
+    }
+  }
+
+  /**
+   * Does a part of the running unit of work that may fail alone: when it throws, what it wrote, raised and audited is as
+   * if it had never been, and the unit goes on. Parts come one after another, or within one another.
+   */
+  async part<T>(work: () => Promise<T>): Promise<T> {
+    const unit = this.running();
+    const before = [unit.events, unit.audit, unit.afterCommit].map((list) => ({ list, length: list.length }));
+    const sentBefore = unit.sent.length;
+    await unit.client.query('SAVEPOINT part');
+    try {
+      const value = await work();
+      await Promise.all(unit.sent.slice(sentBefore));
+      await unit.client.query('RELEASE SAVEPOINT part');
+      return value;
+    } catch (error) {
+      const refused = (await Promise.allSettled(unit.sent.splice(sentBefore))).find(isRejected);
+      for (const { list, length } of before) list.length = length;
+      await unit.client.query('ROLLBACK TO SAVEPOINT part');
+      // It would hide the one around it.
+      await unit.client.query('RELEASE SAVEPOINT part');
+      throw refused?.reason ?? error;
     }
   }
 
@@ -114,7 +139,7 @@ export class UnitOfWork {
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
       // What comes after a refused statement is refused because of it: the first refusal is the cause.
-      const refused = (await Promise.allSettled(sent)).find((answer) => answer.status === 'rejected');
+      const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {
       await runner.release();
@@ -126,4 +151,8 @@ export class UnitOfWork {
     if (!(unit instanceof RunningUnit)) throw new Error('There is no running unit of work.');
     return unit;
   }
+}
+
+function isRejected(answer: PromiseSettledResult<unknown>): answer is PromiseRejectedResult {
+  return answer.status === 'rejected';
 }

@@ -244,6 +244,6 @@ function characterFaults(value: unknown, pointer: string): Fault[] {
 }
 
 /** RFC 6901 §3 */
-function escapePointer(name: string): string {
+export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

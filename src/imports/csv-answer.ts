@@ -1,0 +1,33 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { applyDecorators } from '@nestjs/common';
+import { ApiProduces, ApiResponse } from '@nestjs/swagger';
+import type { Response } from 'express';
+
+/** Documents an answer in CSV. */
+export const CsvAnswer = (description: string) =>
+  applyDecorators(
+    ApiProduces('text/csv'),
+    ApiResponse({ status: 200, description, content: { 'text/csv': { schema: { type: 'string' } } } }),
+  );
+
+/** Sends a file piece by piece, as the caller takes it; the first piece is made before the answer begins. */
+export async function sendCsv(response: Response, fileName: string, pieces: AsyncIterable<string>): Promise<void> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  response.set({
+    'Content-Type': 'text/csv; charset=utf-8; header=present',
+    'Content-Disposition': `attachment; filename="${fileName}"`,
+  });
+  const whole = async function* (): AsyncIterable<string> {
+    if (first.done === true) return;
+    yield first.value;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  };
+  try {
+    await pipeline(Readable.from(whole(), { highWaterMark: 1 }), response);
+  } catch (error) {
+    // The caller went away.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+}

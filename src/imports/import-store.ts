@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Database, prepared } from '../platform/database/database.js';
+import { Secrets } from '../platform/secrets.js';
+import { Import } from './import.entity.js';
+import type { Outcome, RowOutcome, WaitingRow } from './imports.rules.js';
+
+/** A worker that takes longer for a chunk has died, or loses it. */
+const LEASE = `interval '30 seconds'`;
+/** A body whose rows stop coming is given up much sooner by the process that reads it. */
+const RECEIVING_LEASE = `interval '120 seconds'`;
+
+const ADD_CHUNK = prepared(
+  'import-add-chunk',
+  `WITH alive AS (
+     UPDATE eligibility_imports SET leased_until = statement_timestamp() + ${RECEIVING_LEASE}
+     WHERE import_id = $1 AND state = 'RECEIVING' RETURNING import_id)
+   INSERT INTO eligibility_import_chunks (import_id, chunk, first_row, rows)
+   SELECT import_id, $2::int, $3::int, $4::bytea FROM alive`,
+);
+const CLOSE = prepared(
+  'import-close',
+  `UPDATE eligibility_imports
+   SET rows = $2, leased_until = NULL, state = CASE WHEN $2::int = 0 THEN 'DONE' ELSE 'RUNNING' END,
+     started_datetime = CASE WHEN $2::int = 0 THEN $3::timestamptz END,
+     finished_datetime = CASE WHEN $2::int = 0 THEN $3::timestamptz END
+   WHERE import_id = $1 AND state = 'RECEIVING'`,
+);
+const DISCARD = prepared('import-discard', 'DELETE FROM eligibility_imports WHERE import_id = $1');
+const CLAIM = prepared(
+  'import-claim',
+  `UPDATE eligibility_imports
+   SET lease_token = $1, leased_until = statement_timestamp() + ${LEASE}, served_datetime = statement_timestamp(),
+     started_datetime = coalesce(started_datetime, $2)
+   WHERE import_id = (
+     SELECT import_id FROM eligibility_imports
+     WHERE state = 'RUNNING' AND (leased_until IS NULL OR leased_until < statement_timestamp())
+     ORDER BY served_datetime NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
+   RETURNING *`,
+);
+const CHUNK_ROWS = prepared(
+  'import-chunk-rows',
+  'SELECT rows FROM eligibility_import_chunks WHERE import_id = $1 AND chunk = $2',
+);
+const RECORD = prepared(
+  'import-record',
+  `WITH done AS (
+     UPDATE eligibility_imports SET
+       next_chunk = next_chunk + 1, leased_until = NULL, lease_token = NULL,
+       done = done + $4, created = created + $5, updated = updated + $6, cancelled = cancelled + $7,
+       refused = refused + $8, state = CASE WHEN done + $4 = rows THEN 'DONE' ELSE state END,
+       finished_datetime = CASE WHEN done + $4 = rows THEN $9::timestamptz END
+     WHERE import_id = $1 AND lease_token = $2 AND state = 'RUNNING' RETURNING import_id)
+   UPDATE eligibility_import_chunks chunk SET rows = NULL, outcomes = $10
+   FROM done WHERE chunk.import_id = done.import_id AND chunk.chunk = $3`,
+);
+const RELEASE = prepared(
+  'import-release',
+  'UPDATE eligibility_imports SET leased_until = NULL WHERE import_id = $1 AND lease_token = $2',
+);
+// What has not been done is never done any more: its rows go at once.
+const END = prepared(
+  'import-end',
+  `WITH ended AS (
+     UPDATE eligibility_imports SET state = $2, finished_datetime = $3, leased_until = NULL, lease_token = NULL
+     WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *),
+   removed AS (
+     DELETE FROM eligibility_import_chunks USING ended
+     WHERE eligibility_import_chunks.import_id = ended.import_id AND outcomes IS NULL)
+   SELECT * FROM ended`,
+);
+const FIND_LOST = prepared(
+  'import-find-lost',
+  `SELECT import_id FROM eligibility_imports WHERE state = 'RECEIVING' AND leased_until < statement_timestamp()`,
+);
+const REMOVE_OLD = prepared(
+  'import-remove-old',
+  `DELETE FROM eligibility_imports WHERE import_id IN (
+     SELECT import_id FROM eligibility_imports WHERE finished_datetime < $1 LIMIT 1)`,
+);
+const FIND = prepared('import-find', 'SELECT * FROM eligibility_imports WHERE import_id = $1 AND account_code = $2');
+const OUTCOMES = prepared(
+  'import-outcomes',
+  `SELECT chunk, first_row, outcomes FROM eligibility_import_chunks
+   WHERE import_id = $1 AND chunk > $2 AND outcomes IS NOT NULL ORDER BY chunk LIMIT $3`,
+);
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export type NewImport = Pick<
+  Import,
+  'import_id' | 'account_code' | 'dry_run' | 'username' | 'consumer_key' | 'scopes' | 'request_id' | 'received_datetime'
+>;
+
+/** An import of which this process has the next chunk. */
+export type ClaimedImport = Import & { lease_token: string };
+
+/** Imports and their rows in the database. Rows are in clear here and nowhere else. */
+@Injectable()
+export class ImportStore {
+  constructor(
+    private readonly database: Database,
+    private readonly secrets: Secrets,
+  ) {}
+
+  async open(fresh: NewImport): Promise<void> {
+    await this.database.execute(
+      {
+        text: `INSERT INTO eligibility_imports
+                 (import_id, account_code, dry_run, username, consumer_key, scopes, request_id, received_datetime, state, leased_until)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'RECEIVING', statement_timestamp() + ${RECEIVING_LEASE})`,
+      },
+      [
+        fresh.import_id,
+        fresh.account_code,
+        fresh.dry_run,
+        fresh.username,
+        fresh.consumer_key,
+        fresh.scopes,
+        fresh.request_id,
+        fresh.received_datetime,
+      ],
+    );
+  }
+
+  /** False when the import was ended meanwhile. */
+  async addChunk(id: string, chunk: number, firstRow: number, rows: readonly WaitingRow[]): Promise<boolean> {
+    const sealed = this.secrets.encrypt(JSON.stringify(rows), purposeOf(id, chunk));
+    return (await this.database.execute(ADD_CHUNK, [id, chunk, firstRow, sealed])) === 1;
+  }
+
+  /** The body has ended: the import may be done. */
+  async close(id: string, rows: number, now: Date): Promise<void> {
+    await this.database.execute(CLOSE, [id, rows, now]);
+  }
+
+  async discard(id: string): Promise<void> {
+    await this.database.execute(DISCARD, [id]);
+  }
+
+  /** The import that has waited longest for its next chunk; null when there is none. */
+  claim(now: Date): Promise<ClaimedImport | null> {
+    return this.database.queryOne<ClaimedImport>(CLAIM, [randomUUID(), now]);
+  }
+
+  /** The rows of the chunk that was claimed; null when an abort was faster. */
+  async rowsOf({ import_id: id, next_chunk: chunk }: ClaimedImport): Promise<WaitingRow[] | null> {
+    const row = await this.database.queryOne<{ rows: Buffer | null }>(CHUNK_ROWS, [id, chunk]);
+    if (!row?.rows) return null;
+    return JSON.parse(this.secrets.decrypt(row.rows, purposeOf(id, chunk)).toString('utf8')) as WaitingRow[];
+  }
+
+  /**
+   * Writes what became of the chunk's rows, in the caller's transaction, and takes the rows away. False when the lease was
+   * lost or the import was aborted: then the transaction must not be.
+   */
+  async record(claimed: ClaimedImport, outcomes: readonly RowOutcome[], now: Date): Promise<boolean> {
+    const count = (wanted: Outcome) => outcomes.filter(([outcome]) => outcome === wanted).length;
+    const written = await this.database.execute(RECORD, [
+      claimed.import_id,
+      claimed.lease_token,
+      claimed.next_chunk,
+      outcomes.length,
+      count('CREATED'),
+      count('UPDATED'),
+      count('CANCELLED'),
+      count('REFUSED'),
+      now,
+      JSON.stringify(outcomes),
+    ]);
+    return written === 1;
+  }
+
+  /** Gives the chunk back undone. */
+  async release(claimed: ClaimedImport): Promise<void> {
+    await this.database.execute(RELEASE, [claimed.import_id, claimed.lease_token]);
+  }
+
+  /** The import as it ended; null when it had ended before. */
+  end(id: string, state: 'FAILED' | 'ABORTED', now: Date): Promise<Import | null> {
+    return this.database.queryOne<Import>(END, [id, state, now]);
+  }
+
+  /** The imports whose receiving process has gone. */
+  async findLost(): Promise<string[]> {
+    return (await this.database.query<{ import_id: string }>(FIND_LOST)).map((row) => row.import_id);
+  }
+
+  /** Takes one away that ended before the moment; false when there is none. */
+  async removeOld(before: Date): Promise<boolean> {
+    return (await this.database.execute(REMOVE_OLD, [before])) === 1;
+  }
+
+  async find(accountCode: string, id: string): Promise<Import | null> {
+    return UUID.test(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
+  }
+
+  /** What became of the rows so far, by chunks in their order. */
+  outcomes(
+    id: string,
+    after: number,
+    take: number,
+  ): Promise<{ chunk: number; first_row: number; outcomes: RowOutcome[] }[]> {
+    return this.database.query(OUTCOMES, [id, after, take]);
+  }
+}
+
+const purposeOf = (id: string, chunk: number) => `eligibility_import_chunks.rows ${id} ${chunk}`;

@@ -1,0 +1,70 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { ImportState } from './imports.rules.js';
+
+@Entity('eligibility_imports')
+export class Import {
+  @PrimaryColumn('uuid')
+  import_id: string;
+
+  @Column('text')
+  account_code: string;
+
+  @Column('text')
+  state: ImportState;
+
+  @Column('boolean')
+  dry_run: boolean;
+
+  /** Who sent it: the rows are done in their name, with the scopes that their token had. */
+  @Column('text')
+  username: string;
+
+  @Column('text')
+  consumer_key: string;
+
+  @Column('text', { array: true })
+  scopes: string[];
+
+  @Column('text', { nullable: true })
+  request_id: string | null;
+
+  @Column('int', { default: 0 })
+  rows: number;
+
+  @Column('int', { default: 0 })
+  done: number;
+
+  @Column('int', { default: 0 })
+  created: number;
+
+  @Column('int', { default: 0 })
+  updated: number;
+
+  @Column('int', { default: 0 })
+  cancelled: number;
+
+  @Column('int', { default: 0 })
+  refused: number;
+
+  @Column('int', { default: 0 })
+  next_chunk: number;
+
+  @Column('uuid', { nullable: true })
+  lease_token: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  leased_until: Date | null;
+
+  /** When a chunk of it was last begun: imports are served in turn. */
+  @Column('timestamptz', { nullable: true })
+  served_datetime: Date | null;
+
+  @Column('timestamptz')
+  received_datetime: Date;
+
+  @Column('timestamptz', { nullable: true })
+  started_datetime: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  finished_datetime: Date | null;
+}

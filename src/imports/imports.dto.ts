@@ -1,0 +1,84 @@
+import { formatOptionalDateTime } from '../platform/clock.js';
+import { Field } from '../platform/validation/fields.js';
+import { boolean, dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
+import type { Import } from './import.entity.js';
+import { IMPORT_STATES, MOST_ROWS, type ImportState } from './imports.rules.js';
+
+const count = () => integer(0, MOST_ROWS);
+const idRule = text({ max: 36, example: '01935c2e-7a1b-7c3d-8e4f-5a6b7c8d9e0f' });
+const flag: Rule = {
+  schema: { type: 'string', enum: ['true', 'false'] },
+  faults: (value) =>
+    value === 'true' || value === 'false'
+      ? []
+      : [{ pointer: '', code: 'type_invalid', detail: 'Must be true or false, given once.' }],
+};
+
+export class ImportQuery {
+  @Field(flag, { description: 'true: the rows are judged, and nothing is changed.' })
+  dry_run?: string;
+}
+
+export class ImportAccountPath {
+  @Field({ schema: { type: 'string' }, faults: () => [] }, { required: true })
+  account_code: string;
+}
+
+export class ImportPath extends ImportAccountPath {
+  @Field({ schema: { type: 'string' }, faults: () => [] }, { required: true })
+  import_id: string;
+}
+
+export class ImportAnswer {
+  @Field(idRule, { required: true })
+  import_id: string;
+}
+
+export class ImportModel extends ImportAnswer {
+  @Field(oneOf(IMPORT_STATES, 'state_invalid'), { required: true })
+  state: ImportState;
+
+  @Field(boolean(), { required: true })
+  dry_run: boolean;
+
+  @Field(count(), { required: true, description: 'Rows received; 0 while RECEIVING.' })
+  rows: number;
+
+  @Field(count(), { required: true, description: 'Rows done; the sum of the four that follow.' })
+  done: number;
+
+  @Field(count(), { required: true })
+  created: number;
+
+  @Field(count(), { required: true })
+  updated: number;
+
+  @Field(count(), { required: true })
+  cancelled: number;
+
+  @Field(count(), { required: true })
+  refused: number;
+
+  @Field(dateTime(), { always: true })
+  started: string | null;
+
+  @Field(dateTime(), { always: true })
+  finished: string | null;
+}
+
+export function presentImport(row: Import): ImportModel {
+  const { import_id, state, dry_run, rows, done, created, updated, cancelled, refused } = row;
+  return {
+    import_id,
+    state,
+    dry_run,
+    rows,
+    done,
+    created,
+    updated,
+    cancelled,
+    refused,
+    started: formatOptionalDateTime(row.started_datetime),
+    finished: formatOptionalDateTime(row.finished_datetime),
+  };
+}

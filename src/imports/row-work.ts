@@ -1,0 +1,186 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import {
+  CancelEligibility,
+  CreateEligibility,
+  EligibilityModel,
+  UpdateEligibility,
+} from '../eligibility/eligibility.commands.js';
+import { isDatabaseUnavailable } from '../platform/database/database.js';
+import { DomainError, insufficientScope, internalError, type Fault } from '../platform/errors.js';
+import { parseJson } from '../platform/http/json-text.js';
+import { Logger } from '../platform/observability/logger.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { isObject } from '../platform/validation/fields.js';
+import { oneOf } from '../platform/validation/rules.js';
+import { inspectBody } from '../platform/validation/validation.pipe.js';
+import { ACTIONS, type Action, type Outcome, type RowOutcome, type WaitingRow } from './imports.rules.js';
+
+/** Rows whose form is checked before others get their turn. */
+const CHECKED_AT_ONCE = 10;
+const RETRIED = new Set(['40P01', '40001']);
+
+const actionRule = oneOf(ACTIONS, 'action_invalid');
+/** What a row of each action needs in the token, as its single call does; `create` let the import in. */
+const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
+const OUTCOME: Record<Action, Outcome> = { ADD: 'CREATED', UPDATE: 'UPDATED', CANCEL: 'CANCELLED' };
+
+/** A row that can be asked of a handler. */
+interface Task {
+  readonly action: Action;
+  readonly body: EligibilityModel;
+  readonly faults: Fault[];
+}
+
+/**
+ * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction.
+ *
+ * 1. A row that cannot be read, or whose form says nothing to act on, is refused where it stands.
+ * 2. Rows that only create go to their handler together, which makes one statement of them. No two of them may be about
+ *    the same record: the later one begins the next group.
+ * 3. Every other row is a part of the transaction by itself, and so are the rows of a group that failed as a whole.
+ * 4. A refusal undoes its row alone. A lost connection and a deadlock undo the chunk, which is done again.
+ */
+@Injectable()
+export class RowWork {
+  constructor(
+    private readonly commandBus: CommandBus,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly logger: Logger,
+  ) {}
+
+  async run(accountCode: string, scopes: ReadonlySet<string>, rows: readonly WaitingRow[]): Promise<RowOutcome[]> {
+    const tasks = await this.read(rows, scopes);
+    const outcomes: RowOutcome[] = [];
+    for (const group of groupsOf(tasks))
+      if (group.length > 1) outcomes.push(...(await this.together(accountCode, group as Task[])));
+      else outcomes.push(await this.alone(accountCode, group[0]));
+    return outcomes;
+  }
+
+  private async read(rows: readonly WaitingRow[], scopes: ReadonlySet<string>): Promise<(Task | RowOutcome)[]> {
+    const tasks: (Task | RowOutcome)[] = [];
+    for (const row of rows) {
+      tasks.push(taskOf(row, scopes));
+      if (tasks.length % CHECKED_AT_ONCE === 0) await turn();
+    }
+    return tasks;
+  }
+
+  private async together(accountCode: string, tasks: readonly Task[]): Promise<RowOutcome[]> {
+    try {
+      return await this.unitOfWork.part(async () => {
+        const settled = await Promise.allSettled(tasks.map((task) => this.execute(accountCode, task)));
+        return settled.map((result, index): RowOutcome => {
+          if (result.status === 'fulfilled') return [OUTCOME[tasks[index].action]];
+          if (result.reason instanceof DomainError) return refused(result.reason);
+          throw result.reason;
+        });
+      });
+    } catch (error) {
+      if (mustBeDoneAgain(error)) throw error;
+      const outcomes: RowOutcome[] = [];
+      for (const task of tasks) outcomes.push(await this.alone(accountCode, task));
+      return outcomes;
+    }
+  }
+
+  private async alone(accountCode: string, task: Task | RowOutcome): Promise<RowOutcome> {
+    if (Array.isArray(task)) return task;
+    try {
+      await this.unitOfWork.part(() => this.execute(accountCode, task));
+      return [OUTCOME[task.action]];
+    } catch (error) {
+      if (error instanceof DomainError) return refused(error);
+      if (mustBeDoneAgain(error)) throw error;
+      this.logger.error({ err: error }, 'a row of an import failed');
+      return refused(internalError.error());
+    }
+  }
+
+  private async execute(accountCode: string, { action, body, faults }: Task): Promise<void> {
+    switch (action) {
+      case 'ADD':
+        await this.commandBus.execute(new CreateEligibility(accountCode, body, faults));
+        return;
+      case 'UPDATE':
+        await this.commandBus.execute(
+          new UpdateEligibility(accountCode, body.candidate.candidate_id, body.test_code, body, faults),
+        );
+        return;
+      case 'CANCEL':
+        await this.commandBus.execute(new CancelEligibility(accountCode, body.candidate.candidate_id, body.test_code));
+    }
+  }
+}
+
+function mustBeDoneAgain(error: unknown): boolean {
+  return isDatabaseUnavailable(error) || RETRIED.has(String((error as { code?: unknown }).code));
+}
+
+/** The row as something to do, or its refusal. */
+function taskOf(row: WaitingRow, scopes: ReadonlySet<string>): Task | RowOutcome {
+  if ('fault' in row) return ['REFUSED', [row.fault]];
+  let value: unknown;
+  try {
+    value = 'line' in row ? parseJson(row.line) : row.value;
+  } catch (error) {
+    return refused(error as DomainError);
+  }
+  const { action: given, ...members } = isObject(value) ? value : { action: undefined };
+  const actionFaults = given == null ? [] : actionRule.faults(given).map((fault) => ({ ...fault, pointer: '/action' }));
+  const action = actionFaults.length > 0 || given == null ? 'ADD' : (given as Action);
+  const inspected = inspectBody(EligibilityModel, isObject(value) ? members : value);
+  // A cancellation says no more than which record it means.
+  const faults = [...inspected.faults, ...actionFaults].filter(
+    ({ pointer = '', code }) => action !== 'CANCEL' || code !== 'required' || !NAMES.has(pointer),
+  );
+  const isSettled = action === 'ADD' ? actionFaults.length > 0 : faults.some(isAboutTheRecord);
+  if (isSettled || (action === 'CANCEL' && faults.length > 0)) return ['REFUSED', faults];
+  if (!scopes.has(SCOPE[action]))
+    return refused(insufficientScope.error({ detail: `The token has not the scope ${SCOPE[action]}.` }));
+  return { action, body: inspected.body, faults };
+}
+
+const NAMES = new Set(['/candidate/first_name', '/candidate/last_name']);
+const RECORD = new Set(['', '/candidate', '/candidate/candidate_id', '/test_code']);
+
+/** Without a sound candidate and test there is no record to look for. */
+function isAboutTheRecord({ pointer = '' }: Fault): boolean {
+  return RECORD.has(pointer);
+}
+
+function refused(error: DomainError): RowOutcome {
+  const faults = error.errors.length > 0 ? error.errors : [{ pointer: '', code: error.code, detail: error.detail }];
+  return ['REFUSED', faults];
+}
+
+/** Rows in their order, as they are done: creations without vouchers together, everything else alone. */
+function groupsOf(tasks: readonly (Task | RowOutcome)[]): (Task | RowOutcome)[][] {
+  const groups: (Task | RowOutcome)[][] = [];
+  let open: { tasks: (Task | RowOutcome)[]; keys: Set<string> } | null = null;
+  for (const task of tasks) {
+    const keys = Array.isArray(task) ? null : keysOf(task);
+    if (keys === null) {
+      groups.push([task]);
+      open = null;
+      continue;
+    }
+    if (open === null || keys.some((key) => open!.keys.has(key))) {
+      open = { tasks: [], keys: new Set() };
+      groups.push(open.tasks);
+    }
+    open.tasks.push(task);
+    for (const key of keys) open.keys.add(key);
+  }
+  return groups;
+}
+
+/** What may be in the way of another creation; null for a row that is done alone. */
+function keysOf({ action, body, faults }: Task): string[] | null {
+  if (action !== 'ADD' || body.voucher_codes?.length) return null;
+  if (faults.length > 0) return [];
+  const record = JSON.stringify([body.candidate.candidate_id, body.test_code]);
+  return body.client_eligibility_id == null ? [record] : [record, body.client_eligibility_id];
+}

@@ -1,0 +1,58 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class ImportsTables1763641800000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE eligibility_imports (
+        import_id uuid CONSTRAINT eligibility_imports_pk PRIMARY KEY,
+        account_code text NOT NULL CONSTRAINT eligibility_imports_account_fk REFERENCES accounts,
+        state text NOT NULL,
+        dry_run boolean NOT NULL,
+        username text NOT NULL,
+        consumer_key text NOT NULL,
+        scopes text[] NOT NULL,
+        request_id text,
+        rows int NOT NULL DEFAULT 0,
+        done int NOT NULL DEFAULT 0,
+        created int NOT NULL DEFAULT 0,
+        updated int NOT NULL DEFAULT 0,
+        cancelled int NOT NULL DEFAULT 0,
+        refused int NOT NULL DEFAULT 0,
+        next_chunk int NOT NULL DEFAULT 0,
+        lease_token uuid,
+        leased_until timestamptz,
+        served_datetime timestamptz,
+        received_datetime timestamptz NOT NULL,
+        started_datetime timestamptz,
+        finished_datetime timestamptz,
+        CONSTRAINT eligibility_imports_state_known CHECK (state IN ('RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED')),
+        CONSTRAINT eligibility_imports_finished_when CHECK
+          ((finished_datetime IS NOT NULL) = (state IN ('DONE', 'FAILED', 'ABORTED'))),
+        CONSTRAINT eligibility_imports_each_row_once CHECK
+          (done <= rows AND created + updated + cancelled + refused = done)
+      )
+    `);
+    await runner.query(`
+      CREATE INDEX eligibility_imports_open_ix ON eligibility_imports (served_datetime)
+        WHERE state IN ('RECEIVING', 'RUNNING')
+    `);
+    await runner.query('CREATE INDEX eligibility_imports_finished_ix ON eligibility_imports (finished_datetime)');
+    // Rows wait encrypted, in the stretches in which they are done, and are gone once they are: what stays is the outcome.
+    await runner.query(`
+      CREATE TABLE eligibility_import_chunks (
+        import_id uuid NOT NULL CONSTRAINT eligibility_import_chunks_import_fk REFERENCES eligibility_imports
+          ON DELETE CASCADE,
+        chunk int NOT NULL,
+        first_row int NOT NULL,
+        rows bytea,
+        outcomes jsonb,
+        CONSTRAINT eligibility_import_chunks_pk PRIMARY KEY (import_id, chunk)
+      )
+    `);
+    await runner.query('ALTER TABLE eligibility_import_chunks ALTER rows SET STORAGE EXTERNAL');
+  }
+
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations go forward only.'));
+  }
+}
