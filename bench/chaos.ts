@@ -8,6 +8,8 @@
  *  - lost: a change that was acknowledged, or stands in the database, whose event the partner never accepted;
  *  - phantom: an event at the partner of a change that is not in the database;
  *  - gap: an event-sequence of a booking that is missing between others;
+ *  - overtaken: an event of a booking that came before an earlier one was accepted, or while another was under way;
+ *  - unexplained: a booking that was told in a way in which the model of the protocol (model/) cannot;
  *  - in flight twice: one event under way at the partner twice at the same moment;
  *  - duplicate: an event accepted more than once, which may happen only when something was killed in between.
  *
@@ -24,6 +26,7 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { startPartner, type Partner } from '../test/support/partner.js';
+import { Ledger } from './chaos-ledger.js';
 import { prepare, query, TEST_CODE } from './prepare.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -33,37 +36,6 @@ const SETTLE_MS = 120_000;
 const DAY_MS = 86_400_000;
 
 const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
-
-/** What came to the partner. */
-class Ledger {
-  readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
-  readonly underWay = new Set<string>();
-  inFlightTwice = 0;
-  refused = 0;
-  down = false;
-
-  listenTo(partner: Partner): void {
-    partner.answer(async (request) => {
-      const id = request.headers['webhook-id'];
-      if (this.underWay.has(id)) this.inFlightTwice += 1;
-      this.underWay.add(id);
-      await pause(randomInt(15));
-      this.underWay.delete(id);
-      if (this.down) {
-        this.refused += 1;
-        return { status: 500 };
-      }
-      const entry = this.accepted.get(id) ?? {
-        booking: (request.json as { booking_code: string }).booking_code,
-        sequence: Number(request.headers['event-sequence']),
-        at: [],
-      };
-      entry.at.push(Date.now());
-      this.accepted.set(id, entry);
-      return { status: 200 };
-    });
-  }
-}
 
 /** Makes, moves and cancels bookings, and remembers what was acknowledged. */
 class Load {
@@ -204,7 +176,6 @@ async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
   const ledger = new Ledger();
   ledger.listenTo(partner);
   const load = new Load(services.slice(0, 2), account, token);
-  const kills: number[] = [];
   let postgresKills = 0;
 
   for (let round = 1; round <= rounds; round++) {
@@ -212,7 +183,7 @@ async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
     ledger.down = true;
     await pause(randomInt(ROUND_MS / 4));
     ledger.down = round % 2 === 0;
-    kills.push(Date.now());
+    ledger.killed();
     if (round % 3 === 0) {
       postgresKills += 1;
       killPostgres(dataDir);
@@ -228,11 +199,12 @@ async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
   }
   await load.stop();
   await settle(database.url);
-  const verdict = await judge(database.url, load, ledger, kills);
+  const bookings = ledger.unexplained();
+  const verdict = await judge(database.url, load, ledger);
   process.stdout.write(
     [
       '',
-      `rounds                  ${rounds} (${kills.length - postgresKills} kills of the service, ${postgresKills} of PostgreSQL)`,
+      `rounds                  ${rounds} (${rounds - postgresKills} kills of the service, ${postgresKills} of PostgreSQL)`,
       `calls                   ${load.calls}, ${load.failures} failed in a crash`,
       `events committed        ${verdict.committed}`,
       `events accepted         ${ledger.accepted.size}; refused with 500: ${ledger.refused}`,
@@ -240,11 +212,14 @@ async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
       `phantom                 ${verdict.phantom}`,
       `gaps                    ${verdict.gaps}`,
       `in flight twice         ${ledger.inFlightTwice}`,
+      `overtaken               ${ledger.overtaken}`,
+      `unexplained bookings    ${bookings.count}${bookings.first === null ? '' : `; ${bookings.first}`}`,
       `duplicates              ${verdict.duplicates}, of them without a kill in between: ${verdict.unexplained}`,
       '',
     ].join('\n'),
   );
-  const bad = verdict.lost + verdict.phantom + verdict.gaps + ledger.inFlightTwice + verdict.unexplained;
+  const wrong = [ledger.inFlightTwice, ledger.overtaken, bookings.count, verdict.unexplained];
+  const bad = wrong.reduce((sum, count) => sum + count, verdict.lost + verdict.phantom + verdict.gaps);
   return bad === 0 && ledger.accepted.size > 0;
 }
 
@@ -261,7 +236,7 @@ async function settle(url: string): Promise<void> {
   }
 }
 
-async function judge(url: string, load: Load, ledger: Ledger, kills: number[]) {
+async function judge(url: string, load: Load, ledger: Ledger) {
   const bookings = await query(url, 'SELECT booking_code, event_sequence FROM bookings');
   const committed = new Map(bookings.map((row) => [row['booking_code'] as string, row['event_sequence'] as number]));
   const sequences = new Map<string, Set<number>>();
@@ -274,7 +249,7 @@ async function judge(url: string, load: Load, ledger: Ledger, kills: number[]) {
     sequences.set(booking, seen.add(sequence));
     for (let i = 1; i < at.length; i++) {
       duplicates += 1;
-      if (!kills.some((kill) => kill > at[i - 1] - 1000 && kill < at[i])) unexplained += 1;
+      if (!ledger.wasKilledBetween(at[i - 1], at[i])) unexplained += 1;
     }
   }
   for (const [booking, acknowledged] of load.acknowledged) {

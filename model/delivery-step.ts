@@ -66,7 +66,7 @@ const STEPS = [
   'others fail',
   'others succeed',
 ] as const;
-type StepName = (typeof STEPS)[number];
+export type StepName = (typeof STEPS)[number];
 const NUMBERS = new Map(STEPS.map((name, number) => [name, number]));
 
 export function labelOf(name: StepName, n = 0, w = 0): number {

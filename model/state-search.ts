@@ -41,7 +41,7 @@ export interface Verdict {
 const NO_STATE = -1;
 
 /** The states that were seen, numbered in the order in which they were found. */
-class StateStore {
+export class StateStore {
   private bytes: Uint8Array;
   private table: Int32Array;
   private mask: number;
