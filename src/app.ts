@@ -13,6 +13,7 @@ import { JsonAdapter } from './platform/http/json-adapter.js';
 import { publicRoutes } from './platform/http/public-routes.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
 import { requestLog } from './platform/http/request-log.js';
+import { RequestMetrics } from './platform/http/request-metrics.js';
 import { Logger, NestLogger } from './platform/observability/logger.js';
 
 /**
@@ -31,7 +32,12 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   app.set('trust proxy', config.trustProxy);
   app.set('etag', false);
   app.disable('x-powered-by');
-  app.use(requestContextMiddleware, requestLog(logger), staticHeaders(config), publicRoutes(app, config));
+  app.use(
+    requestContextMiddleware,
+    requestLog(logger, app.get(RequestMetrics)),
+    staticHeaders(config),
+    publicRoutes(app, config),
+  );
   // After the access guard, which the module tree brings: who may not send a body is refused before it is read.
   app.useGlobalGuards(app.get(BodyGate));
   if (!config.roles.has('api')) app.use(healthOnly(config));

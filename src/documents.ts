@@ -1,6 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { Express } from 'express';
+import { version } from '../package.json';
 import { Config } from './config.js';
 import { SCOPES } from './platform/context/caller.js';
 import { assertAccessDeclared, documentAccess } from './platform/http/documented-access.js';
@@ -25,7 +26,7 @@ export function openApiDocument(app: NestExpressApplication, config: Config): Op
       'Who may sit which exam and when; results from test drivers; notifications to partner systems. ' +
         'Errors are RFC 9457 problem documents; the token service answers as RFC 6749 says.',
     )
-    .setVersion('1.0.0')
+    .setVersion(version)
     .addServer(config.basePath === '' ? '/' : config.basePath)
     .addOAuth2(
       {

@@ -161,10 +161,16 @@ describe('docs/', () => {
   });
 
   it('operations.md has every metric of its own', () => {
-    const own = [...read('src/notifications/delivery/delivery-metrics.ts').matchAll(/name: '(\w+)'/g)].map(
-      ([, name]) => name,
-    );
-    const documented = [...read('docs/operations.md').matchAll(/^\| `(notification\w+)/gm)].map(([, name]) => name);
+    const sources = [
+      'src/notifications/delivery/delivery-metrics.ts',
+      'src/platform/database/database-metrics.ts',
+      'src/platform/http/request-metrics.ts',
+      'src/platform/observability/metrics.ts',
+    ];
+    const named = /(?:name: |figures\()'(\w+)'/g;
+    const own = sources.flatMap((file) => [...read(file).matchAll(named)].map(([, name]) => name));
+    const metrics = read('docs/operations.md').split('## Metrics')[1].split('\n## ')[0];
+    const documented = [...metrics.matchAll(/^\| `(\w+)/gm)].map(([, name]) => name);
     expect(documented.sort()).toEqual(own.sort());
   });
 

@@ -4,6 +4,7 @@ import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
 import { Clock } from './clock.js';
 import { Database } from './database/database.js';
+import { DatabaseMetrics } from './database/database-metrics.js';
 import { DatabaseReadiness } from './database/database-readiness.js';
 import { UnitOfWork } from './unit-of-work/unit-of-work.js';
 import { Outbox } from './events/outbox.js';
@@ -13,6 +14,7 @@ import { BodyGate } from './http/body.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { ProblemsController } from './http/problems.controller.js';
 import { AddressLimit } from './http/address-limit.js';
+import { RequestMetrics } from './http/request-metrics.js';
 import { RateLimit } from './http/rate-limit.js';
 import { RequestValidationPipe } from './validation/validation.pipe.js';
 import { Metrics } from './observability/metrics.js';
@@ -20,7 +22,19 @@ import { Readiness } from './observability/readiness.js';
 import { Secrets } from './secrets.js';
 import { Logger } from './observability/logger.js';
 
-const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, RateLimit, AddressLimit, Readiness, Metrics];
+const ground = [
+  Clock,
+  Logger,
+  Secrets,
+  Database,
+  DatabaseMetrics,
+  UnitOfWork,
+  Outbox,
+  RateLimit,
+  AddressLimit,
+  Readiness,
+  Metrics,
+];
 
 /** The ground floor: every module stands on it, it knows none of them. */
 @Global()
@@ -32,6 +46,7 @@ const ground = [Clock, Logger, Secrets, Database, UnitOfWork, Outbox, RateLimit,
     DatabaseReadiness,
     Housekeeping,
     BodyGate,
+    RequestMetrics,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_PIPE, useClass: RequestValidationPipe },
   ],

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
+import { Config } from '../../config.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/partner-client.js';
@@ -18,8 +19,9 @@ export class DeliveryMetrics {
   private readonly attempts: Counter;
   private readonly attemptsOf = new Map<FailureClass | 'delivered', Counter.Internal>();
 
-  constructor({ registry }: Metrics) {
-    const registers = [registry];
+  constructor({ registry }: Metrics, config: Config) {
+    // A process that does not deliver would show figures that look true.
+    const registers = config.roles.has('delivery') ? [registry] : [];
     this.attempts = new Counter({
       name: 'notification_attempts_total',
       help: 'Delivery attempts that ended, by outcome',

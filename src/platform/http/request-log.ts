@@ -1,20 +1,28 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from '../observability/logger.js';
 import { requestContext } from '../context/request-context.js';
+import type { RequestMetrics } from './request-metrics.js';
 
-/** One line for each answered request. The route's pattern stands for the path, whose values may be personal data. */
-export function requestLog(logger: Logger) {
+/**
+ * One line and one measurement for each answered request. The route's pattern stands for the path, whose values may be
+ * personal data.
+ */
+export function requestLog(logger: Logger, metrics: RequestMetrics) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const started = performance.now();
     const context = requestContext();
+    metrics.began();
     response.once('close', () => {
+      const milliseconds = performance.now() - started;
+      const route = (request.route as { path?: string } | undefined)?.path ?? null;
+      metrics.ended(request.method, route, response.statusCode, milliseconds);
       logger.info(
         {
           request_id: context.requestId,
           method: request.method,
-          route: (request.route as { path?: string } | undefined)?.path ?? null,
+          route,
           status: response.statusCode,
-          duration_ms: Math.round((performance.now() - started) * 10) / 10,
+          duration_ms: Math.round(milliseconds * 10) / 10,
           application: context.caller?.consumerKey,
           aborted: response.writableFinished ? undefined : true,
         },

@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import type { Pool } from 'pg';
+import { Gauge, Histogram } from 'prom-client';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { Metrics } from '../observability/metrics.js';
+import { Database } from './database.js';
+
+/** The connections of this process to PostgreSQL, by pool: for statements of no transaction, and for units of work. */
+@Injectable()
+export class DatabaseMetrics {
+  private readonly acquisition: Histogram;
+
+  constructor({ registry }: Metrics, database: Database) {
+    const registers = [registry];
+    const pools: Record<string, Pool> = {
+      statements: database.pool,
+      units_of_work: (database.dataSource.driver as PostgresDriver).master as Pool,
+    };
+    const figures = (name: string, help: string, read: (pool: Pool) => number): void => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: ['pool'],
+        registers,
+        collect: () => {
+          for (const [label, pool] of Object.entries(pools)) gauge.set({ pool: label }, read(pool));
+        },
+      });
+    };
+    figures('database_pool_connections', 'Open connections', (pool) => pool.totalCount);
+    figures('database_pool_idle_connections', 'Open connections that nobody uses', (pool) => pool.idleCount);
+    figures('database_pool_waiting', 'Calls that wait for a connection', (pool) => pool.waitingCount);
+    this.acquisition = new Histogram({
+      name: 'database_unit_of_work_acquisition_seconds',
+      help: 'How long units of work wait for their connection',
+      buckets: [0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2],
+      registers,
+    });
+  }
+
+  acquired(milliseconds: number): void {
+    this.acquisition.observe(milliseconds / 1000);
+  }
+}
