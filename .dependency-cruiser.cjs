@@ -27,6 +27,7 @@ const platformLayers = [
   'http',
   'audit',
   'unit-of-work',
+  'jobs',
 ];
 
 /** The layers of notifications: each may use those before it. */

@@ -16,15 +16,17 @@ import { Import } from './src/imports/import.entity.js';
 import { LaunchKey } from './src/launch/launch-key.entity.js';
 import { Launch } from './src/launch/launch.entity.js';
 import { Delivery } from './src/notifications/delivery/delivery.entity.js';
-import { ErrorQueueCount } from './src/notifications/delivery/error-queue-count.entity.js';
+import { ErrorQueueCause } from './src/notifications/delivery/error-queue-cause.entity.js';
+import { JobItem } from './src/notifications/delivery/job-item.entity.js';
+import { JobPart } from './src/notifications/delivery/job-part.entity.js';
 import { NotificationAttempt } from './src/notifications/delivery/notification-attempt.entity.js';
 import { Notification } from './src/notifications/delivery/notification.entity.js';
-import { ResendItem } from './src/notifications/delivery/resend-item.entity.js';
-import { ResendJob } from './src/notifications/delivery/resend-job.entity.js';
+import { ErrorQueueCount, ResendItem, ResendJob } from './src/notifications/delivery/release-0-1-0.entity.js';
 import { Subscription } from './src/notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './src/platform/audit/audit-row.entity.js';
 import { StoredEventRow } from './src/platform/events/stored-event.entity.js';
 import { APPLICATION_NAME, CONNECTION } from './src/platform/database/connections.js';
+import { Job } from './src/platform/jobs/job.entity.js';
 import { IdempotencyKey } from './src/platform/unit-of-work/idempotency-key.entity.js';
 import { AccountResultId } from './src/results/account-result-id.entity.js';
 import { RegistrationLocator } from './src/results/registration-locator.entity.js';
@@ -41,6 +43,10 @@ import { Results1763640500000 } from './src/migrations/1763640500000-results.js'
 import { Notifications1763640700000 } from './src/migrations/1763640700000-notifications.js';
 import { ErrorQueuePage1763640800000 } from './src/migrations/1763640800000-error-queue-page.js';
 import { DomainEventsSetAside1763641200000 } from './src/migrations/1763641200000-domain-events-set-aside.js';
+import { Jobs1763641300000 } from './src/migrations/1763641300000-jobs.js';
+import { DeliveriesJobIndex1763641310000 } from './src/migrations/1763641310000-deliveries-job-index.js';
+import { NotificationsCauses1763641320000 } from './src/migrations/1763641320000-notifications-causes.js';
+import { NotificationsCauseIndexes1763641330000 } from './src/migrations/1763641330000-notifications-cause-indexes.js';
 import { ImportsTables1763641800000 } from './src/migrations/1763641800000-imports-tables.js';
 
 /** Every table's entity. */
@@ -66,7 +72,11 @@ const ENTITIES = [
   LaunchKey,
   Launch,
   Delivery,
+  ErrorQueueCause,
   ErrorQueueCount,
+  Job,
+  JobItem,
+  JobPart,
   NotificationAttempt,
   Notification,
   ResendItem,
@@ -94,6 +104,10 @@ const MIGRATIONS = [
   Notifications1763640700000,
   ErrorQueuePage1763640800000,
   DomainEventsSetAside1763641200000,
+  Jobs1763641300000,
+  DeliveriesJobIndex1763641310000,
+  NotificationsCauses1763641320000,
+  NotificationsCauseIndexes1763641330000,
   ImportsTables1763641800000,
 ];
 

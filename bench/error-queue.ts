@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   // A sweep folds the counts; what autovacuum does within its minute is done now.
   await pause(3_000);
   await query(server.url, 'VACUUM ANALYZE notifications');
-  await query(server.url, 'VACUUM error_queue_counts');
+  await query(server.url, 'VACUUM error_queue_causes');
 
   const pages: Record<string, string> = {
     list: '',

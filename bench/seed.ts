@@ -110,7 +110,7 @@ const HISTORY = `WITH event AS (
     INSERT INTO notification_attempts (notification_position, at, duration_ms, trigger, http_status, failure)
     SELECT position, now(), 5, 'FIRST', http_status, failure FROM made),
   counted AS (
-    INSERT INTO error_queue_counts
+    INSERT INTO error_queue_causes (subscription_id, retry, failure, http_status, change)
     SELECT subscription_id, retry, failure, http_status, count(*) FROM made WHERE retry IS NOT NULL GROUP BY 1, 2, 3, 4)
   INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
   SELECT subscription_id, position, booking_code, 1, 'AUTO' FROM made WHERE retry = 'AUTO'`;

@@ -185,7 +185,7 @@ describe('the console', () => {
     await page().getByRole('dialog').getByLabel('Reason').fill('They know the exam now');
     await inDialog('Count first').click();
     await page().getByText('3 notifications fit now.').waitFor();
-    expect(await app.given.sql('SELECT 1 FROM resend_jobs')).toHaveLength(0);
+    expect(await app.given.sql('SELECT 1 FROM jobs')).toHaveLength(0);
     await picture('resend-confirm');
     await inDialog('Resend 3').dblclick();
     await title('Bulk resend');
@@ -193,7 +193,7 @@ describe('the console', () => {
     expect(await fact('Delivered')).toBe('3');
     expect(await fact('Failed')).toBe('0');
     await picture('resend');
-    const jobs = await app.given.sql('SELECT reason, actor FROM resend_jobs');
+    const jobs = await app.given.sql('SELECT reason, actor FROM jobs');
     expect(jobs).toEqual([{ reason: 'They know the exam now', actor: operator.username }]);
     await goTo('#/queue');
     await page().getByText('The queue is empty.').waitFor();

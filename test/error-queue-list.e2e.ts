@@ -29,11 +29,13 @@ test('the summary tells causes, the most frequent first', async () => {
     account_code: subscribed.scene.account,
     partner_url: subscribed.partner.url,
     failure,
+    reason: null,
     http_status,
     retry,
     count,
     oldest: expect.any(String),
     newest: expect.any(String),
+    next_booking_on: expect.any(String),
   });
   expect(body[0]).toEqual({
     ...cause('client_error', 400, 'MANUAL', 2),
@@ -57,6 +59,9 @@ test.each([
   ['retry=MANUAL&failure=auth', 1],
   ['change_reason=BOOKING_CREATED', 5],
   ['change_reason=ABSENT', 0],
+  ['failure=none', 1],
+  ['reason=none', 5],
+  ['reason=ECONNREFUSED', 0],
   ['from=2000-01-01T00:00:00Z&to=2000-01-02T00:00:00Z', 0],
   ['from=2000-01-01T00:00:00Z', 5],
 ])('%s finds %d', async (query, found) => {

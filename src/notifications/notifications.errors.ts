@@ -24,9 +24,3 @@ export const notInErrorQueue = defineProblem(
   'The notification is not in the error queue',
   'It was delivered or resolved, or an attempt is under way.',
 );
-export const resendFinished = defineProblem(
-  'resend_finished',
-  'conflict',
-  'The resend is finished',
-  'A resend that is done or aborted cannot be paused, resumed or aborted.',
-);

@@ -7,12 +7,10 @@ import { DeliveryMetrics } from './delivery/delivery-metrics.js';
 import { DeliverySchedule } from './delivery/delivery-schedule.js';
 import { DeliverySignals } from './delivery-signals.js';
 import { ErrorQueueController } from './error-queue/error-queue.controller.js';
-import {
-  ResendMatchingHandler,
-  ResendNotificationHandler,
-  ResolveNotificationHandler,
-  SteerResendHandler,
-} from './error-queue/error-queue.handlers.js';
+import { ResendNotificationHandler, ResolveNotificationHandler } from './error-queue/error-queue.handlers.js';
+import { JobReader } from './error-queue/job-reader.js';
+import { JobsController } from './error-queue/jobs.controller.js';
+import { StartJobHandler, SteerJobHandler } from './error-queue/jobs.handlers.js';
 import { NotificationReader } from './error-queue/notification-reader.js';
 import { NotificationsController } from './error-queue/notifications.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
@@ -34,13 +32,21 @@ import { PartnerClient, partnerHttpOptions } from './partner/partner-client.js';
 import { PartnerDirectory } from './subscriptions/partner-directory.js';
 import { RacePoints } from './race-points.js';
 import { QueueUpkeep } from './delivery/queue-upkeep.js';
-import { ResendJobs } from './delivery/resend-jobs.js';
+import { JobPreparation } from './delivery/job-preparation.js';
+import { JobRetention } from './delivery/job-retention.js';
+import { JobRunner } from './delivery/job-runner.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
 import { TranslateBookingEventsHandler } from './delivery/translation.js';
 
 @Module({
   imports: [HttpModule.register(partnerHttpOptions)],
-  controllers: [SubscriptionsController, ErrorQueueController, ResendsController, NotificationsController],
+  controllers: [
+    SubscriptionsController,
+    ErrorQueueController,
+    ResendsController,
+    JobsController,
+    NotificationsController,
+  ],
   providers: [
     {
       provide: PartnerAddressGuard,
@@ -59,7 +65,10 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     DeliverySchedule,
     DeliveryInvariant,
     QueueUpkeep,
-    ResendJobs,
+    JobPreparation,
+    JobRunner,
+    JobRetention,
+    JobReader,
     NotificationRetention,
     NotificationReader,
     SubscriptionStore,
@@ -72,8 +81,8 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     VerifySubscriptionHandler,
     ResendNotificationHandler,
     ResolveNotificationHandler,
-    ResendMatchingHandler,
-    SteerResendHandler,
+    StartJobHandler,
+    SteerJobHandler,
   ],
 })
 export class NotificationsModule {}

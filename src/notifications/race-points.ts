@@ -7,7 +7,7 @@ import { Injectable } from '@nestjs/common';
  * - `attempt ended`: the partner has answered, nothing is recorded;
  * - `translating`, `translated`: before the statement, and between it and the sending of what was born claimed;
  * - `changing subscription`: the transaction is about to commit;
- * - `items chosen`: a bulk job has chosen what to hand over, in its transaction.
+ * - `handed over`: items of a bulk job have their obligations, and nobody was told.
  */
 export type RacePoint =
   | 'claimed'
@@ -16,7 +16,7 @@ export type RacePoint =
   | 'translating'
   | 'translated'
   | 'changing subscription'
-  | 'items chosen';
+  | 'handed over';
 
 /**
  * Places at which a test holds a process of the service, so that a race is a test and not luck (test/support/races.ts).

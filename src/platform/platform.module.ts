@@ -7,6 +7,7 @@ import { Database } from './database/database.js';
 import { DatabaseMetrics } from './database/database-metrics.js';
 import { DatabaseReadiness } from './database/database-readiness.js';
 import { UnitOfWork } from './unit-of-work/unit-of-work.js';
+import { Jobs } from './jobs/jobs.js';
 import { Outbox } from './events/outbox.js';
 import { Housekeeping } from './housekeeping.js';
 import { HealthController } from './http/health.controller.js';
@@ -29,6 +30,7 @@ const ground = [
   Database,
   DatabaseMetrics,
   UnitOfWork,
+  Jobs,
   Outbox,
   RateLimit,
   AddressLimit,

@@ -13,7 +13,7 @@ const COLUMNS = [
 function subjectOf({ action, subject }) {
   const [kind] = action.split('.');
   if (!/^[0-9a-f-]{36}$/.test(subject)) return subject;
-  if (action.startsWith('error-queue.resend')) return el('a', { href: route(`/resends/${subject}`) }, subject);
+  if (kind === 'job') return el('a', { href: route(`/resends/${subject}`) }, subject);
   if (kind === 'notification') return el('a', { href: route(`/notifications/${subject}`) }, subject);
   if (kind === 'subscription') return el('a', { href: route(`/subscriptions/${subject}`) }, subject);
   return subject;

@@ -8,14 +8,14 @@ import { resendCause } from './resend.js';
 export async function queueScreen({ reload }) {
   const [causes, resends] = await Promise.all([
     get('/admin/error-queue/summary'),
-    // Every resend leaves a row in the audit: the way back to a job after signing in again.
-    get('/admin/audit', { action: 'error-queue.resend', limit: 5 }),
+    // The way back to a job after signing in again.
+    get('/admin/jobs', { kind: 'RESEND', limit: 5 }),
   ]);
   const total = causes.reduce((sum, cause) => sum + cause.count, 0);
   const list = table('Causes, the most frequent first. Times are UTC.', [
     { label: 'Cause', kind: 'main', cell: causeLink },
     { label: 'Partner', kind: 'wide', cell: (cause) => [cause.partner_url, el('small', {}, cause.account_code)] },
-    { label: 'HTTP', cell: (cause) => shown(cause.http_status) },
+    { label: 'HTTP', cell: (cause) => [shown(cause.http_status), cause.reason && el('small', {}, cause.reason)] },
     { label: 'Retry', cell: (cause) => retryText(cause.retry) },
     { label: 'Count', kind: 'number', cell: (cause) => cause.count.toLocaleString('en') },
     { label: 'Oldest', cell: (cause) => time(cause.oldest) },
@@ -42,16 +42,18 @@ export async function queueScreen({ reload }) {
 }
 
 function causeLink(cause) {
-  const { subscription_id, failure, http_status, retry } = cause;
-  const query = { subscription_id, failure, http_status, retry };
+  const { subscription_id, failure, reason, http_status, retry } = cause;
+  // `none` names what has none, so that nothing else is shown, and resent.
+  const query = { subscription_id, failure: failure ?? 'none', reason: reason ?? 'none', http_status, retry };
   return el('a', { href: route('/queue/notifications', query) }, failureText(failure));
 }
 
 function recentResends(resends) {
   const list = table('Times are UTC.', [
-    { label: 'Resend', kind: 'main', cell: ({ subject }) => el('a', { href: route(`/resends/${subject}`) }, subject) },
+    { label: 'Resend', kind: 'main', cell: ({ job_id: id }) => el('a', { href: route(`/resends/${id}`) }, id) },
+    { label: 'State', cell: ({ state }) => badge(state) },
     { label: 'By', cell: ({ actor }) => actor },
-    { label: 'At', cell: ({ at }) => time(at) },
+    { label: 'Made', cell: ({ created_datetime }) => time(created_datetime) },
   ]);
   list.add(resends);
   return el('section', {}, el('h2', {}, 'Latest bulk resends'), list.element);
@@ -84,7 +86,8 @@ export async function causeScreen({ query }) {
     id === undefined ? null : get(`/admin/subscriptions/${encodeURIComponent(id)}`).catch(() => null),
     pagedTable('Notifications, the newest first. Times are UTC.', NOTIFICATION_COLUMNS, '/admin/error-queue', query),
   ]);
-  const what = failure === undefined ? 'Notifications in the error queue' : failureText(failure);
+  const what =
+    failure === undefined ? 'Notifications in the error queue' : failureText(failure === 'none' ? null : failure);
   return [
     el('nav', { class: 'trail', 'aria-label': 'Trail' }, el('a', { href: '#/queue' }, 'Error queue')),
     heading(

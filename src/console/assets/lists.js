@@ -78,7 +78,11 @@ const CONTROLS = {
   ],
   failure: () => [
     'Failure',
-    select('failure', [['', 'Any'], ...Object.keys(FAILURES).map((failure) => [failure, failureText(failure)])]),
+    select('failure', [
+      ['', 'Any'],
+      ['none', failureText(null)],
+      ...Object.keys(FAILURES).map((failure) => [failure, failureText(failure)]),
+    ]),
   ],
   actor: () => ['User name', input('actor', { maxlength: '200' })],
   action: () => ['Action', input('action', { maxlength: '200', placeholder: 'subscription.suspend' })],

@@ -94,13 +94,17 @@ const OUTCOMES = {
   ERROR_QUEUE: 'It failed again and is back in the error queue.',
 };
 
+function failureOf({ failure, reason }) {
+  return failure === null ? shown(null) : [failureText(failure), reason && el('small', {}, reason)];
+}
+
 function attemptsTable({ attempts }) {
   const list = table('The oldest first. Times are UTC.', [
     { label: 'At', kind: 'main', cell: ({ at }) => time(at) },
     { label: 'Trigger', cell: ({ trigger }) => trigger },
     { label: 'Took', kind: 'number', cell: ({ duration_ms }) => `${duration_ms.toLocaleString('en')} ms` },
     { label: 'HTTP', cell: ({ http_status }) => shown(http_status) },
-    { label: 'Failure', cell: ({ failure }) => (failure === null ? shown(null) : failureText(failure)) },
+    { label: 'Failure', cell: failureOf },
     {
       label: 'The partner said',
       kind: 'wide',

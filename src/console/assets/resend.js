@@ -18,8 +18,8 @@ export async function resendCause(filter, what) {
         'Count first',
         async () => {
           const body = { filter, reason: area.value.trim() };
-          const { matched } = await post('/admin/error-queue/resend', { ...body, dry_run: true });
-          const next = confirmation(body, matched, close);
+          const counted = await post('/admin/error-queue/resend', { ...body, dry_run: true });
+          const next = confirmation(body, counted, close);
           content.replaceChildren(next);
           (next.querySelector('button') ?? next).focus();
         },
@@ -31,19 +31,24 @@ export async function resendCause(filter, what) {
   if (resendId) goTo(route(`/resends/${resendId}`));
 }
 
-function confirmation(body, matched, close) {
-  const fits = el('p', { role: 'status' }, el('strong', {}, matched.toLocaleString('en')), ' notifications fit now.');
+function confirmation(body, { matched, matched_at_least: atLeast }, close) {
+  const number = matched === null ? `at least ${atLeast.toLocaleString('en')}` : matched.toLocaleString('en');
+  const fits = el('p', { role: 'status' }, el('strong', {}, number), ' notifications fit now.');
   if (matched === 0) return el('div', {}, fits, el('div', { class: 'actions' }, cancelButton(close, 'Close')));
   const idempotencyKey = newIdempotencyKey();
   return el(
     'div',
     {},
     fits,
-    el('p', {}, 'They are sent oldest first: one alone, and the others once it is delivered. You can pause and abort.'),
+    el(
+      'p',
+      {},
+      'They are sent oldest first: to each partner one alone, and the others once it is delivered. You can pause and abort.',
+    ),
     el('blockquote', {}, body.reason),
     form(
       [],
-      `Resend ${matched.toLocaleString('en')}`,
+      `Resend ${number}`,
       async () => close((await post('/admin/error-queue/resend', body, idempotencyKey)).resend_id),
       { more: cancelButton(close) },
     ),
@@ -82,22 +87,23 @@ export async function resendScreen({ id, signal }) {
   ];
 
   function render() {
-    const { matched, sent, delivered, failed } = job;
-    bar.max = Math.max(matched, 1);
-    bar.value = matched === 0 ? 1 : delivered + failed;
+    const { matched, waiting, sent, delivered, failed, skipped } = job;
+    bar.max = Math.max(matched ?? 1, 1);
+    bar.value = matched === 0 ? 1 : matched === null ? 0 : delivered + failed + skipped;
     state.replaceChildren(badge(job.state));
     figures.replaceChildren(
       facts([
-        ['Matched', matched.toLocaleString('en')],
+        ['Matched', matched === null ? 'being counted' : matched.toLocaleString('en')],
         ['Sent', sent.toLocaleString('en')],
         ['Delivered', delivered.toLocaleString('en')],
         ['Failed', failed.toLocaleString('en')],
-        ['Not sent', (matched - sent).toLocaleString('en')],
+        ['Waiting', waiting.toLocaleString('en')],
+        ['Settled otherwise', skipped.toLocaleString('en')],
       ]),
     );
     note.replaceChildren(noteOn(job));
     const over = isOver(job);
-    actions.pause.hidden = over || job.state !== 'RUNNING';
+    actions.pause.hidden = over || job.state === 'PAUSED';
     actions.resume.hidden = over || job.state !== 'PAUSED';
     actions.abort.hidden = over;
   }
@@ -153,12 +159,13 @@ function isSettled(job) {
   return isOver(job) && (job.state === 'DONE' || job.sent === job.delivered + job.failed);
 }
 
-function noteOn({ state, matched, sent, delivered, failed }) {
-  if (state === 'PAUSED') return 'Paused by an operator, or because the partner failed or is suspended.';
-  if (state === 'ABORTED') return `Not sent, and still in the error queue: ${matched - sent}.`;
+function noteOn({ state, paused_because: because, waiting, delivered, failed, skipped }) {
+  if (state === 'PREPARING') return 'Looking for what fits.';
+  if (state === 'PAUSED')
+    return because === 'operator' ? 'Paused by an operator.' : `Paused, because partners failed: ${because}.`;
+  if (state === 'ABORTED') return `Not sent, and still in the error queue: ${waiting}.`;
   if (state === 'RUNNING') return delivered === 0 && failed === 0 ? 'Trying one first.' : 'Sending.';
-  const other = matched - delivered - failed;
-  return other > 0 ? `Settled in another way before their turn: ${other}.` : 'All have been sent.';
+  return skipped > 0 ? `Settled in another way before their turn: ${skipped}.` : 'All have been sent.';
 }
 
 function pause(ms, signal) {

@@ -35,8 +35,8 @@ const OVERDUE = prepared(
      untranslated.age_s AS untranslated_s, untranslated.unknown_age_s, untranslated.set_aside,
      coalesce((SELECT extract(epoch FROM clock_timestamp() - min(since)) FROM due WHERE health = 'UP'), 0)::float8 AS oldest_s,
      (SELECT count(*) FROM (SELECT FROM deliveries LIMIT ${MOST_COUNTED}) counted) AS waiting,
-     coalesce((SELECT sum(change) FROM error_queue_counts WHERE retry = 'AUTO'), 0)::int AS auto,
-     coalesce((SELECT sum(change) FROM error_queue_counts WHERE retry = 'MANUAL'), 0)::int AS manual
+     coalesce((SELECT sum(change) FROM error_queue_causes WHERE retry = 'AUTO'), 0)::int AS auto,
+     coalesce((SELECT sum(change) FROM error_queue_causes WHERE retry = 'MANUAL'), 0)::int AS manual
    FROM (
      SELECT
        coalesce(extract(epoch FROM now() - min(occurred_at) FILTER (

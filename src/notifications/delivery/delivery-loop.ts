@@ -5,6 +5,7 @@ import { Database } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Lanes, type Lane } from './delivery-lanes.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
+import { JobGate } from './job-gate.js';
 import { CLAIM, CLAIM_PROBES, FIND_WORK, MAY_START_MS, type Claimed } from './delivery-statements.js';
 import { isOverload, retryAfter } from './outcome.rules.js';
 import { OutcomeWriter, type Outcome } from './outcome-writer.js';
@@ -27,7 +28,8 @@ interface Held extends Claimed {
  * 3. Attempts start in turn of the partners (delivery-lanes.ts); what grew too old in the queue is given back unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its lane at once:
  *    the rest of the lane is given back after that is recorded, never before.
- * 5. `drain()` stops claiming, gives back what has not been started, and waits for what has.
+ * 5. Items of bulk jobs ask whether they may begin when their turn has come (job-gate.ts).
+ * 6. `drain()` stops claiming, gives back what has not been started, and waits for what has.
  *
  * The database keeps the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease lapses.
  */
@@ -35,6 +37,9 @@ interface Held extends Claimed {
 export class DeliveryLoop {
   private readonly lanes: Lanes<Held>;
   private readonly writer: OutcomeWriter;
+  private readonly gate: JobGate;
+  /** Called when attempts of bulk jobs have been recorded. */
+  onJobProgress: () => void = () => undefined;
   /** Outside of any request: what is done here belongs to none. */
   private readonly claim = AsyncResource.bind((): void => void this.claimOnce());
   private claiming = false;
@@ -51,6 +56,7 @@ export class DeliveryLoop {
   ) {
     this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner);
     metrics.attemptsInFlight = () => this.lanes.inFlight;
+    this.gate = new JobGate(database, logger);
     this.writer = new OutcomeWriter(database, config, logger, races, (outcomes, freed) =>
       this.recorded(outcomes, freed),
     );
@@ -195,9 +201,27 @@ export class DeliveryLoop {
     // Too old to be sent within its lease, or claimed under other settings than the present. The sweep wakes again.
     if (profile === null || performance.now() - item.claimedAt > MAY_START_MS) {
       this.writer.release([item, ...lane.empty()]);
-    } else {
+    } else if (item.job_id === null) {
       this.attempt(lane, item, profile);
+    } else {
+      void this.attemptIfAllowed(lane, item, profile);
     }
+  }
+
+  /** The slot is taken meanwhile. */
+  private async attemptIfAllowed(lane: Lane<Held>, item: Held, profile: PartnerProfile): Promise<void> {
+    this.lanes.started(lane);
+    const allowed = await this.gate.mayBegin(item);
+    this.lanes.ended(lane);
+    if (allowed && performance.now() - item.claimedAt <= MAY_START_MS) {
+      this.attempt(lane, item, profile);
+      return;
+    }
+    this.writer.release([item]);
+    // It may have been in the way of others of its booking.
+    lane.hungry = true;
+    this.startWhatMay();
+    this.claim();
   }
 
   private attempt(lane: Lane<Held>, item: Held, profile: PartnerProfile): void {
@@ -243,6 +267,7 @@ export class DeliveryLoop {
     }
     this.wake(freed);
     this.claim();
+    if (outcomes.some(({ item }) => item.job_id !== null)) this.onJobProgress();
   }
 
   private giveBackOld(): void {

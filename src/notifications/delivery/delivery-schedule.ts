@@ -9,7 +9,8 @@ import { DeliveryLoop } from './delivery-loop.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { NotificationRetention } from './notification-retention.js';
 import { QueueUpkeep } from './queue-upkeep.js';
-import { ResendJobs } from './resend-jobs.js';
+import { JobRetention } from './job-retention.js';
+import { JobRunner } from './job-runner.js';
 
 const SWEEP_MS = 1_000;
 const PULSE_MS = 250;
@@ -34,10 +35,11 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly outbox: Outbox,
     private readonly loop: DeliveryLoop,
     private readonly signals: DeliverySignals,
-    private readonly jobs: ResendJobs,
+    private readonly jobs: JobRunner,
     private readonly upkeep: QueueUpkeep,
     private readonly invariant: DeliveryInvariant,
     private readonly retention: NotificationRetention,
+    private readonly jobRetention: JobRetention,
     private readonly readiness: Readiness,
   ) {}
 
@@ -49,6 +51,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     this.readiness.add('deliveries', () => Promise.resolve(this.invariant.isBroken ? 'overdue' : null));
     this.active = true;
     this.signals.connect(this.loop);
+    this.loop.onJobProgress = () => this.jobs.wake();
     this.loop.start();
     await this.signals.listen();
     void this.sweep();
@@ -75,7 +78,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   @Interval(PULSE_MS)
   async pulse(): Promise<void> {
     await this.once('probes', () => this.loop.probe());
-    await this.once('resend jobs', () => this.jobs.advance());
+    await this.once('bulk jobs', () => this.jobs.advance());
   }
 
   @Interval(CHECK_MS)
@@ -87,6 +90,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   async retain(): Promise<void> {
     await this.once('retention', async () => {
       await this.retention.run();
+      await this.jobRetention.run();
     });
   }
 

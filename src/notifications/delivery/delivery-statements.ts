@@ -30,14 +30,17 @@ export const MAY_START_MS = 12_000;
 /** SQL: nobody has the delivery `d` on lease. */
 export const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
 
+/** One notification that an operator resends; those of bulk jobs go as any other work. */
+const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
+
 /** Of an obligation `d`: no attempt of its booking is under way, and none that goes before it is left. */
 const IN_TURN = `NOT EXISTS (
   SELECT FROM deliveries other
   WHERE other.subscription_id = d.subscription_id AND other.booking_code = d.booking_code
     AND other.notification_position <> d.notification_position
-    AND (other.leased_until > clock_timestamp() OR CASE d.trigger
-      WHEN 'MANUAL' THEN other.trigger = 'MANUAL' AND other.event_sequence < d.event_sequence
-      ELSE other.trigger = 'MANUAL' OR other.event_sequence < d.event_sequence END))`;
+    AND (other.leased_until > clock_timestamp() OR CASE WHEN ${BY_OPERATOR('d')}
+      THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
+      ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END))`;
 
 /** The fencing token of all that one statement claims. */
 export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
@@ -46,7 +49,7 @@ export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_toke
 export const LEASE_END = `clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
 
 /** Of an obligation `d`, its notification `n` and its subscription `s`. */
-const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.resend_id,
+const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
   n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at`;
 
 /** A notification in the hands of this worker. */
@@ -55,7 +58,8 @@ export interface Claimed {
   subscription_id: string;
   lease_token: number;
   trigger: Trigger;
-  resend_id: string | null;
+  /** The bulk job that it belongs to. */
+  job_id: string | null;
   id: string;
   body: string;
   event_sequence: number;
@@ -83,7 +87,7 @@ export const CLAIM = prepared(
    by_operator AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
-       WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL' AND ${FREE} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')} AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.room ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    picked AS (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator)
@@ -108,7 +112,7 @@ export const CLAIM_PROBES = prepared(
    picked AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
-       WHERE d.subscription_id = s.id AND d.trigger <> 'MANUAL' AND ${FREE} AND ${IN_TURN}
+       WHERE d.subscription_id = s.id AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    held AS (
      UPDATE subscriptions kept SET next_probe_at = ${LEASE_END}
@@ -133,12 +137,12 @@ const RISE = `UPDATE subscriptions s
   FROM (SELECT DISTINCT subscription_id FROM done WHERE while_down) risen
   WHERE s.id = risen.subscription_id AND s.health = 'DOWN'`;
 
-const ITEMS = (state: string) => `UPDATE resend_items i SET state = '${state}'
-  FROM done WHERE i.resend_id = done.resend_id AND i.notification_position = done.position AND i.state = 'SENT'
-  RETURNING i.resend_id`;
+const ITEMS = (outcome: string) => `UPDATE job_items i SET outcome = '${outcome}'
+  FROM done WHERE i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
+  RETURNING i.job_id, i.subscription_id`;
 
 /**
- * What was delivered: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 resend jobs, $6 sent while the partner
+ * What was delivered: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 bulk jobs, $6 sent while the partner
  * was DOWN, $7 begun at, $8 milliseconds, $9 excerpts. A 200 to what was sent while the partner was DOWN turns it UP.
  * Answers with the subscriptions for which the end of an event has set a later one of its booking free.
  */
@@ -148,26 +152,26 @@ export const RECORD_DELIVERED = prepared(
      DELETE FROM deliveries d
      USING unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[])
-       AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt)
+       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt)
      WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    marked AS (
      UPDATE notifications n
-     SET state = 'DELIVERED', retry = NULL, failure = NULL, http_status = NULL, queued_datetime = NULL,
+     SET state = 'DELIVERED', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL,
+       queued_datetime = NULL, resolved_datetime = NULL,
        delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
-     FROM done WHERE n.position = done.position),
+     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'),
    logged AS (
-     INSERT INTO notification_attempts (notification_position, at, duration_ms, trigger, http_status, excerpt)
-     SELECT position, at, duration_ms, trigger, 200, excerpt FROM done),
+     INSERT INTO notification_attempts
+       (notification_position, subscription_id, at, duration_ms, trigger, http_status, excerpt)
+     SELECT position, subscription_id, at, duration_ms, trigger, 200, excerpt FROM done),
    risen AS (${RISE}),
    items AS (${ITEMS('DELIVERED')}),
-   jobs AS (
-     UPDATE resend_jobs j
-     SET canary = false, delivered = j.delivered + ended.count,
-       state = CASE WHEN j.state IN ('RUNNING', 'PAUSED')
-         AND j.delivered + ended.count + j.failed + j.skipped = j.matched THEN 'DONE' ELSE j.state END
-     FROM (SELECT resend_id, count(*)::int AS count FROM items GROUP BY resend_id ORDER BY resend_id) ended
-     WHERE j.id = ended.resend_id)
+   parts AS (
+     UPDATE job_parts p
+     SET delivered = p.delivered + ended.count, state = CASE p.state WHEN 'TRYING' THEN 'OPEN' ELSE p.state END
+     FROM (SELECT job_id, subscription_id, count(*)::int AS count FROM items GROUP BY 1, 2 ORDER BY 1, 2) ended
+     WHERE p.job_id = ended.job_id AND p.subscription_id = ended.subscription_id)
    SELECT DISTINCT done.subscription_id FROM done WHERE EXISTS (
      SELECT FROM deliveries later
      WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
@@ -176,33 +180,36 @@ export const RECORD_DELIVERED = prepared(
 
 /**
  * What failed: $1 to $9 as above, $10 who retries, $11 failure classes, $12 statuses, $13 was a probe, $14 tells of the
- * partner, $15 RETRY_SCHEDULE_S. AUTO keeps the obligation and turns the partner DOWN; MANUAL ends it.
+ * partner, $15 RETRY_SCHEDULE_S, $16 reasons. AUTO keeps the obligation and turns the partner DOWN; MANUAL ends it. What
+ * fails in a replay was delivered before, and stays so.
  */
 export const RECORD_FAILED = prepared(
   'delivery-record-failed',
   `WITH o AS MATERIALIZED (
      SELECT * FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
-       $8::int[], $9::text[], $10::text[], $11::text[], $12::int[], $13::boolean[], $14::boolean[])
-       AS o (subscription_id, position, token, trigger, resend_id, while_down, at, duration_ms, excerpt, retry, failure,
-         http_status, probe, partner_level)),
+       $8::int[], $9::text[], $10::text[], $11::text[], $12::int[], $13::boolean[], $14::boolean[], $16::text[])
+       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, retry, failure,
+         http_status, probe, partner_level, reason)),
    kept AS (
-     UPDATE deliveries d SET lease_token = NULL, leased_until = NULL, trigger = 'AUTO', resend_id = NULL
-     FROM o WHERE o.retry = 'AUTO'
+     UPDATE deliveries d SET lease_token = NULL, leased_until = NULL, trigger = 'AUTO', job_id = NULL
+     FROM o WHERE o.retry = 'AUTO' AND o.trigger <> 'REPLAY'
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    ended AS (
-     DELETE FROM deliveries d USING o WHERE o.retry = 'MANUAL'
+     DELETE FROM deliveries d USING o WHERE (o.retry = 'MANUAL' OR o.trigger = 'REPLAY')
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    done AS MATERIALIZED (SELECT * FROM kept UNION ALL SELECT * FROM ended),
    marked AS (
      UPDATE notifications n
-     SET state = 'ERROR_QUEUE', retry = done.retry, failure = done.failure, http_status = done.http_status,
-       queued_datetime = coalesce(n.queued_datetime, clock_timestamp())
-     FROM done WHERE n.position = done.position),
+     SET state = 'ERROR_QUEUE', retry = done.retry, failure = done.failure, failure_reason = done.reason,
+       http_status = done.http_status, queued_datetime = coalesce(n.queued_datetime, clock_timestamp()),
+       resolved_datetime = NULL
+     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'),
    logged AS (
-     INSERT INTO notification_attempts (notification_position, at, duration_ms, trigger, http_status, failure, excerpt)
-     SELECT position, at, duration_ms, trigger, http_status, failure, excerpt FROM done),
+     INSERT INTO notification_attempts
+       (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
+     SELECT position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt FROM done),
    fallen AS (
      UPDATE subscriptions s
      SET health = 'DOWN', health_changed_at = clock_timestamp(), probe_step = 0,
@@ -216,22 +223,16 @@ export const RECORD_FAILED = prepared(
          + make_interval(secs => ($15::float8[])[least(s.probe_step + 2, cardinality($15::float8[]))] * (1 + random() / 10))
      FROM (SELECT DISTINCT subscription_id FROM done WHERE probe) probing
      WHERE s.id = probing.subscription_id AND s.health = 'DOWN'),
-   items AS (
-     UPDATE resend_items i SET state = 'FAILED'
-     FROM done WHERE i.resend_id = done.resend_id AND i.notification_position = done.position AND i.state = 'SENT'
-     RETURNING i.resend_id, done.partner_level, done.retry),
-   jobs AS (
-     UPDATE resend_jobs j
-     SET failed = j.failed + ended.count,
-       state = CASE WHEN j.state IN ('RUNNING', 'PAUSED')
-           AND j.delivered + j.failed + ended.count + j.skipped = j.matched THEN 'DONE'
-         WHEN j.state = 'RUNNING' AND (ended.down OR j.canary AND ended.partner_level) THEN 'PAUSED'
-         ELSE j.state END
+   items AS (${ITEMS('FAILED')}, done.partner_level, done.failure),
+   parts AS (
+     UPDATE job_parts p
+     SET failed = p.failed + ended.count, state = CASE WHEN ended.failure IS NULL THEN p.state ELSE 'PAUSED' END,
+       paused_because = coalesce(ended.failure, p.paused_because)
      FROM (
-       SELECT resend_id, count(*)::int AS count, bool_or(partner_level) AS partner_level, bool_or(retry = 'AUTO') AS down
-       FROM items GROUP BY resend_id ORDER BY resend_id) ended
-     WHERE j.id = ended.resend_id)
-   SELECT DISTINCT done.subscription_id FROM done WHERE done.retry = 'MANUAL' AND EXISTS (
+       SELECT job_id, subscription_id, count(*)::int AS count, min(failure) FILTER (WHERE partner_level) AS failure
+       FROM items GROUP BY 1, 2 ORDER BY 1, 2) ended
+     WHERE p.job_id = ended.job_id AND p.subscription_id = ended.subscription_id)
+   SELECT DISTINCT done.subscription_id FROM done WHERE (done.retry = 'MANUAL' OR done.trigger = 'REPLAY') AND EXISTS (
      SELECT FROM deliveries later
      WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
        AND later.event_sequence > done.event_sequence)`,
@@ -248,5 +249,5 @@ export const FIND_WORK = prepared(
      FROM lane WHERE lane.subscription_id IS NOT NULL)
    SELECT s.id FROM lane JOIN subscriptions s ON s.id = lane.subscription_id
    WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND (s.health = 'UP' OR EXISTS (
-     SELECT FROM deliveries d WHERE d.subscription_id = s.id AND d.trigger = 'MANUAL'))`,
+     SELECT FROM deliveries d WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')}))`,
 );

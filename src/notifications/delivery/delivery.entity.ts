@@ -1,7 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What caused an attempt: the event itself, the automatic retry, or an operator. */
-export type Trigger = 'FIRST' | 'AUTO' | 'MANUAL';
+/** What caused an attempt: the event itself, the automatic retry, an operator, or a replay of what was delivered. */
+export const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
+export type Trigger = (typeof TRIGGERS)[number];
 
 /** A notification that the delivery loop has to send; see delivery-statements.ts. */
 @Entity('deliveries')
@@ -21,8 +22,13 @@ export class Delivery {
   @Column('text')
   trigger: Trigger;
 
+  /** Of processes of 0.1.0 alone. */
   @Column('uuid', { nullable: true })
   resend_id: string | null;
+
+  /** The bulk job that it belongs to. */
+  @Column('uuid', { nullable: true })
+  job_id: string | null;
 
   @Column('bigint', { nullable: true })
   lease_token: number | null;

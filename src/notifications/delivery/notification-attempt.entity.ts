@@ -23,6 +23,14 @@ export class NotificationAttempt {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
+  /** A short code of the cause; null when the status says all. */
+  @Column('text', { nullable: true })
+  reason: string | null;
+
   @Column('text', { nullable: true })
   excerpt: string | null;
+
+  /** null of those made by 0.1.0. */
+  @Column('uuid', { nullable: true })
+  subscription_id: string | null;
 }

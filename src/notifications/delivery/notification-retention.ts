@@ -12,15 +12,18 @@ const BATCH = 1000;
 const REMOVE = prepared(
   'notification-retention',
   `WITH stretch AS MATERIALIZED (
-     SELECT position, state, created_datetime, delivered_datetime FROM notifications
+     SELECT position, subscription_id, state, created_datetime, delivered_datetime FROM notifications
      WHERE position > $1 ORDER BY position LIMIT ${BATCH}),
    old AS (
      SELECT position FROM stretch
-     WHERE state = 'DELIVERED' AND delivered_datetime < clock_timestamp() - make_interval(days => $2)),
+     WHERE state = 'DELIVERED' AND delivered_datetime < statement_timestamp() - make_interval(days => $2)
+       -- It is being replayed.
+       AND NOT EXISTS (SELECT FROM deliveries d
+         WHERE d.subscription_id = stretch.subscription_id AND d.notification_position = stretch.position)),
    attempts AS (DELETE FROM notification_attempts a USING old WHERE a.notification_position = old.position),
    removed AS (DELETE FROM notifications n USING old WHERE n.position = old.position RETURNING n.position)
    SELECT max(position) AS last, (SELECT count(*) FROM removed) AS removed,
-     bool_and(created_datetime > clock_timestamp() - make_interval(days => $2)) AS is_young FROM stretch`,
+     bool_and(created_datetime > statement_timestamp() - make_interval(days => $2)) AS is_young FROM stretch`,
 );
 
 /** Takes delivered notifications away after NOTIFICATION_RETENTION_DAYS. What is in the queue stays. */

@@ -52,6 +52,10 @@ export class Notification {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
+  /** A short code of the cause, such as `ECONNREFUSED`; null when the status says all. */
+  @Column('text', { nullable: true })
+  failure_reason: string | null;
+
   /** Of the last failure. null when delivered, which is always by a 200: an index holds it, and no index may be in the way. */
   @Column('int', { nullable: true })
   http_status: number | null;

@@ -136,6 +136,7 @@ export class OutcomeWriter {
       outcomes.map(({ probe }) => probe),
       outcomes.map(({ result }) => isPartnerLevel(result)),
       this.config.retryScheduleS,
+      outcomes.map(({ result }) => result.reason),
     ]);
     return rows.map((row) => row.subscription_id);
   }
@@ -158,7 +159,7 @@ function common(outcomes: Outcome[]): unknown[] {
     outcomes.map(({ item }) => item.position),
     outcomes.map(({ item }) => item.lease_token),
     outcomes.map(({ item }) => item.trigger),
-    outcomes.map(({ item }) => item.resend_id),
+    outcomes.map(({ item }) => item.job_id),
     outcomes.map(({ item }) => item.down),
     outcomes.map(({ at }) => at),
     outcomes.map(({ result }) => result.durationMs),

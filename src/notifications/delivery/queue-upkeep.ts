@@ -48,21 +48,10 @@ const RESOLVE_OWED = prepared(
    ended AS (
      DELETE FROM deliveries d USING picked
      WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
-     RETURNING d.notification_position, d.resend_id),
-   items AS (
-     UPDATE resend_items i SET state = 'FAILED' FROM ended
-     WHERE i.resend_id = ended.resend_id AND i.notification_position = ended.notification_position AND i.state = 'SENT'
-     RETURNING i.resend_id),
-   jobs AS (
-     UPDATE resend_jobs j
-     SET failed = j.failed + failed.count,
-       state = CASE WHEN j.state IN ('RUNNING', 'PAUSED')
-         AND j.delivered + j.failed + failed.count + j.skipped = j.matched THEN 'DONE' ELSE j.state END
-     FROM (SELECT resend_id, count(*)::int AS count FROM items GROUP BY resend_id ORDER BY resend_id) failed
-     WHERE j.id = failed.resend_id)
+     RETURNING d.notification_position)
    UPDATE notifications n
    SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = clock_timestamp()
-   FROM ended WHERE n.position = ended.notification_position`,
+   FROM ended WHERE n.position = ended.notification_position AND n.state <> 'DELIVERED'`,
 );
 
 const RESOLVE_QUEUED = prepared(
@@ -78,16 +67,23 @@ const RESOLVE_QUEUED = prepared(
      WHERE s.deleted_datetime IS NOT NULL)`,
 );
 
-/** Rows are folded when there are many; one process at a time. */
-const FOLD_COUNTS = prepared(
-  'queue-fold-counts',
-  `WITH many AS (
-     SELECT (SELECT count(*) FROM (SELECT FROM error_queue_counts LIMIT 1000) few) = 1000
-       AND pg_try_advisory_xact_lock(hashtext('error_queue_counts')) AS yes),
-   folded AS (DELETE FROM error_queue_counts WHERE (SELECT yes FROM many) RETURNING *)
-   INSERT INTO error_queue_counts
-   SELECT subscription_id, retry, failure, http_status, sum(change)::int FROM folded
-   GROUP BY subscription_id, retry, failure, http_status HAVING sum(change) <> 0`,
+/**
+ * The rows of a cause become one, when there are many to be saved: a cause that has not changed is not written again. One
+ * process at a time.
+ */
+const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
+const FOLD_CAUSES = prepared(
+  'queue-fold-causes',
+  `WITH changed AS MATERIALIZED (
+     SELECT ${CAUSE} AS cause, count(*) AS rows FROM error_queue_causes c GROUP BY 1 HAVING count(*) > 1),
+   due AS MATERIALIZED (
+     SELECT coalesce(sum(rows) - count(*), 0) >= 1000
+       AND pg_try_advisory_xact_lock(hashtext('error_queue_causes')) AS yes FROM changed),
+   folded AS (
+     DELETE FROM error_queue_causes c USING due, changed WHERE due.yes AND ${CAUSE} = changed.cause RETURNING c.*)
+   INSERT INTO error_queue_causes
+   SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int FROM folded
+   GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) <> 0`,
 );
 
 /** What happens to queued notifications without an attempt: in small batches, so that nobody waits for it. */
@@ -102,7 +98,7 @@ export class QueueUpkeep {
     await this.repeat(() => this.database.execute(QUEUE_PENDING));
     await this.repeat(() => this.database.execute(GIVE_UP, [this.config.retryGiveUpH]));
     await this.resolveDeleted();
-    await this.database.execute(FOLD_COUNTS);
+    await this.database.execute(FOLD_CAUSES);
   }
 
   /** What waits for a partner that was deleted is settled; what is in flight ends first. */

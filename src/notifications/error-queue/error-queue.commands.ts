@@ -1,6 +1,7 @@
 import { Command } from '@nestjs/cqrs';
-import type { NotificationFilter } from './notifications.dto.js';
-import type { ResendJob } from '../delivery/resend-job.entity.js';
+import type { JobAction } from '../../platform/jobs/job.rules.js';
+import type { Count } from '../delivery/job-preparation.js';
+import type { NotificationConditions } from '../delivery/notification-filter.js';
 
 export class ResendNotification extends Command<void> {
   constructor(
@@ -20,10 +21,11 @@ export class ResolveNotification extends Command<void> {
   }
 }
 
-/** Makes a resend job of what matches now, or with `dryRun` only counts it. */
-export class ResendMatching extends Command<{ resend_id: string | null; matched: number }> {
+/** Makes a bulk job of what fits now, or with `dryRun` only counts it. */
+export class StartJob extends Command<StartedJob> {
   constructor(
-    readonly filter: NotificationFilter,
+    readonly kind: 'RESEND' | 'REPLAY' | 'RESOLVE',
+    readonly filter: NotificationConditions,
     readonly reason: string,
     readonly dryRun: boolean,
   ) {
@@ -31,10 +33,15 @@ export class ResendMatching extends Command<{ resend_id: string | null; matched:
   }
 }
 
-export class SteerResend extends Command<ResendJob> {
+/** `jobId` is null after a dry run. */
+export interface StartedJob extends Count {
+  jobId: string | null;
+}
+
+export class SteerJob extends Command<void> {
   constructor(
-    readonly resendId: string,
-    readonly action: 'pause' | 'resume' | 'abort',
+    readonly jobId: string,
+    readonly action: JobAction,
   ) {
     super();
   }

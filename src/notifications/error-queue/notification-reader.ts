@@ -7,7 +7,8 @@ import { assertAccountKnown } from '../../platform/known-accounts.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
-import type { CauseModel, NotificationDetail, NotificationFilter, NotificationModel } from './notifications.dto.js';
+import { conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
+import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 
 const listed = (state: string, httpStatus: string, delivered: string): string => `n.position, n.id, n.account_code,
@@ -28,29 +29,51 @@ const FIND_ONE = prepared(
 );
 const ATTEMPTS = prepared(
   'notification-attempts',
-  `SELECT at, duration_ms, trigger, http_status, failure, excerpt FROM notification_attempts
+  `SELECT at, duration_ms, trigger, http_status, failure, reason, excerpt FROM notification_attempts
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/** The counts are kept by a trigger; the oldest and the newest of a cause are the ends of its stretch of an index. */
+/** The queued notifications `n` of a `cause`, in the order of an index. */
+const OF_CAUSE = `n.subscription_id = cause.subscription_id AND n.retry = cause.retry
+  AND coalesce(n.failure, '') = coalesce(cause.failure, '')
+  AND coalesce(n.failure_reason, '') = coalesce(cause.reason, '')
+  AND coalesce(n.http_status, 0) = coalesce(cause.http_status, 0) AND n.queued_datetime IS NOT NULL`;
+
+/** Causes with how many there are of each: changes are appended by a trigger, and summed here. */
+const CAUSES = `SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int AS count
+  FROM error_queue_causes GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) > 0`;
+
+const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+const BOOKING_ON = `n.body::json->>'booking_on'`;
+/** A booking may have been moved since an event of it was queued: so many of the next are looked at. */
+const SOON = 10;
+
+/** The next exam start of the bookings in a `cause`, by what was last told of each. */
+const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (
+    SELECT n.booking_code FROM notifications n WHERE ${OF_CAUSE} AND ${BOOKING_ON} >= ${NOW}
+    ORDER BY ${BOOKING_ON} LIMIT ${SOON}) soon
+  CROSS JOIN LATERAL (${lastTold('soon.booking_code')}) told WHERE booking_on >= ${NOW}`;
+
+/** The start of a booking as its newest event has it. */
+function lastTold(bookingCode: string): string {
+  return `SELECT ${BOOKING_ON} AS booking_on FROM notifications n WHERE n.booking_code = ${bookingCode}
+    ORDER BY n.position DESC LIMIT 1`;
+}
+
+/** The oldest and the newest of a cause, and its next exam, are ends of its stretch of an index. */
 const SUMMARY = prepared(
   'error-queue-summary',
-  `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest
-   FROM (
-     SELECT subscription_id, retry, failure, http_status, sum(change)::int AS count FROM error_queue_counts
-     GROUP BY subscription_id, retry, failure, http_status HAVING sum(change) > 0) cause
+  `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
+   FROM (${CAUSES}) cause
    JOIN subscriptions s ON s.id = cause.subscription_id
    CROSS JOIN LATERAL (${endOfCause('ASC')}) oldest
    CROSS JOIN LATERAL (${endOfCause('DESC')}) newest
-   ORDER BY cause.count DESC, s.position, cause.retry, cause.failure, cause.http_status`,
+   CROSS JOIN LATERAL (${NEXT_EXAM}) exam
+   ORDER BY cause.count DESC, s.position, cause.retry, cause.failure, cause.reason, cause.http_status`,
 );
 
 function endOfCause(direction: 'ASC' | 'DESC'): string {
-  return `SELECT n.created_datetime AS at FROM notifications n
-     WHERE n.subscription_id = cause.subscription_id AND n.retry = cause.retry
-       AND coalesce(n.failure, '') = coalesce(cause.failure, '')
-       AND coalesce(n.http_status, 0) = coalesce(cause.http_status, 0) AND n.queued_datetime IS NOT NULL
-     ORDER BY n.position ${direction} LIMIT 1`;
+  return `SELECT n.created_datetime AS at FROM notifications n WHERE ${OF_CAUSE} ORDER BY n.position ${direction} LIMIT 1`;
 }
 
 /** The row condition of each state; those of the queue and of the resolved fit partial indexes. */
@@ -61,28 +84,6 @@ const IN_STATE: Record<NotificationState, string> = {
   ERROR_QUEUE: `n.queued_datetime IS NOT NULL`,
   RESOLVED: `n.resolved_datetime IS NOT NULL`,
 };
-
-/** The conditions of a filter on `notifications n`, their values added to `values`. */
-export function conditionsOf(filter: NotificationFilter, values: unknown[]): string[] {
-  const conditions: string[] = [];
-  const add = (condition: string, value: unknown) => {
-    if (value == null) return;
-    values.push(value);
-    conditions.push(`(${condition} $${values.length})`);
-  };
-  add('n.account_code =', filter.account_code);
-  add('n.subscription_id =', filter.subscription_id);
-  add('n.change_reason =', filter.change_reason);
-  add('n.failure =', filter.failure);
-  const status = filter.http_status == null ? null : Number(filter.http_status);
-  // What was delivered was answered with 200; see the entity.
-  add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
-  add('n.retry =', filter.retry);
-  add('n.created_datetime >=', filter.from);
-  add('n.created_datetime <', filter.to);
-  add('n.booking_code =', filter.booking_code);
-  return conditions;
-}
 
 type ListedRow = Notification & { next_attempt_at: Date | null };
 
@@ -97,7 +98,7 @@ export class NotificationReader {
    * The rows of a page, newest first. The statement is not prepared: its best plan depends on the values.
    * @throws DomainError `account_not_found`
    */
-  async list(filter: NotificationFilter, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
+  async list(filter: NotificationConditions, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
     await assertAccountKnown(this.queryBus, filter.account_code, { parameter: 'account_code' });
     const values: unknown[] = [page.take];
     const conditions = conditionsOf(filter, values);
@@ -122,12 +123,13 @@ export class NotificationReader {
     return {
       ...presentNotification(row),
       body: JSON.parse(row.body) as object,
-      attempts: attempts.map(({ at, duration_ms, trigger, http_status, failure, excerpt }) => ({
+      attempts: attempts.map(({ at, duration_ms, trigger, http_status, failure, reason, excerpt }) => ({
         at: formatDateTime(at),
         duration_ms,
         trigger,
         http_status,
         failure,
+        reason,
         excerpt,
       })),
     };
@@ -141,11 +143,13 @@ export class NotificationReader {
       account_code: row.account_code,
       partner_url: row.partner_url,
       failure: row.failure,
+      reason: row.reason,
       http_status: row.http_status,
       retry: row.retry,
       count: row.count,
       oldest: formatDateTime(row.oldest),
       newest: formatDateTime(row.newest),
+      next_booking_on: row.next_booking_on,
     }));
   }
 }

@@ -1,10 +1,14 @@
-import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { Access } from '../../platform/http/access.js';
-import { Answer, AnswerList, Problems } from '../../platform/http/documented.js';
+import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
+import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
+import { StartJob } from './error-queue.commands.js';
+import { JobStarted, ReplayBody } from './jobs.dto.js';
 import { NotificationReader, presentNotification } from './notification-reader.js';
 import { NotificationDetail, NotificationModel, NotificationQuery } from './notifications.dto.js';
 
@@ -14,6 +18,7 @@ import { NotificationDetail, NotificationModel, NotificationQuery } from './noti
 export class NotificationsController {
   constructor(
     private readonly reader: NotificationReader,
+    private readonly commandBus: CommandBus,
     private readonly config: Config,
   ) {}
 
@@ -37,5 +42,26 @@ export class NotificationsController {
   @Problems(404)
   get(@Param('id') id: string): Promise<NotificationDetail> {
     return this.reader.get(id);
+  }
+
+  @Post('replay')
+  @HttpCode(202)
+  @Idempotent()
+  @ApiOperation({
+    summary: 'Send what was delivered to a partner once more: the same ids and bytes, in the order of each booking',
+  })
+  @Answer(202, JobStarted, 'A job was made.')
+  @Answer(200, JobStarted, 'A dry run: nothing was made.')
+  @BodyProblems(404)
+  @IdempotencyHeader()
+  async replay(
+    @Body() { subscription_id, filter, reason, dry_run }: ReplayBody,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<JobStarted> {
+    const { jobId, ...count } = await this.commandBus.execute(
+      new StartJob('REPLAY', { ...filter, subscription_id }, reason, dry_run === true),
+    );
+    if (dry_run === true) response.status(200);
+    return { job_id: jobId, ...count };
   }
 }

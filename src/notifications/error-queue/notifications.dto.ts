@@ -1,13 +1,13 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
-import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { Field } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
-import { boolean, dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
-import type { Trigger } from '../delivery/delivery.entity.js';
+import { dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
+import { TRIGGERS, type Trigger } from '../delivery/delivery.entity.js';
+import { NONE, type NotificationConditions } from '../delivery/notification-filter.js';
 import type { NotificationState, Retry } from '../delivery/notification.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
-import type { ResendState } from '../delivery/resend-job.entity.js';
 
 const FAILURES: readonly FailureClass[] = [
   'dns',
@@ -24,9 +24,10 @@ const FAILURES: readonly FailureClass[] = [
 const STATES: readonly NotificationState[] = ['PENDING', 'DELIVERED', 'ERROR_QUEUE', 'RESOLVED'];
 const failure = oneOf(FAILURES, 'failure_unknown');
 const retry = oneOf(['AUTO', 'MANUAL'], 'retry_unknown');
-const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
-const count = integer(0, Number.MAX_SAFE_INTEGER);
-const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
+export const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
+export const count = integer(0, Number.MAX_SAFE_INTEGER);
+const causeCode = text({ min: 1, max: 100 });
+export const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
 
 /** A number in a body, its digits in a query. */
 const httpStatus: Rule = {
@@ -38,7 +39,7 @@ const httpStatus: Rule = {
 };
 
 /** Which notifications: all members must fit. The same in the queries of lists and in the body of a bulk resend. */
-export class NotificationFilter {
+export class NotificationFilter implements NotificationConditions {
   @Field(text({ min: 1, max: 50 }))
   account_code?: string;
 
@@ -48,8 +49,11 @@ export class NotificationFilter {
   @Field(changeReason)
   change_reason?: ChangeReason;
 
-  @Field(failure)
-  failure?: FailureClass;
+  @Field(oneOf([...FAILURES, NONE], 'failure_unknown'), { description: '`none`: not tried.' })
+  failure?: FailureClass | typeof NONE;
+
+  @Field(causeCode, { description: 'The short code of the cause; `none`: there is none.' })
+  reason?: string;
 
   @Field(httpStatus)
   http_status?: number | string;
@@ -65,6 +69,9 @@ export class NotificationFilter {
 
   @Field(text({ min: 1, max: 50 }))
   booking_code?: string;
+
+  @Field(text({ min: 1, max: 50 }))
+  candidate_id?: string;
 }
 
 /** One class, so that all faults of a query are told together. */
@@ -126,7 +133,7 @@ export class AttemptModel {
   @Field(count, { required: true })
   duration_ms: number;
 
-  @Field(oneOf(['FIRST', 'AUTO', 'MANUAL'], 'trigger_unknown'), { required: true })
+  @Field(oneOf(TRIGGERS, 'trigger_unknown'), { required: true })
   trigger: Trigger;
 
   @Field(httpStatus)
@@ -134,6 +141,9 @@ export class AttemptModel {
 
   @Field(failure)
   failure: FailureClass | null;
+
+  @Field(causeCode, { description: 'A short code of the cause; null when the status says all.' })
+  reason: string | null;
 
   @Field(text({ max: 2048 }), { description: 'The beginning of what the partner said.' })
   excerpt: string | null;
@@ -160,6 +170,9 @@ export class CauseModel {
   @Field(failure, { description: 'null: not tried yet, because the partner was DOWN.' })
   failure: FailureClass | null;
 
+  @Field(causeCode, { description: 'A short code of the cause; null when the status says all.' })
+  reason: string | null;
+
   @Field(httpStatus)
   http_status: number | null;
 
@@ -174,6 +187,9 @@ export class CauseModel {
 
   @Field(dateTime(), { required: true })
   newest: string;
+
+  @Field(dateTime(), { description: 'The next exam start among its bookings; null when there is none.' })
+  next_booking_on: string | null;
 }
 
 export class ResendOneBody {
@@ -184,52 +200,4 @@ export class ResendOneBody {
 export class ResolveBody {
   @Field(reason, { required: true })
   reason: string;
-}
-
-export class BulkResendBody {
-  @ObjectField(() => NotificationFilter, { required: true, description: 'An empty object matches the whole queue.' })
-  filter: NotificationFilter;
-
-  @Field(reason, { required: true })
-  reason: string;
-
-  @Field(boolean(), { description: 'Only count what would be resent.' })
-  dry_run?: boolean | null;
-}
-
-export class BulkResendAnswer {
-  @Field(uuidRule, { description: 'null after a dry run.' })
-  resend_id: string | null;
-
-  @Field(count, { required: true })
-  matched: number;
-}
-
-export class ResendModel {
-  @Field(uuidRule, { required: true })
-  resend_id: string;
-
-  @Field(oneOf(['RUNNING', 'PAUSED', 'DONE', 'ABORTED'], 'state_unknown'), { required: true })
-  state: ResendState;
-
-  @Field(count, { required: true })
-  matched: number;
-
-  @Field(count, { required: true })
-  sent: number;
-
-  @Field(count, { required: true })
-  delivered: number;
-
-  @Field(count, { required: true })
-  failed: number;
-
-  @Field(text({ max: 1000, lines: true }), { required: true })
-  reason: string;
-
-  @Field(text({ max: 200 }), { required: true, description: 'User name of the operator.' })
-  actor: string;
-
-  @Field(dateTime(), { required: true })
-  created_datetime: string;
 }

@@ -1,99 +1,122 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Res } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import type { Response } from 'express';
-import { formatDateTime } from '../../platform/clock.js';
-import { Database } from '../../platform/database/database.js';
-import { notFound } from '../../platform/errors.js';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
 import { Access } from '../../platform/http/access.js';
-import { Answer, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { assertAccountKnown } from '../../platform/known-accounts.js';
+import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
-import { ResendMatching, SteerResend } from './error-queue.commands.js';
-import { BulkResendAnswer, BulkResendBody, ResendModel } from './notifications.dto.js';
-import { ResendJob } from '../delivery/resend-job.entity.js';
-import { isUuid } from '../../platform/validation/identifiers.js';
+import { StartJob, SteerJob } from './error-queue.commands.js';
+import { JobReader, presentResend } from './job-reader.js';
+import { BulkBody, JobQuery, JobStarted, ResendModel, ResendStarted } from './jobs.dto.js';
 
+/** Bulk work on the error queue. The `resends` routes know every bulk job, as those of `/admin/jobs` do. */
 @ApiTags('Error queue')
 @Access('admin')
 @Controller('admin/error-queue')
 export class ResendsController {
   constructor(
-    private readonly database: Database,
+    private readonly reader: JobReader,
+    private readonly queryBus: QueryBus,
     private readonly commandBus: CommandBus,
+    private readonly config: Config,
   ) {}
 
   @Post('resend')
   @HttpCode(202)
   @Idempotent()
-  @ApiOperation({ summary: 'Send all that match again, oldest first, one until that is delivered' })
-  @Answer(202, BulkResendAnswer, 'A job was made.')
-  @Answer(200, BulkResendAnswer, 'A dry run: nothing was made.')
+  @ApiOperation({ summary: 'Send all that match again: oldest first, to each partner one until that is delivered' })
+  @Answer(202, ResendStarted, 'A job was made.')
+  @Answer(200, ResendStarted, 'A dry run: nothing was made.')
   @BodyProblems()
   @IdempotencyHeader()
   async resend(
-    @Body() { filter, reason, dry_run }: BulkResendBody,
+    @Body() { filter, reason, dry_run }: BulkBody,
     @Res({ passthrough: true }) response: Response,
-  ): Promise<BulkResendAnswer> {
-    const dryRun = dry_run === true;
-    const answer = await this.commandBus.execute(new ResendMatching(filter, reason, dryRun));
-    if (dryRun) response.status(200);
-    return answer;
+  ): Promise<ResendStarted> {
+    const { jobId, ...count } = await this.commandBus.execute(new StartJob('RESEND', filter, reason, dry_run === true));
+    if (dry_run === true) response.status(200);
+    return { job_id: jobId, resend_id: jobId, ...count };
+  }
+
+  @Post('resolve')
+  @HttpCode(202)
+  @Idempotent()
+  @ApiOperation({ summary: 'All that match were settled by other means: kept, and never sent again' })
+  @Answer(202, JobStarted, 'A job was made.')
+  @Answer(200, JobStarted, 'A dry run: nothing was made.')
+  @BodyProblems()
+  @IdempotencyHeader()
+  async resolve(
+    @Body() { filter, reason, dry_run }: BulkBody,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<JobStarted> {
+    const { jobId, ...count } = await this.commandBus.execute(
+      new StartJob('RESOLVE', filter, reason, dry_run === true),
+    );
+    if (dry_run === true) response.status(200);
+    return { job_id: jobId, ...count };
+  }
+
+  @Get('resends')
+  @ApiOperation({ summary: 'Bulk jobs of all kinds' })
+  @AnswerList(ResendModel)
+  @Problems(400)
+  async list(
+    @Query() query: JobQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ResendModel[]> {
+    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
+    const page = pageOf(query);
+    return sendPage(await this.reader.list(query, page), page, request, response, this.config).map(presentResend);
   }
 
   @Get('resends/:resend_id')
-  @ApiOperation({ summary: 'How far a bulk resend is' })
+  @ApiOperation({ summary: 'How far a bulk job is' })
   @Answer(200, ResendModel)
   @Problems(404)
   async get(@Param('resend_id') id: string): Promise<ResendModel> {
-    const job = isUuid(id) ? await this.database.manager.findOneBy(ResendJob, { id }) : null;
-    if (job === null) throw notFound.error({ detail: 'There is no such resend.' });
-    return present(job);
+    return presentResend(await this.reader.get(id));
   }
 
   @Post('resends/:resend_id/pause')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'Send no more for now' })
+  @ApiOperation({ summary: 'Begin no more for now' })
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  async pause(@Param('resend_id') id: string): Promise<ResendModel> {
-    return present(await this.commandBus.execute(new SteerResend(id, 'pause')));
+  pause(@Param('resend_id') id: string): Promise<ResendModel> {
+    return this.steer(new SteerJob(id, 'pause'));
   }
 
   @Post('resends/:resend_id/resume')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'Go on, one at a time until the next delivery' })
+  @ApiOperation({ summary: 'Go on, for each partner one at a time until the next success' })
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  async resume(@Param('resend_id') id: string): Promise<ResendModel> {
-    return present(await this.commandBus.execute(new SteerResend(id, 'resume')));
+  resume(@Param('resend_id') id: string): Promise<ResendModel> {
+    return this.steer(new SteerJob(id, 'resume'));
   }
 
   @Post('resends/:resend_id/abort')
   @HttpCode(200)
   @Idempotent()
-  @ApiOperation({ summary: 'End it; what was not sent stays in the error queue' })
+  @ApiOperation({ summary: 'End it; what it has not begun stays in the error queue' })
   @Answer(200, ResendModel)
   @Problems(404, 409)
   @IdempotencyHeader()
-  async abort(@Param('resend_id') id: string): Promise<ResendModel> {
-    return present(await this.commandBus.execute(new SteerResend(id, 'abort')));
+  abort(@Param('resend_id') id: string): Promise<ResendModel> {
+    return this.steer(new SteerJob(id, 'abort'));
   }
-}
 
-function present(job: ResendJob): ResendModel {
-  return {
-    resend_id: job.id,
-    state: job.state,
-    matched: job.matched,
-    sent: job.sent,
-    delivered: job.delivered,
-    failed: job.failed,
-    reason: job.reason,
-    actor: job.actor,
-    created_datetime: formatDateTime(job.created_datetime),
-  };
+  private async steer(command: SteerJob): Promise<ResendModel> {
+    await this.commandBus.execute(command);
+    return presentResend(await this.reader.get(command.jobId));
+  }
 }

@@ -41,7 +41,7 @@ export interface AttemptOutcome {
   /** The partner's status, also when its body failed; null when there was none. */
   httpStatus: number | null;
   failure: FailureClass | null;
-  /** A short code of the cause, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`; for logs, without any data. */
+  /** A short code of the cause, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, without any data; null when the status says all. */
   reason: string | null;
   /** At most 2 KiB of what the partner said, as text that PostgreSQL takes, without our own credentials. */
   excerpt: string | null;
@@ -253,7 +253,7 @@ function outcomeOf(answer: Answer, secrets: string[], start: number): AttemptOut
     delivered: failure === null,
     httpStatus: answer.status,
     failure,
-    reason: failure === null ? null : answer.status === 200 ? `body_${answer.ending}` : `http_${answer.status}`,
+    reason: failure !== null && answer.status === 200 ? `body_${answer.ending}` : null,
     excerpt: excerptOf(answer, secrets),
     durationMs: Math.round(performance.now() - start),
   };

@@ -79,6 +79,10 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   next_probe_at: Date | null;
 
+  /** When the certificate that the partner showed last ends; null until it has shown one. */
+  @Column('timestamptz', { nullable: true })
+  certificate_not_after: Date | null;
+
   /** Grows with every change of the settings: what was claimed under an older version is not sent. */
   @Column('int', { default: 1 })
   version: number;

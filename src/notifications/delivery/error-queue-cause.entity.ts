@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** The table has no key: changes are appended by a trigger of `notifications`, and summed by whoever reads. */
-@Entity('error_queue_counts')
-export class ErrorQueueCount {
+@Entity('error_queue_causes')
+export class ErrorQueueCause {
   @PrimaryColumn('uuid')
   subscription_id: string;
 
@@ -11,6 +11,9 @@ export class ErrorQueueCount {
 
   @Column('text', { nullable: true })
   failure: string | null;
+
+  @Column('text', { nullable: true })
+  reason: string | null;
 
   @Column('int', { nullable: true })
   http_status: number | null;

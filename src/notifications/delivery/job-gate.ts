@@ -1,0 +1,45 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Database } from '../../platform/database/database.js';
+import type { Logger } from '../../platform/observability/logger.js';
+import type { Claimed } from './delivery-statements.js';
+import { BEGIN_ITEMS } from './job-statements.js';
+
+/**
+ * Asks for items of bulk jobs, at the last moment, whether their attempts may begin: an operator's pause, a failure of the
+ * partner and the count of what was sent go by what has begun, not by what was handed over. Items that come up in one turn
+ * of the event loop are asked about together.
+ */
+export class JobGate {
+  private waiting: Claimed[] = [];
+  private next: Promise<ReadonlySet<number>> | null = null;
+
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+  ) {}
+
+  async mayBegin(item: Claimed): Promise<boolean> {
+    this.waiting.push(item);
+    this.next ??= this.ask();
+    return (await this.next).has(item.position);
+  }
+
+  private async ask(): Promise<ReadonlySet<number>> {
+    await turn();
+    const items = this.waiting;
+    this.waiting = [];
+    this.next = null;
+    try {
+      const allowed = await this.database.query<{ position: number }>(BEGIN_ITEMS, [
+        items.map((item) => item.job_id),
+        items.map((item) => item.subscription_id),
+        items.map((item) => item.position),
+        items.map((item) => item.lease_token),
+      ]);
+      return new Set(allowed.map(({ position }) => position));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'items of bulk jobs could not begin; they are claimed again');
+      return new Set();
+    }
+  }
+}

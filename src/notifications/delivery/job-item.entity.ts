@@ -1,0 +1,21 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** WAITING: not begun. SENT: its attempt has begun, and has not been recorded. The others are final. */
+export const ITEM_OUTCOMES = ['WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'] as const;
+export type ItemOutcome = (typeof ITEM_OUTCOMES)[number];
+
+/** A notification of a bulk job. */
+@Entity('job_items')
+export class JobItem {
+  @PrimaryColumn('uuid')
+  job_id: string;
+
+  @PrimaryColumn('bigint')
+  notification_position: number;
+
+  @Column('uuid')
+  subscription_id: string;
+
+  @Column('text', { default: 'WAITING' })
+  outcome: ItemOutcome;
+}

@@ -1,0 +1,40 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** TRYING: one at a time until the first success. OPEN: as any other work. PAUSED: the partner failed. */
+export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
+
+/** What a bulk job has for one partner, and how far that is; see job-runner.ts. */
+@Entity('job_parts')
+export class JobPart {
+  @PrimaryColumn('uuid')
+  job_id: string;
+
+  @PrimaryColumn('uuid')
+  subscription_id: string;
+
+  @Column('text', { default: 'TRYING' })
+  state: JobPartState;
+
+  /** The failure class for which it is PAUSED. */
+  @Column('text', { nullable: true })
+  paused_because: string | null;
+
+  @Column('int', { default: 0 })
+  waiting: number;
+
+  /** Attempts begun; those that have ended stand in `delivered` and `failed`, too. */
+  @Column('int', { default: 0 })
+  sent: number;
+
+  @Column('int', { default: 0 })
+  delivered: number;
+
+  @Column('int', { default: 0 })
+  failed: number;
+
+  @Column('int', { default: 0 })
+  skipped: number;
+
+  @Column('int', { default: 0 })
+  resolved: number;
+}

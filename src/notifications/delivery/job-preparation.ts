@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import type { Job, JobKind } from '../../platform/jobs/job.entity.js';
+import { conditionsOf, type NotificationConditions } from './notification-filter.js';
+
+const BATCH = 5_000;
+/** A count that takes longer is given up for what is certain. */
+const COUNT_MS = 400;
+const AT_LEAST = 10_000;
+const QUERY_CANCELED = '57014';
+
+/** Which notifications a job of the kind takes: what was so at the moment `since`. */
+const SUBJECT = (kind: JobKind, since: string): string =>
+  kind === 'REPLAY'
+    ? `n.delivered_datetime <= ${since}`
+    : `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
+
+/** How many notifications fit; `matched` is null when counting took too long, and there are at least so many. */
+export interface Count {
+  matched: number | null;
+  matched_at_least?: number;
+}
+
+/** Makes the sets of bulk jobs, and counts what a set would have. */
+@Injectable()
+export class JobPreparation {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * The next stretch of the set, in the order of the notifications' making; the last one, which is not full, freezes the set.
+   * The statements are not prepared: the best plan depends on the filter. Of the queue, indexes lead to what fits; what was
+   * delivered is years of one partner, of which a stretch is looked through.
+   */
+  async prepare({ id, kind, filter, prepared_to }: Job): Promise<boolean> {
+    const values: unknown[] = [id, prepared_to];
+    const fits = [SUBJECT(kind, '(SELECT created_datetime FROM job)'), ...conditionsOf(filter, values)].join(' AND ');
+    const { subscription_id } = filter as NotificationConditions;
+    const among = kind === 'REPLAY' ? conditionsOf({ subscription_id }, values).join(' AND ') : fits;
+    const text = `WITH job AS MATERIALIZED (
+         SELECT id, created_datetime FROM jobs WHERE id = $1 AND state = 'PREPARING' AND prepared_to = $2
+         FOR UPDATE SKIP LOCKED),
+       stretch AS MATERIALIZED (
+         SELECT n.position, n.subscription_id, ${kind === 'REPLAY' ? fits : 'true'} AS fits FROM notifications n
+         WHERE ${among} AND n.position > $2 AND EXISTS (SELECT FROM job)
+         ORDER BY n.position LIMIT ${BATCH}),
+       items AS (
+         INSERT INTO job_items (job_id, notification_position, subscription_id)
+         SELECT $1, position, subscription_id FROM stretch WHERE fits RETURNING subscription_id),
+       parts AS (
+         INSERT INTO job_parts AS p (job_id, subscription_id, waiting)
+         SELECT $1, subscription_id, count(*) FROM items GROUP BY subscription_id
+         ON CONFLICT ON CONSTRAINT job_parts_pk DO UPDATE SET waiting = p.waiting + excluded.waiting),
+       batch AS (SELECT count(*) < ${BATCH} AS is_last, max(position) AS last FROM stretch),
+       whole AS (
+         SELECT (SELECT coalesce(sum(p.waiting), 0) FROM job_parts p WHERE p.job_id = $1)::int
+           + (SELECT count(*) FROM items)::int AS size)
+       UPDATE jobs j SET prepared_to = coalesce(batch.last, j.prepared_to),
+         state = CASE WHEN NOT batch.is_last THEN j.state WHEN whole.size = 0 THEN 'DONE' ELSE 'RUNNING' END,
+         matched = CASE WHEN batch.is_last THEN whole.size END
+       FROM job, batch, whole WHERE j.id = job.id`;
+    return (await this.database.execute({ text }, values)) > 0;
+  }
+
+  /** In the running unit of work. */
+  async count(kind: JobKind, filter: NotificationConditions): Promise<Count> {
+    const values: unknown[] = [];
+    const where = [SUBJECT(kind, 'statement_timestamp()'), ...conditionsOf(filter, values)].join(' AND ');
+    const count = async (limit: string) => {
+      const text = `SELECT count(*) AS matched FROM (SELECT FROM notifications n WHERE ${where} ${limit}) found`;
+      return (await this.database.queryOne<{ matched: number }>({ text }, values))!.matched;
+    };
+    const bounded = async (limit: string) => {
+      await this.database.execute({ text: 'SAVEPOINT counting' });
+      try {
+        await this.database.execute({ text: `SET LOCAL statement_timeout = ${COUNT_MS}` });
+        return await count(limit);
+      } catch (error) {
+        if ((error as { code?: unknown }).code === QUERY_CANCELED) return null;
+        throw error;
+      } finally {
+        // What was SET goes with it.
+        await this.database.execute({ text: 'ROLLBACK TO counting' });
+      }
+    };
+    const matched = await bounded('');
+    if (matched !== null) return { matched };
+    return { matched, matched_at_least: (await bounded(`LIMIT ${AT_LEAST}`)) ?? 0 };
+  }
+}

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { Database, prepared } from '../../platform/database/database.js';
+
+const BATCH = 5_000;
+
+/** $1 days. Bulk jobs that ended, and were made so long ago. */
+const OLD = `old AS MATERIALIZED (
+  SELECT id FROM jobs WHERE state IN ('DONE', 'ABORTED')
+    AND created_datetime < statement_timestamp() - make_interval(days => $1))`;
+
+const REMOVE_ITEMS = prepared(
+  'job-retention-items',
+  `WITH ${OLD},
+   some AS MATERIALIZED (
+     SELECT i.job_id, i.notification_position FROM old JOIN job_items i ON i.job_id = old.id LIMIT ${BATCH})
+   DELETE FROM job_items i USING some
+   WHERE i.job_id = some.job_id AND i.notification_position = some.notification_position`,
+);
+const REMOVE_JOBS = prepared(
+  'job-retention-jobs',
+  `WITH ${OLD},
+   bare AS MATERIALIZED (
+     SELECT id FROM old WHERE NOT EXISTS (SELECT FROM job_items i WHERE i.job_id = old.id) LIMIT ${BATCH}),
+   parts AS (DELETE FROM job_parts p USING bare WHERE p.job_id = bare.id)
+   DELETE FROM jobs j USING bare WHERE j.id = bare.id`,
+);
+/** What 0.1.0 kept of bulk resends that have ended; their figures stand in `jobs`. */
+const REMOVE_RESEND_ITEMS = prepared(
+  'job-retention-resend-items',
+  `WITH some AS MATERIALIZED (
+     SELECT i.resend_id, i.notification_position FROM resend_items i JOIN resend_jobs j ON j.id = i.resend_id
+     WHERE j.state IN ('DONE', 'ABORTED') LIMIT ${BATCH})
+   DELETE FROM resend_items i USING some
+   WHERE i.resend_id = some.resend_id AND i.notification_position = some.notification_position`,
+);
+
+/** Takes bulk jobs and their items away NOTIFICATION_RETENTION_DAYS after they were made, in batches. */
+@Injectable()
+export class JobRetention {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+  ) {}
+
+  async run(): Promise<void> {
+    const days = [this.config.notificationRetentionDays];
+    while ((await this.database.execute(REMOVE_ITEMS, days)) === BATCH);
+    while ((await this.database.execute(REMOVE_JOBS, days)) === BATCH);
+    while ((await this.database.execute(REMOVE_RESEND_ITEMS)) === BATCH);
+  }
+}

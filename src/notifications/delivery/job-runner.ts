@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared } from '../../platform/database/database.js';
+import type { Job } from '../../platform/jobs/job.entity.js';
+import { Logger } from '../../platform/observability/logger.js';
+import { DeliverySignals } from '../delivery-signals.js';
+import { RacePoints } from '../race-points.js';
+import { JobPreparation } from './job-preparation.js';
+import {
+  FAIL_ORPHANS,
+  HAND_OVER_REPLAYS,
+  HAND_OVER_RESENDS,
+  RESOLVE_ITEMS,
+  SETTLE,
+  type HandedOver,
+} from './job-statements.js';
+
+const ACTIVE = prepared(
+  'jobs-active',
+  `SELECT * FROM jobs WHERE state IN ('PREPARING', 'RUNNING', 'PAUSED') AND kind IN ('RESEND', 'REPLAY', 'RESOLVE')
+   ORDER BY state = 'PAUSED', position LIMIT 200`,
+);
+
+/**
+ * Bulk jobs on notifications.
+ *
+ * 1. A job is stored as PREPARING (platform/jobs). Its set, the notifications that fit at the moment it was made, becomes its
+ *    items and parts, a batch at a time (job-preparation.ts); then it is RUNNING, and its set is frozen.
+ * 2. A part is what the job has for one partner. It is TRYING, one item at a time, until the first delivery; then OPEN; and
+ *    PAUSED when the partner fails, until an operator resumes the job. The parts do not wait for each other.
+ * 3. A step hands the oldest items of each part over to the delivery loop: they get an obligation with `job_id`. The
+ *    notification stays as it is.
+ * 4. Just before an attempt the loop asks whether it may begin (job-gate.ts): only then the item is SENT and counts as sent.
+ *    What may not, because of an operator's action or of the partner, loses its obligation and is WAITING as before.
+ * 5. The statement that records an attempt's outcome records the item's, too, and pauses the part when the failure tells of
+ *    the partner (delivery-statements.ts).
+ * 6. A job to resolve does without 2 to 5: a step settles a batch of items.
+ * 7. `SETTLE` ends the job, or pauses it when nothing of it can go on.
+ *
+ * Everything is in the database, so a job goes on after a restart where it was. Never count as sent what has not begun, and
+ * never change a notification before its attempt is recorded: an abort could not leave it as it was.
+ */
+@Injectable()
+export class JobRunner {
+  private running: Promise<void> | null = null;
+  private again = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+    private readonly signals: DeliverySignals,
+    private readonly preparation: JobPreparation,
+    private readonly races: RacePoints,
+  ) {}
+
+  /** Does what can be done now. A call while it runs lets it look once more. */
+  advance(): Promise<void> {
+    this.again = true;
+    this.running ??= this.run().finally(() => (this.running = null));
+    return this.running;
+  }
+
+  /** As `advance`, for whom does not wait: what goes wrong is left to the next round. */
+  wake(): void {
+    this.advance().catch(() => undefined);
+  }
+
+  private async run(): Promise<void> {
+    while (this.again) {
+      this.again = false;
+      for (const job of await this.database.query<Job>(ACTIVE)) {
+        try {
+          if (await this.step(job)) this.again = true;
+        } catch (error) {
+          this.logger.warn({ err: error, job_id: job.id }, 'a step of a bulk job failed; the next round tries again');
+        }
+      }
+    }
+  }
+
+  /** Whether there may be more to do at once. */
+  private async step(job: Job): Promise<boolean> {
+    if (job.state === 'PREPARING') return this.preparation.prepare(job);
+    let more = false;
+    if (job.state === 'RUNNING') {
+      more = job.kind === 'RESOLVE' ? await this.resolve(job.id) : await this.handOver(job);
+      await this.database.execute(FAIL_ORPHANS, [job.id]);
+    }
+    await this.database.execute(SETTLE, [job.id]);
+    return more;
+  }
+
+  private async handOver({ id, kind }: Job): Promise<boolean> {
+    const statement = kind === 'REPLAY' ? HAND_OVER_REPLAYS : HAND_OVER_RESENDS;
+    const step = await this.database.queryOne<HandedOver>(statement, [id]);
+    await this.races.reached('handed over');
+    await this.signals.due(step?.woken ?? []);
+    return (step?.skipped ?? 0) > 0;
+  }
+
+  private async resolve(id: string): Promise<boolean> {
+    for (let after = 0; ;) {
+      const step = await this.database.queryOne<{ last: number | null; more: boolean }>(RESOLVE_ITEMS, [id, after]);
+      if (!step?.more || step.last === null) return false;
+      after = step.last;
+    }
+  }
+}

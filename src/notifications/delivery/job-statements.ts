@@ -1,0 +1,254 @@
+/**
+ * What one step of a bulk job does, each in one statement that takes the job's row for its time: of several processes one
+ * does it, and once an operator's action on the job has been answered, none.
+ */
+import { opaque, prepared } from '../../platform/database/database.js';
+
+/** How many obligations a job has for a partner at once, and how many partners one step serves. */
+const WINDOW = 128;
+const PARTNERS = 64;
+const RESOLVE_BATCH = 500;
+
+const FREE = `(d.leased_until IS NULL OR d.leased_until < statement_timestamp())`;
+const OBLIGATION = `d.subscription_id = due.subscription_id AND d.notification_position = due.position`;
+
+const JOB = `job AS MATERIALIZED (
+  SELECT id, kind, reason FROM jobs WHERE id = $1 AND state = 'RUNNING' FOR UPDATE SKIP LOCKED)`;
+
+/**
+ * The oldest items of the partners to which something may be handed over. Those of a partner that is DOWN, SUSPENDED or
+ * not verified wait; of one that was deleted they are looked at, to be skipped.
+ */
+const DUE = `part AS MATERIALIZED (
+    SELECT p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
+      CASE p.state WHEN 'TRYING' THEN 1 ELSE ${WINDOW} END AS room
+    FROM job JOIN job_parts p ON p.job_id = job.id JOIN subscriptions s ON s.id = p.subscription_id
+      CROSS JOIN LATERAL (SELECT count(*) AS handed_over FROM deliveries d
+        WHERE d.job_id = job.id AND d.subscription_id = p.subscription_id) owed
+    WHERE p.waiting > 0 AND (s.deleted_datetime IS NOT NULL
+      OR s.state = 'ACTIVE' AND s.health = 'UP' AND CASE p.state
+        WHEN 'TRYING' THEN owed.handed_over = 0 AND p.sent = p.delivered + p.failed
+        WHEN 'OPEN' THEN owed.handed_over <= ${WINDOW / 2} ELSE false END)
+    ORDER BY owed.handed_over LIMIT ${PARTNERS}),
+  next AS MATERIALIZED (
+    SELECT i.notification_position AS position, part.subscription_id, part.gone
+    FROM part CROSS JOIN LATERAL (
+      SELECT notification_position FROM job_items
+      WHERE job_id = $1 AND subscription_id = part.subscription_id AND outcome = 'WAITING'
+      ORDER BY notification_position LIMIT part.room) i),
+  due AS MATERIALIZED (
+    SELECT next.*, n.state, n.booking_code, n.event_sequence
+    FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
+
+/** Items whose notification has gone another way in the meantime, or altogether. */
+const SKIP = (state: string) => `skipped AS (
+    UPDATE job_items i SET outcome = 'SKIPPED'
+    FROM next LEFT JOIN notifications n ON n.position = next.position
+    WHERE i.job_id = $1 AND i.notification_position = next.position AND i.outcome = 'WAITING'
+      AND (next.gone OR n.state IS DISTINCT FROM '${state}')
+    RETURNING i.subscription_id),
+  counted AS (
+    UPDATE job_parts p SET waiting = p.waiting - s.count, skipped = p.skipped + s.count
+    FROM (SELECT subscription_id, count(*)::int AS count FROM skipped GROUP BY subscription_id) s
+    WHERE p.job_id = $1 AND p.subscription_id = s.subscription_id)`;
+
+const HANDED_OVER = `SELECT (SELECT count(*) FROM skipped) AS skipped,
+    ARRAY(SELECT DISTINCT subscription_id FROM owed) AS woken`;
+
+export interface HandedOver {
+  skipped: number;
+  /** The partners that have something to be sent. */
+  woken: string[];
+}
+
+/**
+ * $1 the job. The notification stays in the queue as it is until its attempt is recorded. What a probe, an operator or another
+ * job holds at this moment keeps its place.
+ */
+export const HAND_OVER_RESENDS = prepared(
+  'job-hand-over-resends',
+  `WITH ${JOB}, ${DUE}, ${SKIP('ERROR_QUEUE')},
+   owed AS (
+     INSERT INTO deliveries AS d (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id)
+     SELECT due.subscription_id, due.position, due.booking_code, due.event_sequence, 'MANUAL', $1 FROM due
+     WHERE due.state = 'ERROR_QUEUE' AND NOT due.gone AND NOT EXISTS (
+       SELECT FROM deliveries d WHERE ${OBLIGATION} AND (d.trigger <> 'AUTO' OR NOT ${FREE}))
+     ORDER BY due.position
+     ON CONFLICT ON CONSTRAINT deliveries_pk DO UPDATE
+     SET trigger = 'MANUAL', job_id = excluded.job_id, lease_token = NULL, leased_until = NULL,
+       due_datetime = statement_timestamp()
+     WHERE d.trigger = 'AUTO' AND ${FREE}
+     RETURNING d.subscription_id)
+   ${HANDED_OVER}`,
+);
+
+/** $1 the job. One notification of a booking at a time, once nothing else is due for that booking. */
+export const HAND_OVER_REPLAYS = prepared(
+  'job-hand-over-replays',
+  `WITH ${JOB}, ${DUE}, ${SKIP('DELIVERED')},
+   owed AS (
+     INSERT INTO deliveries AS d (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id)
+     SELECT DISTINCT ON (due.booking_code)
+       due.subscription_id, due.position, due.booking_code, due.event_sequence, 'REPLAY', $1 FROM due
+     WHERE due.state = 'DELIVERED' AND NOT due.gone AND NOT EXISTS (
+       SELECT FROM deliveries d WHERE d.subscription_id = due.subscription_id AND d.booking_code = due.booking_code)
+     ORDER BY due.booking_code, due.position
+     ON CONFLICT ON CONSTRAINT deliveries_pk DO NOTHING
+     RETURNING d.subscription_id)
+   ${HANDED_OVER}`,
+);
+
+/** $1 the job, $2 position after which to look. Not what is under way: that has its own outcome first. */
+export const RESOLVE_ITEMS = prepared(
+  'job-resolve-items',
+  `WITH ${JOB},
+   next AS MATERIALIZED (
+     SELECT i.notification_position AS position, i.subscription_id FROM job JOIN job_items i ON i.job_id = job.id
+     WHERE i.notification_position > $2 AND i.outcome = 'WAITING' ORDER BY i.notification_position LIMIT ${RESOLVE_BATCH}),
+   due AS MATERIALIZED (
+     SELECT next.*, n.state FROM next JOIN notifications n ON n.position = next.position
+     WHERE NOT EXISTS (
+       SELECT FROM deliveries d WHERE d.subscription_id = next.subscription_id
+         AND d.notification_position = next.position AND NOT ${FREE})
+     FOR UPDATE OF n SKIP LOCKED),
+   ended AS (
+     DELETE FROM deliveries d USING due
+     WHERE ${OBLIGATION} AND due.state = 'ERROR_QUEUE' AND ${FREE} RETURNING d.notification_position),
+   settled AS (
+     UPDATE notifications n SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL,
+       resolved_datetime = statement_timestamp(), reason = job.reason
+     FROM job, due WHERE n.position = due.position AND due.state = 'ERROR_QUEUE'
+       AND (due.position IN (SELECT notification_position FROM ended)
+         OR NOT EXISTS (SELECT FROM deliveries d WHERE ${OBLIGATION}))
+     RETURNING n.position),
+   outcome AS (
+     SELECT position, 'RESOLVED' AS outcome FROM settled
+     UNION ALL
+     SELECT next.position, 'SKIPPED' FROM next LEFT JOIN notifications n ON n.position = next.position
+     WHERE n.state IS DISTINCT FROM 'ERROR_QUEUE'),
+   items AS (
+     UPDATE job_items i SET outcome = outcome.outcome
+     FROM outcome WHERE i.job_id = $1 AND i.notification_position = outcome.position AND i.outcome = 'WAITING'
+     RETURNING i.subscription_id, i.outcome),
+   counted AS (
+     UPDATE job_parts p
+     SET waiting = p.waiting - s.count, resolved = p.resolved + s.resolved, skipped = p.skipped + s.count - s.resolved
+     FROM (SELECT subscription_id, count(*)::int AS count, (count(*) FILTER (WHERE outcome = 'RESOLVED'))::int AS resolved
+       FROM items GROUP BY subscription_id) s
+     WHERE p.job_id = $1 AND p.subscription_id = s.subscription_id)
+   SELECT (SELECT max(position) FROM next) AS last, (SELECT count(*) FROM next)::int = ${RESOLVE_BATCH} AS more`,
+);
+
+/** $1 the job. Its obligation went with the partner, between the attempt's beginning and its record. */
+export const FAIL_ORPHANS = prepared(
+  'job-fail-orphans',
+  `WITH ${JOB},
+   orphan AS (
+     UPDATE job_items i SET outcome = 'FAILED'
+     FROM job JOIN job_parts p ON p.job_id = job.id AND p.sent > p.delivered + p.failed
+       JOIN subscriptions s ON s.id = p.subscription_id AND s.deleted_datetime IS NOT NULL
+     WHERE i.job_id = job.id AND i.subscription_id = p.subscription_id AND i.outcome = 'SENT' AND NOT EXISTS (
+       SELECT FROM deliveries d WHERE d.subscription_id = i.subscription_id
+         AND d.notification_position = i.notification_position AND d.job_id = i.job_id)
+     RETURNING i.subscription_id)
+   UPDATE job_parts p SET failed = p.failed + o.count
+   FROM (SELECT subscription_id, count(*)::int AS count FROM orphan GROUP BY subscription_id) o
+   WHERE p.job_id = $1 AND p.subscription_id = o.subscription_id`,
+);
+
+/** $1 the job. Ends it when each item has its outcome; pauses it when all that is left is of partners that failed. */
+export const SETTLE = prepared(
+  'job-settle',
+  `WITH job AS MATERIALIZED (
+     SELECT id FROM jobs WHERE id = $1 AND state IN ('RUNNING', 'PAUSED') AND matched IS NOT NULL FOR UPDATE SKIP LOCKED),
+   left_over AS (
+     SELECT count(*) AS parts, count(*) FILTER (WHERE p.state = 'PAUSED' AND p.sent = p.delivered + p.failed) AS paused,
+       string_agg(DISTINCT p.paused_because, ', ') FILTER (WHERE p.state = 'PAUSED') AS because
+     FROM job JOIN job_parts p ON p.job_id = job.id WHERE p.waiting > 0 OR p.sent > p.delivered + p.failed)
+   UPDATE jobs j SET state = CASE parts WHEN 0 THEN 'DONE' ELSE 'PAUSED' END,
+     paused_because = CASE parts WHEN 0 THEN NULL ELSE because END
+   FROM job, left_over
+   WHERE j.id = job.id AND (parts = 0 OR j.state = 'RUNNING' AND parts = paused)`,
+);
+
+/**
+ * Of what is `dropped` (job_id, subscription_id, position, retry), the obligations are taken back: an automatic retry goes on,
+ * and an item whose attempt has begun and was lost waits again. `begun` names the items that this statement begins.
+ */
+const TAKEN_BACK = (begun: string) => `
+   returned AS (
+     UPDATE deliveries d SET trigger = 'AUTO', job_id = NULL, lease_token = NULL, leased_until = NULL
+     FROM dropped WHERE d.subscription_id = dropped.subscription_id AND d.notification_position = dropped.position
+       AND dropped.retry = 'AUTO'),
+   ended AS (
+     DELETE FROM deliveries d USING dropped
+     WHERE d.subscription_id = dropped.subscription_id AND d.notification_position = dropped.position
+       AND dropped.retry IS DISTINCT FROM 'AUTO'),
+   unsent AS (
+     UPDATE job_items i SET outcome = 'WAITING'
+     FROM dropped WHERE i.job_id = dropped.job_id AND i.notification_position = dropped.position AND i.outcome = 'SENT'
+     RETURNING i.job_id, i.subscription_id),
+   counted AS (
+     UPDATE job_parts p SET waiting = p.waiting - m.count, sent = p.sent + m.count
+     FROM (
+       SELECT job_id, subscription_id, sum(change)::int AS count FROM (
+         ${begun} SELECT job_id, subscription_id, -1 FROM unsent) moved (job_id, subscription_id, change)
+       GROUP BY job_id, subscription_id) m
+     WHERE p.job_id = m.job_id AND p.subscription_id = m.subscription_id)`;
+
+/** $1 the job, which an operator has stopped: what was handed over, and is in nobody's hands. */
+export const WITHDRAW = prepared(
+  'job-withdraw',
+  `WITH free AS MATERIALIZED (
+     SELECT d.job_id, d.subscription_id, d.notification_position AS position FROM deliveries d
+     WHERE d.job_id = $1 AND ${FREE} FOR UPDATE SKIP LOCKED),
+   dropped AS MATERIALIZED (
+     SELECT free.*, n.retry FROM free LEFT JOIN notifications n ON n.position = free.position),
+   ${TAKEN_BACK('')}
+   SELECT DISTINCT subscription_id FROM dropped`,
+);
+
+/** $1 the job, which goes on: what stopped it may not be mended, so each partner gets one first. */
+export const TRY_AGAIN = prepared(
+  'job-try-again',
+  `UPDATE job_parts SET state = 'TRYING', paused_because = NULL WHERE job_id = $1 AND state <> 'TRYING'`,
+);
+
+/**
+ * $1 jobs, $2 subscriptions, $3 positions, $4 tokens of what this process holds and is about to send. Answers with those whose
+ * attempts may begin, and marks them so; the others are taken back.
+ */
+export const BEGIN_ITEMS = prepared(
+  'job-begin-items',
+  `WITH o AS MATERIALIZED (
+     SELECT * FROM unnest(${opaque('$1::uuid[]')}, $2::uuid[], $3::bigint[], $4::bigint[])
+       AS o (job_id, subscription_id, position, token)),
+   part AS MATERIALIZED (
+     SELECT p.* FROM job_parts p WHERE (p.job_id, p.subscription_id) IN (SELECT job_id, subscription_id FROM o)
+     ORDER BY p.job_id, p.subscription_id FOR UPDATE),
+   held AS MATERIALIZED (
+     SELECT o.job_id, o.subscription_id, o.position, n.retry, i.outcome, part.state = 'OPEN' AS open,
+       part.sent - part.delivered - part.failed AS under_way,
+       row_number() OVER (PARTITION BY o.job_id, o.subscription_id ORDER BY o.position) AS turn,
+       j.state = 'RUNNING' AND part.state <> 'PAUSED' AND i.outcome IN ('WAITING', 'SENT')
+         AND s.state = 'ACTIVE' AND s.health = 'UP' AND s.deleted_datetime IS NULL
+         AND n.state = CASE j.kind WHEN 'REPLAY' THEN 'DELIVERED' ELSE 'ERROR_QUEUE' END AS may_begin
+     FROM o JOIN deliveries d ON d.subscription_id = o.subscription_id AND d.notification_position = o.position
+         AND d.lease_token = o.token AND d.job_id = o.job_id
+       JOIN notifications n ON n.position = o.position
+       JOIN jobs j ON j.id = o.job_id
+       JOIN part ON part.job_id = o.job_id AND part.subscription_id = o.subscription_id
+       JOIN job_items i ON i.job_id = o.job_id AND i.notification_position = o.position
+       JOIN subscriptions s ON s.id = o.subscription_id),
+   allowed AS MATERIALIZED (
+     SELECT * FROM held WHERE may_begin AND (open OR outcome = 'SENT' OR turn = 1 AND under_way = 0)),
+   begun AS (
+     UPDATE job_items i SET outcome = 'SENT'
+     FROM allowed WHERE i.job_id = allowed.job_id AND i.notification_position = allowed.position AND i.outcome = 'WAITING'
+     RETURNING i.job_id, i.subscription_id),
+   dropped AS MATERIALIZED (
+     SELECT job_id, subscription_id, position, retry FROM held
+     WHERE (job_id, position) NOT IN (SELECT job_id, position FROM allowed)),
+   ${TAKEN_BACK('SELECT job_id, subscription_id, 1 FROM begun UNION ALL')}
+   SELECT subscription_id, position FROM allowed`,
+);

@@ -1,0 +1,48 @@
+import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { FailureClass } from '../partner/partner-connection.js';
+import type { Retry } from './notification.entity.js';
+
+/** In place of a failure class or a reason: there is none. */
+export const NONE = 'none';
+
+/** Which notifications: all members must fit. */
+export interface NotificationConditions {
+  account_code?: string | null;
+  subscription_id?: string | null;
+  change_reason?: ChangeReason | null;
+  failure?: FailureClass | typeof NONE | null;
+  reason?: string | null;
+  http_status?: number | string | null;
+  retry?: Retry | null;
+  from?: string | null;
+  to?: string | null;
+  booking_code?: string | null;
+  candidate_id?: string | null;
+}
+
+/** The conditions of a filter on `notifications n`, their values added to `values`. */
+export function conditionsOf(filter: NotificationConditions, values: unknown[]): string[] {
+  const conditions: string[] = [];
+  const add = (condition: string, value: unknown) => {
+    if (value == null) return;
+    values.push(value);
+    conditions.push(`(${condition} $${values.length})`);
+  };
+  add('n.account_code =', filter.account_code);
+  add('n.subscription_id =', filter.subscription_id);
+  add('n.change_reason =', filter.change_reason);
+  // Not tried, or not since it was put back.
+  if (filter.failure === NONE) conditions.push(`(n.failure IS NULL AND n.state <> 'DELIVERED')`);
+  else add('n.failure =', filter.failure);
+  if (filter.reason === NONE) conditions.push('n.failure_reason IS NULL');
+  else add('n.failure_reason =', filter.reason);
+  const status = filter.http_status == null ? null : Number(filter.http_status);
+  // What was delivered was answered with 200; see the entity.
+  add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
+  add('n.retry =', filter.retry);
+  add('n.created_datetime >=', filter.from);
+  add('n.created_datetime <', filter.to);
+  add('n.booking_code =', filter.booking_code);
+  add(`n.body::json->>'candidate_id' =`, filter.candidate_id);
+  return conditions;
+}

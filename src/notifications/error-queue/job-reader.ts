@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import { formatDateTime } from '../../platform/clock.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import { isUuid } from '../../platform/validation/identifiers.js';
+import { notFound } from '../../platform/errors.js';
+import type { Page } from '../../platform/http/paging.js';
+import type { Job } from '../../platform/jobs/job.entity.js';
+import type { ItemOutcome } from '../delivery/job-item.entity.js';
+import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
+
+/** A job with its figures; those of a job on notifications are the sums of its parts. */
+const JOBS = `SELECT j.*, coalesce(p.waiting, j.waiting)::int AS waiting, coalesce(p.sent, j.sent)::int AS sent,
+    coalesce(p.delivered, j.delivered)::int AS delivered, coalesce(p.failed, j.failed)::int AS failed,
+    coalesce(p.skipped, j.skipped)::int AS skipped
+  FROM jobs j CROSS JOIN LATERAL (
+    SELECT sum(waiting) AS waiting, sum(sent) AS sent, sum(delivered) AS delivered, sum(failed) AS failed,
+      sum(skipped) AS skipped
+    FROM job_parts WHERE job_id = j.id) p`;
+
+const FIND = prepared('job-find', `${JOBS} WHERE j.id = $1`);
+
+type ItemRow = JobItemModel & { position: number };
+
+@Injectable()
+export class JobReader {
+  constructor(private readonly database: Database) {}
+
+  /** @throws DomainError `not_found` */
+  async get(id: string): Promise<Job> {
+    const job = isUuid(id) ? await this.database.queryOne<Job>(FIND, [id]) : null;
+    if (job === null) throw notFound.error({ detail: 'There is no such job.' });
+    return job;
+  }
+
+  /** The rows of a page, newest first. */
+  list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<Job[]> {
+    const values: unknown[] = [take];
+    const conditions = ['true'];
+    const add = (condition: (parameter: string) => string, value: unknown) => {
+      if (value == null) return;
+      values.push(value);
+      conditions.push(condition(`$${values.length}`));
+    };
+    add((it) => `j.position < ${it}`, after);
+    add((it) => `j.kind = ${it}`, kind);
+    add((it) => `j.state = ${it}`, state);
+    add(
+      (it) => `(j.account_code = ${it} OR EXISTS (
+        SELECT FROM job_parts p JOIN subscriptions s ON s.id = p.subscription_id
+        WHERE p.job_id = j.id AND s.account_code = ${it}))`,
+      account_code,
+    );
+    const text = `${JOBS} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
+    return this.database.query<Job>({ text }, values);
+  }
+
+  /** The rows of a page, in the order in which they are worked on. */
+  items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
+    const values: unknown[] = [id, after ?? 0, take];
+    if (outcome !== undefined) values.push(outcome);
+    const text = `SELECT i.notification_position AS position, n.id AS notification_id, n.booking_code, i.outcome
+      FROM (
+        SELECT * FROM job_items WHERE job_id = $1 AND notification_position > $2
+          ${outcome === undefined ? '' : 'AND outcome = $4'}
+        ORDER BY notification_position LIMIT $3) i
+      LEFT JOIN notifications n ON n.position = i.notification_position ORDER BY i.notification_position`;
+    return this.database.query<ItemRow>({ text }, values);
+  }
+}
+
+export function presentJob(job: Job): JobModel {
+  return {
+    job_id: job.id,
+    kind: job.kind,
+    state: job.state,
+    paused_because: job.paused_because,
+    matched: job.matched,
+    waiting: job.waiting,
+    sent: job.sent,
+    delivered: job.delivered,
+    failed: job.failed,
+    skipped: job.skipped,
+    reason: job.reason,
+    actor: job.actor,
+    created_datetime: formatDateTime(job.created_datetime),
+  };
+}
+
+export function presentResend(job: Job): ResendModel {
+  return { ...presentJob(job), resend_id: job.id };
+}

@@ -1,0 +1,105 @@
+import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { Access } from '../../platform/http/access.js';
+import { Answer, AnswerList, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
+import { assertAccountKnown } from '../../platform/known-accounts.js';
+import { pageOf, sendPage } from '../../platform/http/paging.js';
+import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
+import { SteerJob } from './error-queue.commands.js';
+import { JobReader, presentJob } from './job-reader.js';
+import { JobItemModel, JobItemQuery, JobModel, JobQuery } from './jobs.dto.js';
+
+@ApiTags('Bulk jobs')
+@Access('admin')
+@Controller('admin/jobs')
+export class JobsController {
+  constructor(
+    private readonly reader: JobReader,
+    private readonly queryBus: QueryBus,
+    private readonly commandBus: CommandBus,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'Bulk jobs of all kinds' })
+  @AnswerList(JobModel)
+  @Problems(400)
+  async list(
+    @Query() query: JobQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<JobModel[]> {
+    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
+    const page = pageOf(query);
+    return sendPage(await this.reader.list(query, page), page, request, response, this.config).map(presentJob);
+  }
+
+  @Get(':job_id')
+  @ApiOperation({ summary: 'How far a bulk job is' })
+  @Answer(200, JobModel)
+  @Problems(404)
+  async get(@Param('job_id') id: string): Promise<JobModel> {
+    return presentJob(await this.reader.get(id));
+  }
+
+  @Get(':job_id/items')
+  @ApiOperation({ summary: 'What became of each notification of a bulk job' })
+  @AnswerList(JobItemModel, 'In the order in which they are worked on; `Link: rel="next"` leads to the next page.')
+  @Problems(400, 404)
+  async items(
+    @Param('job_id') id: string,
+    @Query() query: JobItemQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<JobItemModel[]> {
+    await this.reader.get(id);
+    const page = pageOf(query);
+    const rows = await this.reader.items(id, query.outcome, page);
+    return sendPage(rows, page, request, response, this.config).map(({ notification_id, booking_code, outcome }) => ({
+      notification_id,
+      booking_code,
+      outcome,
+    }));
+  }
+
+  @Post(':job_id/pause')
+  @HttpCode(200)
+  @Idempotent()
+  @ApiOperation({ summary: 'Begin no more for now' })
+  @Answer(200, JobModel)
+  @Problems(404, 409)
+  @IdempotencyHeader()
+  pause(@Param('job_id') id: string): Promise<JobModel> {
+    return this.steer(new SteerJob(id, 'pause'));
+  }
+
+  @Post(':job_id/resume')
+  @HttpCode(200)
+  @Idempotent()
+  @ApiOperation({ summary: 'Go on, for each partner one at a time until the next success' })
+  @Answer(200, JobModel)
+  @Problems(404, 409)
+  @IdempotencyHeader()
+  resume(@Param('job_id') id: string): Promise<JobModel> {
+    return this.steer(new SteerJob(id, 'resume'));
+  }
+
+  @Post(':job_id/abort')
+  @HttpCode(200)
+  @Idempotent()
+  @ApiOperation({ summary: 'End it; what it has not begun stays as it is' })
+  @Answer(200, JobModel)
+  @Problems(404, 409)
+  @IdempotencyHeader()
+  abort(@Param('job_id') id: string): Promise<JobModel> {
+    return this.steer(new SteerJob(id, 'abort'));
+  }
+
+  private async steer(command: SteerJob): Promise<JobModel> {
+    await this.commandBus.execute(command);
+    return presentJob(await this.reader.get(command.jobId));
+  }
+}

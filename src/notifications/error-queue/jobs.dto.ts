@@ -1,0 +1,147 @@
+import type { ChangeReason } from '../../bookings/bookings.events.js';
+import { PageQuery } from '../../platform/http/paging.js';
+import { JOB_KINDS, JOB_STATES, type JobKind, type JobState } from '../../platform/jobs/job.entity.js';
+import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { uuidRule } from '../../platform/validation/identifiers.js';
+import { boolean, dateTime, oneOf, text } from '../../platform/validation/rules.js';
+import { ITEM_OUTCOMES, type ItemOutcome } from '../delivery/job-item.entity.js';
+import { changeReason, count, NotificationFilter, reason } from './notifications.dto.js';
+
+const kind = oneOf(JOB_KINDS, 'kind_unknown');
+const state = oneOf(JOB_STATES, 'state_unknown');
+const outcome = oneOf(ITEM_OUTCOMES, 'outcome_unknown');
+
+/** What a bulk resend and a bulk resolution ask for. */
+export class BulkBody {
+  @ObjectField(() => NotificationFilter, { required: true, description: 'An empty object matches the whole queue.' })
+  filter: NotificationFilter;
+
+  @Field(reason, { required: true })
+  reason: string;
+
+  @Field(boolean(), { description: 'Only count what fits.' })
+  dry_run?: boolean | null;
+}
+
+export class ReplayFilter {
+  @Field(dateTime(), { description: 'First moment of `created_datetime`, included.' })
+  from?: string;
+
+  @Field(dateTime(), { description: 'Last moment of `created_datetime`, excluded.' })
+  to?: string;
+
+  @Field(text({ min: 1, max: 50 }))
+  booking_code?: string;
+
+  @Field(changeReason)
+  change_reason?: ChangeReason;
+}
+
+export class ReplayBody {
+  @Field(uuidRule, { required: true })
+  subscription_id: string;
+
+  @ObjectField(() => ReplayFilter, {
+    required: true,
+    description: 'Of what was delivered; an empty object matches all of it.',
+  })
+  filter: ReplayFilter;
+
+  @Field(reason, { required: true })
+  reason: string;
+
+  @Field(boolean(), { description: 'Only count what fits.' })
+  dry_run?: boolean | null;
+}
+
+export class JobStarted {
+  @Field(uuidRule, { always: true, description: 'null after a dry run.' })
+  job_id: string | null;
+
+  @Field(count, { always: true, description: 'null while the set is being made.' })
+  matched: number | null;
+
+  @Field(count, { description: 'Of a dry run for which counting would take too long; `matched` is null then.' })
+  matched_at_least?: number;
+}
+
+export class ResendStarted extends JobStarted {
+  @Field(uuidRule, { always: true, description: 'The same as `job_id`.' })
+  resend_id: string | null;
+}
+
+export class JobQuery extends PageQuery {
+  @Field(kind)
+  kind?: JobKind;
+
+  @Field(state)
+  state?: JobState;
+
+  @Field(text({ min: 1, max: 50 }), { description: 'Jobs that concern notifications of this account.' })
+  account_code?: string;
+}
+
+export class JobModel {
+  @Field(uuidRule, { required: true })
+  job_id: string;
+
+  @Field(kind, { required: true })
+  kind: JobKind;
+
+  @Field(state, { required: true })
+  state: JobState;
+
+  @Field(text({ max: 200 }), {
+    always: true,
+    description: '`operator`, or the failure classes of the partners for which it stopped.',
+  })
+  paused_because: string | null;
+
+  @Field(count, { always: true, description: 'How many the set has; null while it is being made.' })
+  matched: number | null;
+
+  @Field(count, { required: true, description: 'Not begun.' })
+  waiting: number;
+
+  @Field(count, { required: true, description: 'Attempts begun.' })
+  sent: number;
+
+  @Field(count, { required: true })
+  delivered: number;
+
+  @Field(count, { required: true })
+  failed: number;
+
+  @Field(count, { required: true, description: 'Settled in another way before their turn.' })
+  skipped: number;
+
+  @Field(text({ max: 1000, lines: true }), { required: true })
+  reason: string;
+
+  @Field(text({ max: 200 }), { required: true, description: 'User name of the operator.' })
+  actor: string;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+}
+
+export class ResendModel extends JobModel {
+  @Field(uuidRule, { required: true, description: 'The same as `job_id`.' })
+  resend_id: string;
+}
+
+export class JobItemQuery extends PageQuery {
+  @Field(outcome)
+  outcome?: ItemOutcome;
+}
+
+export class JobItemModel {
+  @Field(uuidRule, { always: true, description: 'null when the notification is no longer kept.' })
+  notification_id: string | null;
+
+  @Field(text({ max: 50 }), { always: true })
+  booking_code: string | null;
+
+  @Field(outcome, { required: true })
+  outcome: ItemOutcome;
+}

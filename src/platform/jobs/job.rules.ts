@@ -1,0 +1,28 @@
+import { defineProblem } from '../errors.js';
+import type { JobState } from './job.entity.js';
+
+const jobFinished = defineProblem(
+  'job_finished',
+  'conflict',
+  'The job is finished',
+  'A job that is done or aborted cannot be paused, resumed or aborted.',
+);
+
+export type JobAction = 'pause' | 'resume' | 'abort';
+
+/** `paused_because` of a job that an operator paused. */
+export const BY_OPERATOR = 'operator';
+
+/**
+ * The state that an operator's action leads to.
+ * @throws DomainError `job_finished`
+ */
+export function stateAfter(
+  action: JobAction,
+  { state, matched }: { state: JobState; matched: number | null },
+): JobState {
+  if (state === 'DONE' || state === 'ABORTED') throw jobFinished.error();
+  if (action === 'abort') return 'ABORTED';
+  if (action === 'pause') return 'PAUSED';
+  return matched === null ? 'PREPARING' : 'RUNNING';
+}

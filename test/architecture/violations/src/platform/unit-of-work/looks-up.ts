@@ -1,0 +1,1 @@
+export { here } from '../jobs/here.js';
