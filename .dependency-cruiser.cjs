@@ -1,6 +1,6 @@
 // The directions of the house. Each rule has a planted violation in test/architecture/violations, and a test that
 // the rules broken there are exactly the rules written here.
-const modules = 'auth|accounts|eligibility|launch|vouchers|bookings|results|notifications|imports|console';
+const modules = 'auth|accounts|eligibility|launch|vouchers|bookings|results|changes|notifications|imports|console';
 const face = '\\.(commands|queries|events|fields|errors)\\.ts$';
 
 /** The modules that each module may speak to, through their faces. The console may use any; nobody uses the console. */
@@ -12,6 +12,7 @@ const mayUse = {
   launch: ['eligibility'],
   bookings: ['eligibility', 'launch'],
   results: ['bookings', 'eligibility'],
+  changes: ['eligibility', 'bookings', 'results'],
   notifications: ['bookings'],
   imports: ['eligibility', 'vouchers', 'accounts'],
 };
@@ -26,6 +27,7 @@ const platformLayers = [
   'validation',
   'http',
   'audit',
+  'changes',
   'unit-of-work',
   'jobs',
 ];

@@ -24,6 +24,7 @@ import { Notification } from './src/notifications/delivery/notification.entity.j
 import { ErrorQueueCount, ResendItem, ResendJob } from './src/notifications/delivery/release-0-1-0.entity.js';
 import { Subscription } from './src/notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './src/platform/audit/audit-row.entity.js';
+import { ChangeEpoch, ChangeRow } from './src/platform/changes/change.entity.js';
 import { StoredEventRow } from './src/platform/events/stored-event.entity.js';
 import { APPLICATION_NAME, CONNECTION } from './src/platform/database/connections.js';
 import { Job } from './src/platform/jobs/job.entity.js';
@@ -48,6 +49,8 @@ import { DeliveriesJobIndex1763641310000 } from './src/migrations/1763641310000-
 import { NotificationsCauses1763641320000 } from './src/migrations/1763641320000-notifications-causes.js';
 import { NotificationsCauseIndexes1763641330000 } from './src/migrations/1763641330000-notifications-cause-indexes.js';
 import { ImportsTables1763641800000 } from './src/migrations/1763641800000-imports-tables.js';
+import { Changes1763641700000 } from './src/migrations/1763641700000-changes.js';
+import { EligibilitiesExpiry1763641710000 } from './src/migrations/1763641710000-eligibilities-expiry.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -83,6 +86,8 @@ const ENTITIES = [
   ResendJob,
   Subscription,
   AuditRow,
+  ChangeEpoch,
+  ChangeRow,
   StoredEventRow,
   IdempotencyKey,
   AccountResultId,
@@ -109,6 +114,8 @@ const MIGRATIONS = [
   NotificationsCauses1763641320000,
   NotificationsCauseIndexes1763641330000,
   ImportsTables1763641800000,
+  Changes1763641700000,
+  EligibilitiesExpiry1763641710000,
 ];
 
 /**

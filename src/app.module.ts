@@ -5,6 +5,7 @@ import { dataSourceOptions } from '../ormconfig.js';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { BookingsModule } from './bookings/bookings.module.js';
+import { ChangesModule } from './changes/changes.module.js';
 import { Config } from './config.js';
 import { ConsoleModule } from './console/console.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
@@ -39,6 +40,7 @@ export class AppModule {
         BookingsModule,
         ResultsModule,
         ImportsModule,
+        ChangesModule,
         ConsoleModule,
       ],
     };

@@ -9,6 +9,7 @@ import { Config } from './config.js';
 import { serveDocuments } from './documents.js';
 import { BodyGate } from './platform/http/body.js';
 import { boundConnections } from './platform/http/connection.js';
+import { useCursorKeys } from './platform/http/cursor.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
 import { publicRoutes } from './platform/http/public-routes.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
@@ -21,6 +22,7 @@ import { Logger, NestLogger } from './platform/observability/logger.js';
  * Used by main.ts and by the tests alike.
  */
 export async function createApp(config: Config, databaseUrl: string): Promise<NestExpressApplication> {
+  useCursorKeys(config.secretsKeys);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config, databaseUrl), new JsonAdapter(), {
     bodyParser: false,
     bufferLogs: true,

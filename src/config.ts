@@ -34,6 +34,7 @@ export class Config {
   readonly notificationConcurrency: number;
   readonly notificationConcurrencyPerPartner: number;
   readonly notificationRetentionDays: number;
+  readonly changesRetentionDays: number;
   readonly retryScheduleS: readonly number[];
   readonly retryGiveUpH: number;
   readonly partnerAllowedNetworks: readonly string[];
@@ -67,6 +68,7 @@ export class Config {
     this.notificationConcurrency = read.integer('NOTIFICATION_CONCURRENCY', 64, 1, 10_000);
     this.notificationConcurrencyPerPartner = read.integer('NOTIFICATION_CONCURRENCY_PER_PARTNER', 16, 1, 10_000);
     this.notificationRetentionDays = read.integer('NOTIFICATION_RETENTION_DAYS', 90, 1, 36_500);
+    this.changesRetentionDays = read.integer('CHANGES_RETENTION_DAYS', 400, 1, 36_500);
     this.retryScheduleS = read.numbers('RETRY_SCHEDULE_S', [5, 30, 120, 300, 900, 1800, 3600]);
     this.retryGiveUpH = read.number('RETRY_GIVE_UP_H', 24, 0);
     this.partnerAllowedNetworks = read.networks(

@@ -209,7 +209,7 @@ describe('§6 Bookings', () => {
       ABSENT: (booking) => call('POST', `${bookingPath(booking)}/absence`, { excused: false }),
       EXCUSED_ABSENT: (booking) => call('POST', `${bookingPath(booking)}/absence`, { excused: true }),
       COMPLETED: (booking) =>
-        app.app.get(CommandBus, { strict: false }).execute(new CompleteExam(booking['svc_eligiblity_id'] as string)),
+        app.app.get(CommandBus, { strict: false }).execute(new CompleteExam(booking['svc_eligiblity_id'] as string, 1)),
     };
     for (const [status, by] of Object.entries(close)) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));

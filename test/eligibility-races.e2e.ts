@@ -174,7 +174,7 @@ describe('§5 races, on two applications and one database', () => {
       const record = await app.given.eligibility(scene);
       if (round % 2 === 0) await app.given.booking(scene, record);
       const id = record['svc_eligiblity_id'] as string;
-      const complete = (side: TestApp) => side.app.get(CommandBus, { strict: false }).execute(new CompleteExam(id));
+      const complete = (side: TestApp) => side.app.get(CommandBus, { strict: false }).execute(new CompleteExam(id, 1));
       const [updated] = await Promise.all([
         call(round, 'PUT', pathOf(record), {
           ...record,

@@ -34,7 +34,9 @@ const booking = (subject: Subject) => `/accounts/${scene.account}/bookings/${sub
 const admin = (subject: Subject, action: string, body?: unknown) =>
   call('POST', `/admin/eligibilities/${subject.record['svc_eligiblity_id']}/${action}`, body, operator);
 const complete = (subject: Subject) =>
-  app.app.get(CommandBus, { strict: false }).execute(new CompleteExam(subject.record['svc_eligiblity_id'] as string));
+  app.app
+    .get(CommandBus, { strict: false })
+    .execute(new CompleteExam(subject.record['svc_eligiblity_id'] as string, 1));
 const statusOf = async (subject: Subject) =>
   ((await call('GET', pathOf(subject))).body as { status: string }[])[0].status;
 

@@ -42,7 +42,8 @@ describe('the schema', () => {
 
   it('has an entity for every table', async () => {
     const tables = await dataSource.query<{ tablename: string }[]>(
-      `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'`,
+      `SELECT relname AS tablename FROM pg_class WHERE relnamespace = 'public'::regnamespace
+         AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> 'migrations'`,
     );
     const described = new Set(dataSource.entityMetadatas.map((metadata) => metadata.tableName));
     expect(tables.map(({ tablename }) => tablename).filter((name) => !described.has(name))).toEqual([]);

@@ -8,8 +8,9 @@ import { newEventId, nextOccurredAt, type EventMeta } from '../platform/events/d
 import { requestContext } from '../platform/context/request-context.js';
 import { Booking } from './booking.entity.js';
 import { bookingClosed, bookingNotFound } from './bookings.errors.js';
-import type { BookingEvent, BookingSnapshot } from './bookings.events.js';
+import { FEED_CHANGES, type BookingEvent, type BookingSnapshot } from './bookings.events.js';
 import type { Appointment, BookingStatus } from './bookings.rules.js';
+import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
 const LOCK = prepared(
@@ -61,8 +62,11 @@ interface BookingDraft {
   status: BookingStatus;
 }
 
+/** The result that completed the exam: the change is told as the result's. */
+type Completion = { revision: number } | null;
+
 /**
- * Bookings in the database. A change and its event are written together; sequence and time of a booking's events
+ * Bookings in the database. A change, its event and its entry of the change feed are written together; sequence and time of a booking's events
  * strictly increase.
  */
 @Injectable()
@@ -97,7 +101,12 @@ export class BookingStore {
   }
 
   /** Stores a new booking and raises its first event. */
-  add(eventClass: BookingEventClass, eligibility: BookedEligibility, draft: BookingDraft): Booking {
+  add(
+    eventClass: BookingEventClass,
+    eligibility: BookedEligibility,
+    draft: BookingDraft,
+    completion: Completion = null,
+  ): Booking {
     const now = this.clock.now();
     const { bookingCode, appointment, status } = draft;
     const { svc_eligiblity_id, account_code, candidate_id, test_code } = eligibility;
@@ -115,31 +124,55 @@ export class BookingStore {
       updated_datetime: now,
     };
     this.unitOfWork.send(ADD, [...valuesOf(booking), now, svc_eligiblity_id, account_code, candidate_id, test_code]);
-    this.raise(eventClass, booking, eligibility);
+    this.raise(eventClass, booking, eligibility, completion);
     return booking;
   }
 
   /** Saves the booking as it stands and raises its next event. */
-  save(eventClass: BookingEventClass, booking: Booking, eligibility: BookedEligibility): void {
+  save(
+    eventClass: BookingEventClass,
+    booking: Booking,
+    eligibility: BookedEligibility,
+    completion: Completion = null,
+  ): void {
     const now = this.clock.now();
     booking.event_sequence += 1;
     booking.last_event_at = nextOccurredAt(now, booking.last_event_at);
     booking.updated_datetime = now;
     this.unitOfWork.send(SAVE, valuesOf(booking));
-    this.raise(eventClass, booking, eligibility);
+    this.raise(eventClass, booking, eligibility, completion);
   }
 
-  private raise(eventClass: BookingEventClass, booking: Booking, eligibility: BookedEligibility): void {
-    this.unitOfWork.raise(
-      new eventClass(snapshotOf(booking, eligibility), {
-        eventId: newEventId(),
-        accountCode: booking.account_code,
-        stream: booking.booking_code,
-        sequence: booking.event_sequence,
-        occurredAt: booking.last_event_at!,
-        traceparent: requestContext().traceparent,
-      }),
-    );
+  private raise(
+    eventClass: BookingEventClass,
+    booking: Booking,
+    eligibility: BookedEligibility,
+    completion: Completion,
+  ): void {
+    const { account_code, svc_eligiblity_id, candidate_id, test_code, booking_code, event_sequence } = booking;
+    const event = new eventClass(snapshotOf(booking, eligibility), {
+      eventId: newEventId(),
+      accountCode: account_code,
+      stream: booking_code,
+      sequence: event_sequence,
+      occurredAt: booking.last_event_at!,
+      traceparent: requestContext().traceparent,
+    });
+    this.unitOfWork.raise(event);
+    this.unitOfWork.change({
+      kind: completion ? 'RESULT' : 'BOOKING',
+      change: FEED_CHANGES[event.changeReason],
+      at: booking.updated_datetime,
+      account_code,
+      svc_eligiblity_id,
+      candidate_id,
+      test_code,
+      booking_code,
+      status: eligibility.status,
+      revision: completion?.revision,
+      event_sequence,
+      notification: notificationRequest(event),
+    });
   }
 }
 

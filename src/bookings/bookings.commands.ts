@@ -45,10 +45,15 @@ export class RecordAbsence extends Command<void> {
 /**
  * A result was accepted for the exam of an eligibility: the eligibility and its booking turn COMPLETED, and
  * EXAM_COMPLETED is raised; later results of the same exam change nothing. An exam without a booking gets one at its
- * launch time, else now. In the caller's transaction; the records stay locked.
+ * launch time, else now. In the caller's transaction; the records stay locked. Answers whether this result completed it: it
+ * stands in the change feed then.
  */
-export class CompleteExam extends Command<void> {
-  constructor(readonly svcEligibilityId: string) {
+export class CompleteExam extends Command<boolean> {
+  constructor(
+    readonly svcEligibilityId: string,
+    /** Of the result. */
+    readonly revision: number,
+  ) {
     super();
   }
 }

@@ -1,3 +1,4 @@
+import type { Change } from '../platform/changes/change.entity.js';
 import { DomainEvent, StoredEvent } from '../platform/events/domain-event.js';
 
 /** The kinds of event on a candidate's assessment record that partners are told of. */
@@ -10,6 +11,16 @@ export const CHANGE_REASONS = [
   'ABSENT',
 ] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
+
+/** What the change feed calls the same. */
+export const FEED_CHANGES: Record<ChangeReason, Change> = {
+  BOOKING_CREATED: 'SCHEDULED',
+  BOOKING_CANCELLED: 'BOOKING_CANCELLED',
+  BOOKING_RESCHEDULED: 'RESCHEDULED',
+  EXAM_COMPLETED: 'RESULT_RECEIVED',
+  EXCUSED_ABSENT: 'EXCUSED_ABSENT',
+  ABSENT: 'ABSENT',
+};
 
 /**
  * The booking as it stood when the event was generated, in the words of the NotificationRequest.

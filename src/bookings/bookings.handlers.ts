@@ -119,25 +119,26 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
     private readonly clock: Clock,
   ) {}
 
-  async execute({ svcEligibilityId }: CompleteExam): Promise<void> {
-    await this.unitOfWork.run(async () => {
+  execute({ svcEligibilityId, revision }: CompleteExam): Promise<boolean> {
+    return this.unitOfWork.run(async () => {
       const eligibility = await this.commandBus.execute(new CompleteEligibility(svcEligibilityId));
-      if (eligibility === null) return;
+      if (eligibility === null) return false;
       const booking = await this.store.lockLastKept(svcEligibilityId);
       if (booking) {
         booking.status = 'COMPLETED';
-        this.store.save(ExamCompleted, booking, eligibility);
-      } else await this.addCompleted(eligibility);
+        this.store.save(ExamCompleted, booking, eligibility, { revision });
+      } else await this.addCompleted(eligibility, revision);
       this.unitOfWork.audit('exam.complete', svcEligibilityId);
+      return true;
     });
   }
 
   /** An exam that was never booked: its booking begins and ends now. */
-  private async addCompleted(eligibility: BookedEligibility): Promise<void> {
+  private async addCompleted(eligibility: BookedEligibility, revision: number): Promise<void> {
     const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
     const appointment = { booking_on: launchedAt ?? this.clock.now(), delivery_mode: null, ...NOWHERE };
     const bookingCode = randomCode(CODE_LENGTH);
-    this.store.add(ExamCompleted, eligibility, { bookingCode, appointment, status: 'COMPLETED' });
+    this.store.add(ExamCompleted, eligibility, { bookingCode, appointment, status: 'COMPLETED' }, { revision });
   }
 }
 

@@ -1,18 +1,20 @@
 import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock, parseDateTime } from '../platform/clock.js';
+import { insertChangesOf } from '../platform/changes/change-log.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { validationError, type DomainError, type Fault } from '../platform/errors.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { randomCode } from '../platform/secrets.js';
-import { SetVouchers } from '../vouchers/vouchers.commands.js';
+import { ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { CreateEligibility } from './eligibility.commands.js';
 import { REGISTRATION_MODES, type EligibilityModel } from './eligibility.dto.js';
 import { Eligibility } from './eligibility.entity.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
 import { LIVE, openStatus } from './eligibility.rules.js';
+import { EXPIRED } from './expiry-sweep.js';
 
 const ID_LENGTH = 8;
 const ATTEMPTS = 5;
@@ -33,30 +35,41 @@ const ASKED = `asked AS MATERIALIZED (
 
 const AUDITED = `audited AS (
   INSERT INTO audit_log (actor, action, subject, request_id)
-  SELECT actor, 'eligibility.create', svc_eligiblity_id, request_id FROM created JOIN asked USING (svc_eligiblity_id))
+  SELECT actor, 'eligibility.create', svc_eligiblity_id, request_id FROM created JOIN asked USING (svc_eligiblity_id)),
+  told AS (${insertChangesOf(`
+    SELECT created_datetime, 'ELIGIBILITY', 'CREATED', account_code, svc_eligiblity_id, candidate_id, test_code,
+      NULL::text, status, NULL::int, NULL::int, NULL::json
+    FROM created JOIN asked USING (svc_eligiblity_id)`)})
   SELECT n FROM created JOIN asked USING (svc_eligiblity_id)`;
+
+const CREATED = (records: string) => `WITH ${ASKED}, created AS (
+  INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked ${records}
+  ORDER BY account_code, candidate_id, test_code
+  ON CONFLICT DO NOTHING RETURNING svc_eligiblity_id), ${AUDITED}`;
 
 // The usual case: nothing stands in the way. In one order, so that two processes that meet do not block each other.
 const CREATE = prepared(
   'eligibility-create',
-  `WITH ${ASKED}, created AS (
-     INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked
-     ORDER BY account_code, candidate_id, test_code
-     ON CONFLICT DO NOTHING RETURNING svc_eligiblity_id), ${AUDITED}`,
+  CREATED(`WHERE NOT EXISTS (
+    SELECT FROM eligibilities e WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id
+      AND e.test_code = asked.test_code AND e.status = 'EXPIRED')`),
 );
+const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED(''));
 
-// A record whose window is over gives way to the new one. INSERT reads from that step, so that it runs first.
-const CREATE_IN_PLACE = prepared(
-  'eligibility-create-in-place',
-  `WITH ${ASKED}, over AS (
-     UPDATE eligibilities e SET status = 'EXPIRED'
-     FROM asked WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id
-       AND e.test_code = asked.test_code
-       AND e.status IN ('PENDING', 'ELIGIBLE') AND e.eligibility_end_date <= asked.created_datetime
-     RETURNING 1),
-   created AS (
-     INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked, (SELECT count(*) FROM over) AS first
-     ON CONFLICT DO NOTHING RETURNING svc_eligiblity_id), ${AUDITED}`,
+// A record whose window is over gives way to the new one.
+const GIVE_WAY = prepared(
+  'eligibility-give-way',
+  `WITH over AS (
+     UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = greatest(updated_datetime, eligibility_end_date)
+     WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
+       AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $4
+     RETURNING *)
+   ${insertChangesOf(`SELECT ${EXPIRED} FROM over`)}`,
+);
+const FIND_EXPIRED = prepared(
+  'eligibility-find-expired',
+  `SELECT svc_eligiblity_id FROM eligibilities
+   WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND status = 'EXPIRED' ORDER BY position`,
 );
 
 const FIND_OBSTACLE = prepared(
@@ -102,23 +115,29 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   }
 
   private async insert(record: Eligibility): Promise<Eligibility> {
+    try {
+      record.svc_eligiblity_id = randomCode(ID_LENGTH);
+      if ((await this.creation.ask(rowOf(record))).length === 1) return record;
+      return await this.unitOfWork.run(() => this.insertAfterExpired(record));
+    } catch (error) {
+      throw refusalOf(error) ?? error;
+    }
+  }
+
+  /** An expired record keeps its vouchers until another one takes its place. */
+  private async insertAfterExpired(record: Eligibility): Promise<Eligibility> {
+    const { account_code, candidate_id, test_code, created_datetime } = record;
+    const key = [account_code, candidate_id, test_code];
+    await this.database.execute(GIVE_WAY, [...key, created_datetime]);
+    for (const expired of await this.database.query<{ svc_eligiblity_id: string }>(FIND_EXPIRED, key))
+      await this.commandBus.execute(new ReleaseVouchers(expired.svc_eligiblity_id));
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       record.svc_eligiblity_id = randomCode(ID_LENGTH);
-      try {
-        const asked = rowOf(record);
-        const created =
-          attempt === 1
-            ? await this.creation.ask(asked)
-            : await this.database.query(CREATE_IN_PLACE, numbered([asked]));
-        if (created.length === 1) return record;
-        // A record whose window is over may be in the way, or the random id was taken.
-        if (attempt === 1) continue;
-      } catch (error) {
-        throw refusalOf(error) ?? error;
-      }
+      const created = await this.database.query(CREATE_AFTER_EXPIRED, numbered([rowOf(record)]));
+      if (created.length === 1) return record;
       const obstacle = await this.findObstacle(record);
       if (obstacle) throw obstacle;
-      // The obstacle went away in the meantime: try again.
+      // The obstacle went away in the meantime, or the random id was taken: try again.
     }
     throw new Error('No eligibility could be created.');
   }

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { Change } from '../platform/changes/change.entity.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
-import { ACTIVE_STATUSES } from './eligibility.fields.js';
+import { ACTIVE_STATUSES, statusAt } from './eligibility.fields.js';
 
 /** A record, and what a booking event tells of its test. */
 const BOOKED = `e.*,
@@ -25,7 +26,9 @@ const LOCK_BY_ID = prepared(
 );
 const HOLD = prepared(
   'eligibility-hold',
-  'SELECT svc_eligiblity_id, account_code, status FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE',
+  `SELECT svc_eligiblity_id, account_code, candidate_id, test_code, status, hold_reason, approval_pending,
+     schedule_start_date, eligibility_end_date
+   FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
 );
 const HOLD_ALL_OF = prepared(
   'eligibility-hold-all-of-candidate',
@@ -96,6 +99,21 @@ export class EligibilityStore {
 
   async holdAllOf(accountCode: string, candidateId: string): Promise<void> {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
+  }
+
+  /** Tells the change feed of the record as it stands now. */
+  tell(change: Change, record: Eligibility): void {
+    const { account_code, svc_eligiblity_id, candidate_id, test_code, updated_datetime: at } = record;
+    this.unitOfWork.change({
+      kind: 'ELIGIBILITY',
+      change,
+      at,
+      account_code,
+      svc_eligiblity_id,
+      candidate_id,
+      test_code,
+      status: statusAt(record, at),
+    });
   }
 
   /** Writes where the record stands, and when it changed. */

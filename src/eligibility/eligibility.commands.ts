@@ -2,6 +2,7 @@ import { Command } from '@nestjs/cqrs';
 import type { Fault } from '../platform/errors.js';
 import { CandidateModel, EligibilityModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
+import type { EligibilityState } from './eligibility.fields.js';
 
 /** The body of create and update, with its rules. */
 export { CandidateModel, EligibilityModel };
@@ -97,7 +98,8 @@ export class ScheduleEligibility extends Command<BookedEligibility> {
 }
 
 /** A record that is held by the caller's transaction. */
-export type LockedEligibility = Pick<Eligibility, 'svc_eligiblity_id' | 'account_code' | 'status'>;
+export type LockedEligibility = Pick<Eligibility, 'svc_eligiblity_id' | 'account_code' | 'candidate_id' | 'test_code'> &
+  EligibilityState;
 
 /**
  * Holds the record until the caller's transaction ends; null when there is none. Whoever changes what belongs to a record

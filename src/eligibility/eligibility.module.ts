@@ -4,6 +4,7 @@ import { CatalogueCheck } from './catalogue-check.js';
 import { FindPortionsInUseHandler, IsEntryInUseHandler } from './catalogue-use.handlers.js';
 import { CreateEligibilityHandler } from './create.handler.js';
 import { EligibilityController } from './eligibility.controller.js';
+import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { ReadEligibilitiesHandler } from './export.handler.js';
@@ -25,6 +26,7 @@ import { UpdateEligibilityHandler } from './update.handler.js';
   providers: [
     EligibilityStore,
     CatalogueCheck,
+    ExpirySweep,
     CreateEligibilityHandler,
     UpdateEligibilityHandler,
     CancelEligibilityHandler,

@@ -23,14 +23,7 @@ import {
 } from './eligibility.errors.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { isWindowOver, statusAt } from './eligibility.fields.js';
-import {
-  isEligibleToSchedule,
-  isInWindow,
-  mayTrigger,
-  openStatus,
-  statusMessage,
-  type Trigger,
-} from './eligibility.rules.js';
+import { isEligibleToSchedule, isInWindow, mayTrigger, openStatus, statusMessage } from './eligibility.rules.js';
 import { addressed } from './update.handler.js';
 
 const NO_BOOKING = { booking_code: null, booking_on: null } as const;
@@ -55,6 +48,7 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
       if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
       this.store.changeState(record, { status: 'CANCELLED' }, now);
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
+      this.store.tell('CANCELLED', record);
       this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
     });
   }
@@ -76,11 +70,13 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       await this.commandBus.execute(
         new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes, pointers),
       );
-      this.store.changeState(record, {}, this.clock.now());
+      this.store.tell('UPDATED', this.store.changeState(record, {}, this.clock.now()));
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id);
     });
   }
 }
+
+const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED' } as const;
 
 /** What an operator may do to an open record. */
 abstract class OperatorDecision {
@@ -92,7 +88,7 @@ abstract class OperatorDecision {
 
   protected async decide(
     svcEligibilityId: string,
-    trigger: Trigger,
+    trigger: keyof typeof DECISIONS,
     decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending'>>,
   ): Promise<void> {
     await this.unitOfWork.run(async () => {
@@ -102,7 +98,7 @@ abstract class OperatorDecision {
       if (!mayTrigger(status, trigger))
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
       const stored = record.status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
-      this.store.changeState(record, { ...decision, status: stored }, now);
+      this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId);
     });
   }

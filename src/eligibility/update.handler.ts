@@ -68,8 +68,9 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<void> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
-    if (record.status !== 'SCHEDULED' && !(record.status === 'EXPIRED' && isWindowOver(changed, now)))
-      changes.status = openStatus(record);
+    // A window that is over already is the sweep's to note (expiry-sweep.ts).
+    if (record.status !== 'SCHEDULED' && !(isWindowOver(record, now) && isWindowOver(changed, now)))
+      changes.status = isWindowOver(changed, now) ? 'EXPIRED' : openStatus(record);
     const names = (Object.keys(changes) as (keyof Eligibility)[]).filter(
       (name) => !isDeepStrictEqual(changes[name], record[name]),
     );
@@ -79,6 +80,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     } catch (error) {
       throw refusalOf(error) ?? error;
     }
+    this.store.tell('UPDATED', record);
     this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id);
   }
 

@@ -61,6 +61,8 @@ const IS_NEWEST_SOMEWHERE = prepared(
 const FIND_NEWEST = prepared(
   'results-find-newest',
   `SELECT coalesce(max(revision), 0) AS revision,
+     (SELECT booking_code FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT', 'COMPLETED')
+      ORDER BY created_datetime DESC LIMIT 1) AS booking_code,
      (SELECT body_hash FROM result_revisions WHERE svc_eligiblity_id = $1 AND source = $2
       ORDER BY revision DESC LIMIT 1) AS body_hash
    FROM result_revisions WHERE svc_eligiblity_id = $1`,
@@ -157,14 +159,15 @@ export class ResultStore {
     return (await this.database.queryOne(IS_NEWEST_SOMEWHERE, [accountCode, hash])) !== null;
   }
 
-  /** Adds a revision to an exam that is held; false when the newest of its source is the same already. */
-  async add(revision: NewRevision): Promise<boolean> {
+  /** Adds a revision to an exam that is held; null when the newest of its source is the same already. */
+  async add(revision: NewRevision): Promise<{ revision: number; booking_code: string | null } | null> {
     const { svc_eligiblity_id: id, body } = revision;
-    const newest = await this.database.queryOne<{ revision: number; body_hash: Buffer | null }>(FIND_NEWEST, [
-      id,
-      revision.source,
-    ]);
-    if (newest!.body_hash?.equals(body.hash)) return false;
+    const newest = await this.database.queryOne<{
+      revision: number;
+      booking_code: string | null;
+      body_hash: Buffer | null;
+    }>(FIND_NEWEST, [id, revision.source]);
+    if (newest!.body_hash?.equals(body.hash)) return null;
     const number = newest!.revision + 1;
     await this.database.execute(ADD, [
       id,
@@ -180,7 +183,7 @@ export class ResultStore {
       revision.username,
       revision.received_datetime,
     ]);
-    return true;
+    return { revision: number, booking_code: newest!.booking_code };
   }
 
   /** False when the registration has another locator, or another registration of the account has this one. */

@@ -8,6 +8,7 @@ import {
   type LockedEligibility,
 } from '../eligibility/eligibility.commands.js';
 import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
+import { statusAt } from '../eligibility/eligibility.fields.js';
 import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
@@ -75,6 +76,7 @@ export class ResultAcceptance {
     private readonly unmatched: UnmatchedStore,
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
+    private readonly clock: Clock,
   ) {}
 
   /** Adds the revision to an exam that is held; the same body as its newest changes nothing. */
@@ -84,7 +86,7 @@ export class ResultAcceptance {
     { body, username, receivedAt }: Delivery,
     { resultId, simulated }: { resultId: string | null; simulated: boolean },
   ): Promise<void> {
-    const { svc_eligiblity_id, account_code } = exam;
+    const { svc_eligiblity_id, account_code, candidate_id, test_code } = exam;
     const added = await this.store.add({
       svc_eligiblity_id,
       account_code,
@@ -96,8 +98,22 @@ export class ResultAcceptance {
       received_datetime: receivedAt,
     });
     if (!added) return;
-    if (!simulated) await this.commandBus.execute(new CompleteExam(svc_eligiblity_id));
+    const { revision, booking_code } = added;
     this.unitOfWork.audit('result.accept', svc_eligiblity_id);
+    if (!simulated && (await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, revision)))) return;
+    const now = this.clock.now();
+    this.unitOfWork.change({
+      kind: 'RESULT',
+      change: revision === 1 ? 'RESULT_RECEIVED' : 'RESULT_REVISED',
+      at: now,
+      account_code,
+      svc_eligiblity_id,
+      candidate_id,
+      test_code,
+      booking_code,
+      status: statusAt(exam, now),
+      revision,
+    });
   }
 
   /** Does the work in a transaction; a body that it refuses to match is kept for an operator. */

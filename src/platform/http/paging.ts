@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { Field } from '../validation/fields.js';
 import { text, type Rule } from '../validation/rules.js';
+import { openCursor, sealCursor } from './cursor.js';
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
@@ -9,7 +10,7 @@ const MOST = 200;
 export const MOST_TAKEN = MOST + 1;
 
 /** `limit` of a list: a whole number from 1; more than 200 is taken as 200. */
-const limitRule: Rule = {
+export const limitRule: Rule = {
   schema: {
     type: 'integer',
     minimum: 1,
@@ -62,19 +63,20 @@ export function afterCursor(parameter: string): string {
   return `position < coalesce(${parameter}::bigint, 9223372036854775807)`;
 }
 
+/** How many rows a page with this `limit` has at most. */
+export function pageSize(limit: string | undefined): number {
+  return Math.min(Number(limit ?? DEFAULT_LIMIT), MOST);
+}
+
 export function pageOf(query: PageQuery): Page {
-  const size = Math.min(Number(query.limit ?? DEFAULT_LIMIT), MOST);
+  const size = pageSize(query.limit);
   return { size, take: size + 1, after: query.cursor === undefined ? null : readCursor(query.cursor) };
 }
 
 /** The position in a cursor; null when it is none of ours. */
 function readCursor(cursor: string): number | null {
-  const position = Buffer.from(cursor, 'base64url').toString('latin1');
-  return /^\d{1,15}$/.test(position) && writeCursor(Number(position)) === cursor ? Number(position) : null;
-}
-
-function writeCursor(position: number): string {
-  return Buffer.from(String(position), 'latin1').toString('base64url');
+  const position = openCursor(cursor);
+  return position !== null && /^\d{1,15}$/.test(position) ? Number(position) : null;
 }
 
 /**
@@ -90,9 +92,14 @@ export function sendPage<Row extends { position: number }>(
 ): Row[] {
   if (rows.length <= page.size) return rows;
   const kept = rows.slice(0, page.size);
+  linkNext(request, response, config, 'cursor', sealCursor(String(kept.at(-1)!.position)));
+  return kept;
+}
+
+/** The `Link` header (RFC 8288) of the next page: this request with another parameter. */
+export function linkNext(request: Request, response: Response, config: Config, parameter: string, value: string): void {
   const url = new URL(request.originalUrl, 'http://localhost');
-  url.searchParams.set('cursor', writeCursor(kept.at(-1)!.position));
+  url.searchParams.set(parameter, value);
   const path = url.pathname.slice(config.basePath.length);
   response.setHeader('Link', `<${config.baseUrl}${path}${url.search}>; rel="next"`);
-  return kept;
 }

@@ -4,6 +4,7 @@ import type { PoolClient } from 'pg';
 import type { QueryRunner } from 'typeorm';
 import type { AuditEntry } from '../audit/audit-entry.js';
 import { auditValues, insertAudit } from '../audit/audit-log.js';
+import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
 import { requestContext } from '../context/request-context.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
@@ -16,7 +17,10 @@ const ATTEMPTS = 3;
 /** Before it is done again, in milliseconds: at least as long, at most twice. */
 const RETRY_PAUSE_MS = 25;
 
-const RECORD = prepared('unit-of-work-record', `WITH events AS (${INSERT_EVENTS}) ${insertAudit(9)}`);
+const RECORD = prepared(
+  'unit-of-work-record',
+  `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(9)}) ${insertChanges('$13')}`,
+);
 
 /** The running transaction and what it will write and do at its end. */
 class RunningUnit implements Transaction {
@@ -24,6 +28,7 @@ class RunningUnit implements Transaction {
   readonly sent: Promise<unknown>[] = [];
   readonly events: DomainEvent[] = [];
   readonly audit: AuditEntry[] = [];
+  readonly changes: RecordChange[] = [];
   readonly afterCommit: (() => void)[] = [];
 
   constructor(
@@ -37,8 +42,8 @@ class RunningUnit implements Transaction {
  *
  * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
  * 2. A nested `run` joins: there is one BEGIN and one COMMIT, by the outermost.
- * 3. `raise(event)` and `audit(action, subject)` are kept and written just before COMMIT, in that transaction:
- *    state, event and audit row exist together or not at all.
+ * 3. `raise(event)`, `audit(action, subject)` and `change(change)` are kept and written just before COMMIT, in that transaction:
+ *    state, event, audit row and entry of the change feed exist together or not at all.
  * 4. `send(statement)` does not wait for the answer: what is sent, those and COMMIT go out together, which
  *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
  * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
@@ -104,6 +109,11 @@ export class UnitOfWork {
     this.running().audit.push({ action, subject, actor: caller?.username ?? 'system', requestId });
   }
 
+  /** Tells the change feed, when the running transaction commits. */
+  change(change: RecordChange): void {
+    this.running().changes.push(change);
+  }
+
   /** Writes something in the running transaction whose outcome nobody asks for; a refusal fails the unit of work. */
   send(statement: Statement, values: unknown[]): void {
     const { client, sent } = this.running();
@@ -131,8 +141,8 @@ export class UnitOfWork {
       await runner.startTransaction();
       const result = await currentTransaction.run(unit, async () => {
         const value = await work();
-        if (unit.events.length + unit.audit.length > 0)
-          this.send(RECORD, [...eventValues(unit.events), ...auditValues(unit.audit)]);
+        if (unit.events.length + unit.audit.length + unit.changes.length > 0)
+          this.send(RECORD, [...eventValues(unit.events), ...auditValues(unit.audit), changesValue(unit.changes)]);
         return value;
       });
       await runner.commitTransaction();

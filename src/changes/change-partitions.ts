@@ -1,0 +1,72 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Config } from '../config.js';
+import { Clock } from '../platform/clock.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { Logger } from '../platform/observability/logger.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+
+const DAY_MS = 86_400_000;
+
+const KEEP = prepared('changes-keep-partitions', 'SELECT keep_change_partitions($1)');
+const FIND_STRANGER = prepared(
+  'changes-find-stranger',
+  `SELECT 1 FROM change_epoch, pg_control_system() AS cluster
+   WHERE change_epoch.system_identifier <> cluster.system_identifier::text`,
+);
+// No transaction may write under the old epoch once the new one can be read.
+const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE');
+const BEGIN_EPOCH = prepared(
+  'changes-begin-epoch',
+  `UPDATE change_epoch SET epoch = epoch + 1, system_identifier = cluster.system_identifier::text
+   FROM pg_control_system() AS cluster WHERE change_epoch.system_identifier <> cluster.system_identifier::text`,
+);
+
+/**
+ * Makes the partitions of the coming months, drops those whose time is over, and begins an epoch when the database has been
+ * restored into another cluster. Several processes may do it at the same time.
+ */
+@Injectable()
+export class ChangePartitions implements OnApplicationBootstrap {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+    private readonly config: Config,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Before the first change: a service that stood still for months has no partition for it. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.keep();
+  }
+
+  @Interval(60_000)
+  async run(): Promise<void> {
+    try {
+      await this.keep();
+    } catch (error) {
+      this.logger.warn(
+        { err: error },
+        'the partitions of the change feed could not be kept; the next round tries again',
+      );
+    }
+  }
+
+  private async keep(): Promise<void> {
+    if (await this.database.queryOne(FIND_STRANGER)) await this.beginEpoch();
+    const keptFrom = new Date(this.clock.now().getTime() - this.config.changesRetentionDays * DAY_MS);
+    await this.database.query(KEEP, [keptFrom]);
+  }
+
+  private async beginEpoch(): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      await this.database.execute(HOLD_WRITERS);
+      await this.database.execute(BEGIN_EPOCH);
+    });
+    this.logger.warn(
+      {},
+      'the database has been restored into another cluster: the change feed goes on in a new generation',
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../config.js';
+import { CHANGE_KINDS } from '../platform/changes/change.entity.js';
+import { formatDateTime } from '../platform/clock.js';
+import { Access } from '../platform/http/access.js';
+import { sealCursor } from '../platform/http/cursor.js';
+import { AnswerList, Problems } from '../platform/http/documented.js';
+import { linkNext, pageSize } from '../platform/http/paging.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
+import { ChangeFeed } from './change-feed.js';
+import { ChangeModel, ChangesQuery, readPosition, writePosition } from './changes.dto.js';
+
+@ApiTags('Change feed')
+@Controller('accounts/:account_code/changes')
+@Access('read')
+export class ChangesController {
+  constructor(
+    private readonly feed: ChangeFeed,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'What happened to the account’s records, in the order in which it became visible',
+    description:
+      'Every answer has a `Link: rel="next"`, an empty one too: keep the last one and ask again. No change is left out and none comes twice.',
+  })
+  @AnswerList(ChangeModel, 'Oldest first; `Link: rel="next"` leads on, from an empty page too.')
+  @Problems(400, 410)
+  async list(
+    @Param() { account_code }: AccountPath,
+    @Query() query: ChangesQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ChangeModel[]> {
+    const kinds = query.kind === undefined ? CHANGE_KINDS : [query.kind];
+    const { entries, next } =
+      query.after === 'now'
+        ? { entries: [], next: await this.feed.now() }
+        : await this.feed.read(
+            account_code,
+            kinds,
+            query.after === undefined ? null : readPosition(query.after),
+            pageSize(query.limit),
+          );
+    linkNext(request, response, this.config, 'after', sealCursor(writePosition(next)));
+    return entries.map((entry) => ({
+      id: sealCursor(`change ${entry.generation} ${entry.xid} ${entry.position}`),
+      kind: entry.kind,
+      change: entry.change,
+      at: formatDateTime(entry.at),
+      svc_eligiblity_id: entry.svc_eligiblity_id,
+      candidate_id: entry.candidate_id,
+      test_code: entry.test_code,
+      booking_code: entry.booking_code,
+      status: entry.status,
+      revision: entry.revision,
+      notification: entry.notification,
+      event_sequence: entry.event_sequence,
+    }));
+  }
+}

@@ -1,0 +1,104 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { candidateIdRule } from '../eligibility/eligibility.fields.js';
+import { CHANGE_KINDS, CHANGES, type Change, type ChangeKind } from '../platform/changes/change.entity.js';
+import { openCursor } from '../platform/http/cursor.js';
+import { limitRule } from '../platform/http/paging.js';
+import { Field } from '../platform/validation/fields.js';
+import { testCodeRule } from '../platform/validation/identifiers.js';
+import { dateTime, fault, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
+
+/** Where a reader of the feed stands: after this row, in the feed's order. */
+export interface FeedPosition {
+  readonly generation: number;
+  readonly xid: number;
+  readonly position: number;
+  /** When the last entry before it was recorded, in the database's seconds since 1970. */
+  readonly recordedS: number;
+  /** When it was given out, in seconds since 1970. */
+  readonly givenS: number;
+}
+
+const FORM = /^feed (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16})$/;
+
+export function writePosition({ generation, xid, position, recordedS, givenS }: FeedPosition): string {
+  return `feed ${[generation, xid, position, recordedS, givenS].join(' ')}`;
+}
+
+/** The position in a cursor; null when it is none of the feed's. */
+export function readPosition(cursor: string): FeedPosition | null {
+  const numbers = FORM.exec(openCursor(cursor) ?? '')
+    ?.slice(1)
+    .map(Number);
+  if (!numbers) return null;
+  const [generation, xid, position, recordedS, givenS] = numbers;
+  return { generation, xid, position, recordedS, givenS };
+}
+
+const afterText = text({ min: 1, max: 300 });
+
+const after: Rule = {
+  schema: {
+    ...afterText.schema,
+    description: '`now`, or a cursor: taken from the Link header of the page before. Left out: from the beginning.',
+  },
+  faults: (value) => {
+    const faults = afterText.faults(value);
+    if (faults.length > 0 || value === 'now' || readPosition(value as string)) return faults;
+    return [fault('cursor_invalid', 'Not a cursor of this feed.')];
+  },
+};
+
+export class ChangesQuery {
+  @Field(after)
+  after?: string;
+
+  @Field(limitRule)
+  limit?: string;
+
+  @Field(oneOf(CHANGE_KINDS, 'kind_unknown'), { description: 'Only changes of this kind.' })
+  kind?: ChangeKind;
+}
+
+/** An entry of the change feed. */
+export class ChangeModel {
+  @Field(text({ max: 300 }), { required: true, description: 'The same whenever the entry is read.' })
+  id: string;
+
+  @Field(oneOf(CHANGE_KINDS, 'kind_unknown'), { required: true })
+  kind: ChangeKind;
+
+  @Field(oneOf(CHANGES, 'change_unknown'), { required: true })
+  change: Change;
+
+  @Field(dateTime(), { required: true })
+  at: string;
+
+  @Field(text({ max: 50 }), { required: true })
+  svc_eligiblity_id: string;
+
+  @Field(candidateIdRule, { required: true })
+  candidate_id: string;
+
+  @Field(testCodeRule, { required: true })
+  test_code: string;
+
+  @Field(text({ max: 50 }), { always: true })
+  booking_code: string | null;
+
+  @Field(text({ max: 20 }), { required: true, description: 'Of the record, after the change.' })
+  status: string;
+
+  @Field(integer(1, 2 ** 31 - 1), { always: true, description: 'Of a result.' })
+  revision: number | null;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    nullable: true,
+    description: 'The NotificationRequest, where partners are told of the change.',
+  })
+  notification: object | null;
+
+  @Field(integer(1, 2 ** 31 - 1), { always: true, description: 'The `event-sequence` of the notification.' })
+  event_sequence: number | null;
+}

@@ -1,0 +1,81 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class Changes1763641700000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE SEQUENCE changes_position');
+    // What its order means stands in src/platform/changes/change-log.ts.
+    await runner.query(`
+      CREATE TABLE changes (
+        account_code text NOT NULL,
+        kind text NOT NULL,
+        generation bigint NOT NULL,
+        xid bigint NOT NULL,
+        position bigint NOT NULL DEFAULT nextval('changes_position'),
+        recorded_at timestamptz NOT NULL,
+        at timestamptz NOT NULL,
+        change text NOT NULL,
+        svc_eligiblity_id text NOT NULL,
+        candidate_id text NOT NULL,
+        test_code text NOT NULL,
+        booking_code text,
+        status text NOT NULL,
+        revision int,
+        event_sequence int,
+        notification json,
+        CONSTRAINT changes_kind_known CHECK (kind IN ('ELIGIBILITY', 'BOOKING', 'RESULT')),
+        CONSTRAINT changes_event_whole CHECK ((event_sequence IS NULL) = (notification IS NULL))
+      ) PARTITION BY RANGE (recorded_at)`);
+    await runner.query('CREATE INDEX changes_feed_ix ON changes (account_code, kind, generation, xid, position)');
+    await runner.query(`
+      CREATE TABLE change_epoch (
+        only_row boolean NOT NULL DEFAULT true CONSTRAINT change_epoch_pk PRIMARY KEY,
+        epoch bigint NOT NULL,
+        system_identifier text NOT NULL,
+        CONSTRAINT change_epoch_only_row CHECK (only_row)
+      )`);
+    await runner.query(
+      `INSERT INTO change_epoch (epoch, system_identifier) SELECT 1, system_identifier::text FROM pg_control_system()`,
+    );
+    // As its owner, so that the role of the service need not be allowed to make or drop tables.
+    await runner.query(`
+      CREATE FUNCTION keep_change_partitions(keep_from timestamptz) RETURNS int
+      LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET timezone TO 'UTC' AS $$
+        DECLARE
+          month timestamptz := date_trunc('month', now());
+          name text;
+          made int := 0;
+          old record;
+        BEGIN
+          -- Several processes keep the partitions: one at a time is enough.
+          IF NOT pg_try_advisory_xact_lock(7031947) THEN RETURN 0; END IF;
+          -- What does not get its lock soon waits for the next round: behind one that waits, everybody waits.
+          SET LOCAL lock_timeout = '500ms';
+          FOR ahead IN 0..3 LOOP
+            name := 'changes_' || to_char(month, 'YYYYMM');
+            IF to_regclass(name) IS NULL THEN
+              EXECUTE format('CREATE TABLE %I (LIKE changes INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', name);
+              EXECUTE format('ALTER TABLE changes ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+                name, month, month + interval '1 month');
+              made := made + 1;
+            END IF;
+            month := month + interval '1 month';
+          END LOOP;
+          FOR old IN
+            SELECT relname, to_timestamp(right(relname, 6), 'YYYYMM') AS begins FROM pg_inherits
+            JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass
+          LOOP
+            IF old.begins + interval '1 month' <= least(keep_from, date_trunc('month', now())) THEN
+              EXECUTE format('DROP TABLE %I', old.relname);
+            END IF;
+          END LOOP;
+          RETURN made;
+        EXCEPTION WHEN lock_not_available THEN
+          RETURN 0;
+        END $$`);
+    await runner.query(`SELECT keep_change_partitions('-infinity')`);
+  }
+
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations go forward only.'));
+  }
+}

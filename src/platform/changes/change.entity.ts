@@ -1,0 +1,91 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+export const CHANGE_KINDS = ['ELIGIBILITY', 'BOOKING', 'RESULT'] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+export const CHANGES = [
+  'CREATED',
+  'UPDATED',
+  'HELD',
+  'RELEASED',
+  'APPROVED',
+  'SCHEDULED',
+  'RESCHEDULED',
+  'BOOKING_CANCELLED',
+  'ABSENT',
+  'EXCUSED_ABSENT',
+  'EXPIRED',
+  'COMPLETED',
+  'CANCELLED',
+  'RESULT_RECEIVED',
+  'RESULT_REVISED',
+  'ERASED',
+] as const;
+export type Change = (typeof CHANGES)[number];
+
+/** An entry of the change feed; {@link ./change-log.ts} says what its order means. Partitioned by month. */
+@Entity('changes')
+export class ChangeRow {
+  @Column('text')
+  account_code: string;
+
+  @Column('text')
+  kind: ChangeKind;
+
+  @PrimaryColumn('bigint')
+  generation: number;
+
+  @PrimaryColumn('bigint')
+  xid: number;
+
+  @PrimaryColumn({ type: 'bigint', insert: false, update: false })
+  position: number;
+
+  @Column('timestamptz')
+  recorded_at: Date;
+
+  @Column('timestamptz')
+  at: Date;
+
+  @Column('text')
+  change: Change;
+
+  @Column('text')
+  svc_eligiblity_id: string;
+
+  @Column('text')
+  candidate_id: string;
+
+  @Column('text')
+  test_code: string;
+
+  @Column('text', { nullable: true })
+  booking_code: string | null;
+
+  /** Of the record, after the change. */
+  @Column('text')
+  status: string;
+
+  @Column('int', { nullable: true })
+  revision: number | null;
+
+  @Column('int', { nullable: true })
+  event_sequence: number | null;
+
+  /** The NotificationRequest that partners are sent. */
+  @Column('json', { nullable: true })
+  notification: object | null;
+}
+
+/** The one row that says which life of the database this is. */
+@Entity('change_epoch')
+export class ChangeEpoch {
+  @PrimaryColumn('boolean', { default: true })
+  only_row: boolean;
+
+  @Column('bigint')
+  epoch: number;
+
+  @Column('text')
+  system_identifier: string;
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { openCursor, sealCursor, useCursorKeys } from './cursor';
+
+const [old, young] = [randomBytes(32), randomBytes(32)];
+
+describe('a cursor', () => {
+  beforeEach(() => useCursorKeys([old]));
+
+  it('leads back to its position, and the same position is the same cursor', () => {
+    expect(openCursor(sealCursor('4711'))).toBe('4711');
+    expect(sealCursor('4711')).toBe(sealCursor('4711'));
+  });
+
+  it('does not tell its position', () => {
+    expect(Buffer.from(sealCursor('4711'), 'base64url').includes('4711')).toBe(false);
+    expect(sealCursor('4712').slice(0, 20)).not.toBe(sealCursor('4711').slice(0, 20));
+  });
+
+  it('is none of ours when a single bit is another, or when it is anything else', () => {
+    const bytes = Buffer.from(sealCursor('4711'), 'base64url');
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed[bit >> 3] ^= 1 << (bit & 7);
+      expect(openCursor(changed.toString('base64url'))).toBeNull();
+    }
+    for (const text of ['', 'MTI', '!', sealCursor('4711') + 'A', sealCursor('4711') + '='])
+      expect(openCursor(text)).toBeNull();
+  });
+
+  it('outlives a new key as long as the old one is listed', () => {
+    const cursor = sealCursor('4711');
+    useCursorKeys([young, old]);
+    expect(openCursor(cursor)).toBe('4711');
+    useCursorKeys([young]);
+    expect(openCursor(cursor)).toBeNull();
+  });
+});

@@ -1,0 +1,46 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const IV_BYTES = 16;
+
+interface CursorKey {
+  readonly seal: Buffer;
+  readonly cipher: Buffer;
+}
+
+let keys: readonly CursorKey[] = [derived(randomBytes(32))];
+
+/** The keys of the service, newest first: every process that shares them reads the others' cursors. */
+export function useCursorKeys(secretsKeys: readonly Buffer[]): void {
+  keys = secretsKeys.map(derived);
+}
+
+/**
+ * An opaque text for a position in a list. Positions are counted across all accounts, so that a readable one would tell how
+ * much others do. The same position is the same cursor.
+ */
+export function sealCursor(position: string): string {
+  const [{ seal, cipher }] = keys;
+  // SIV: the seal of what is written is the initial vector of its encryption.
+  const iv = createHmac('sha256', seal).update(position).digest().subarray(0, IV_BYTES);
+  const encrypted = createCipheriv('aes-256-ctr', cipher, iv);
+  return Buffer.concat([iv, encrypted.update(position), encrypted.final()]).toString('base64url');
+}
+
+/** The position in a cursor; null when it is none of ours. */
+export function openCursor(cursor: string): string | null {
+  const bytes = Buffer.from(cursor, 'base64url');
+  if (bytes.length <= IV_BYTES || bytes.toString('base64url') !== cursor) return null;
+  const iv = bytes.subarray(0, IV_BYTES);
+  for (const { seal, cipher } of keys) {
+    const decrypted = createDecipheriv('aes-256-ctr', cipher, iv);
+    const position = Buffer.concat([decrypted.update(bytes.subarray(IV_BYTES)), decrypted.final()]);
+    if (timingSafeEqual(createHmac('sha256', seal).update(position).digest().subarray(0, IV_BYTES), iv))
+      return position.toString();
+  }
+  return null;
+}
+
+function derived(secret: Buffer): CursorKey {
+  const bytes = Buffer.from(hkdfSync('sha256', secret, '', 'cursor', 64));
+  return { seal: bytes.subarray(0, 32), cipher: bytes.subarray(32) };
+}

@@ -1,0 +1,1 @@
+export { command } from '../accounts/accounts.commands.js';

@@ -1,0 +1,1 @@
+export { here } from '../unit-of-work/here.js';

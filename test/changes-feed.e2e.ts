@@ -1,0 +1,332 @@
+import { startApp, type TestApp } from './support/app';
+import { accountBody, Deliveries, registrationBody } from './support/deliveries';
+import { eventually } from './support/eventually';
+import { Subscribed } from './support/subscribed';
+import { ChangePartitions } from '../src/changes/change-partitions';
+import { Clock } from '../src/platform/clock';
+import { ExpirySweep } from '../src/eligibility/expiry-sweep';
+
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+let operator: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  operator = await app.given.operator();
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  scene = await app.given.scene();
+});
+
+type Entry = Record<string, any>;
+
+const call = (method: string, path: string, body?: unknown, token = scene.token) =>
+  app.call(method, path, { token, body });
+
+/** One page, and the path of the next. */
+async function page(path = `/accounts/${scene.account}/changes`): Promise<{ entries: Entry[]; next: string }> {
+  const answer = await call('GET', path);
+  expect(answer.status).toBe(200);
+  const [, next] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link')!)!;
+  expect(next.startsWith(`${app.url}/accounts/`)).toBe(true);
+  return { entries: answer.body as Entry[], next: next.slice(app.url.length) };
+}
+
+const feed = async (query = '') => (await page(`/accounts/${scene.account}/changes${query}`)).entries;
+const changes = async (query = '') => (await feed(query)).map((entry) => entry['change'] as string);
+const pathOf = (record: Entry) =>
+  `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${record['test_code']}`;
+const sweep = () => app.app.get(ExpirySweep, { strict: false }).run();
+const endNow = (record: Entry) =>
+  app.given.sql(
+    `UPDATE eligibilities SET eligibility_end_date = date_trunc('second', now()) - interval '1 second' WHERE svc_eligiblity_id = $1`,
+    [record['svc_eligiblity_id']],
+  );
+
+describe('an entry', () => {
+  it('has every member', async () => {
+    const record = await app.given.eligibility(scene);
+    expect(await feed()).toEqual([
+      {
+        id: expect.stringMatching(/^[A-Za-z0-9_-]+$/),
+        kind: 'ELIGIBILITY',
+        change: 'CREATED',
+        at: record['created_datetime'],
+        svc_eligiblity_id: record['svc_eligiblity_id'],
+        candidate_id: record['candidate'].candidate_id,
+        test_code: scene.testCode,
+        booking_code: null,
+        status: 'ELIGIBLE',
+        revision: null,
+        notification: null,
+        event_sequence: null,
+      },
+    ]);
+  });
+
+  it('keeps its id whenever and however it is read', async () => {
+    await app.given.eligibility(scene);
+    await app.given.eligibility(scene);
+    const ids = (await feed()).map((entry) => entry['id']);
+    expect(new Set(ids).size).toBe(2);
+    expect((await feed('?kind=ELIGIBILITY&limit=1')).map((entry) => entry['id'])).toEqual(ids.slice(0, 1));
+  });
+
+  it('stands there for whatever happens to a record, with its status after that', async () => {
+    const approval = await app.given.accommodation(scene.account, true);
+    const voucher = await app.given.voucher(scene.account);
+    const record = await app.given.eligibility(scene, {
+      voucher_codes: [voucher],
+      candidate: { special_accommodations: [approval] },
+    });
+    const admin = `/admin/eligibilities/${record['svc_eligiblity_id']}`;
+    await call('POST', `${admin}/hold`, { reason: 'papers' }, operator);
+    await call('POST', `${admin}/release`, undefined, operator);
+    await call('POST', `${admin}/approve-accommodations`, undefined, operator);
+    const { status: _, ...body } = (await call('GET', pathOf(record))).body[0];
+    await call('PUT', pathOf(record), { ...body, candidate: { ...body.candidate, city: 'Oslo' } });
+    await call('PUT', pathOf(record), body);
+    await call('PUT', `${pathOf(record)}/vouchers`, []);
+    await call('DELETE', pathOf(record));
+    expect((await feed()).map(({ kind, change, status }) => [kind, change, status])).toEqual([
+      ['ELIGIBILITY', 'CREATED', 'PENDING'],
+      ['ELIGIBILITY', 'HELD', 'PENDING'],
+      ['ELIGIBILITY', 'RELEASED', 'PENDING'],
+      ['ELIGIBILITY', 'APPROVED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'UPDATED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'UPDATED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'UPDATED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'CANCELLED', 'CANCELLED'],
+    ]);
+  });
+
+  it('is not made by a call that is refused or changes nothing', async () => {
+    const record = await app.given.eligibility(scene);
+    await call('PUT', pathOf(record), (await call('GET', pathOf(record))).body[0]);
+    await call('POST', `/accounts/${scene.account}/candidates`, app.given.eligibilityBody('unknown'));
+    await call(
+      'POST',
+      `/accounts/${scene.account}/candidates`,
+      app.given.eligibilityBody(scene.testCode, { candidate: record['candidate'] }),
+    );
+    expect(await changes()).toEqual(['CREATED']);
+  });
+});
+
+describe('a booking', () => {
+  it('is one entry for each change, with the very notification that partners are sent', async () => {
+    const subscribed = await Subscribed.start(app, {}, { scene });
+    const one = await app.given.eligibility(scene);
+    const booking = await app.given.booking(scene, one);
+    await subscribed.reschedule(booking['booking_code']);
+    await subscribed.cancel(booking['booking_code']);
+    const second = await app.given.booking(scene, one, REMOTE);
+    await call('POST', `/accounts/${scene.account}/bookings/${second['booking_code']}/absence`, { excused: true });
+    const third = await app.given.booking(scene, one);
+    await call('POST', `/accounts/${scene.account}/bookings/${third['booking_code']}/absence`, { excused: false });
+    const entries = await feed('?kind=BOOKING');
+    expect(entries.map(({ change, status, event_sequence }) => [change, status, event_sequence])).toEqual([
+      ['SCHEDULED', 'SCHEDULED', 1],
+      ['RESCHEDULED', 'SCHEDULED', 2],
+      ['BOOKING_CANCELLED', 'ELIGIBLE', 3],
+      ['SCHEDULED', 'SCHEDULED', 1],
+      ['EXCUSED_ABSENT', 'ELIGIBLE', 2],
+      ['SCHEDULED', 'SCHEDULED', 1],
+      ['ABSENT', 'ABSENT', 2],
+    ]);
+    const sent = await subscribed.partner.received(7);
+    const bySequence = (all: { booking_code: string; sequence: number; body: unknown }[]) =>
+      all.map((one_) => [`${one_.booking_code} ${one_.sequence}`, one_.body]).sort();
+    expect(
+      bySequence(
+        entries.map((entry) => ({
+          booking_code: entry['booking_code'],
+          sequence: entry['event_sequence'],
+          body: entry['notification'],
+        })),
+      ),
+    ).toEqual(
+      bySequence(
+        sent.map(({ json, headers }) => ({
+          booking_code: json.booking_code,
+          sequence: Number(headers['event-sequence']),
+          body: json,
+        })),
+      ),
+    );
+    expect(await changes('?kind=ELIGIBILITY')).toEqual(['CREATED']);
+    await subscribed.stop();
+  });
+});
+
+const REMOTE = {
+  delivery_mode: 'SVC_REMOTE_PROCTORED',
+  location_code: null,
+  location_name: null,
+  location_address: null,
+  location_timezone: 'Europe/Oslo',
+};
+
+describe('a result', () => {
+  it('is one entry: the first with its notification and status COMPLETED, later ones revised', async () => {
+    const deliveries = new Deliveries(app);
+    const record = await app.given.eligibility(scene);
+    const booking = await app.given.booking(scene, record);
+    const body = (marker: number) => registrationBody({ examMetaData: { examCode: booking['booking_code'] }, marker });
+    for (const marker of [1, 1, 2]) await deliveries.register(scene.token, body(marker));
+    const entries = await feed('?kind=RESULT');
+    expect(
+      entries.map(({ change, status, revision, booking_code, event_sequence, notification }) => [
+        change,
+        status,
+        revision,
+        booking_code,
+        event_sequence,
+        notification?.change_reason,
+      ]),
+    ).toEqual([
+      ['RESULT_RECEIVED', 'COMPLETED', 1, booking['booking_code'], 2, 'EXAM_COMPLETED'],
+      ['RESULT_REVISED', 'COMPLETED', 2, booking['booking_code'], null, undefined],
+    ]);
+    expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
+  });
+
+  it('of an exam without a booking tells of the one that it got', async () => {
+    const record = await app.given.eligibility(scene);
+    await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));
+    const [entry] = await feed('?kind=RESULT');
+    expect(entry).toMatchObject({ change: 'RESULT_RECEIVED', status: 'COMPLETED', event_sequence: 1 });
+    expect(entry['notification'].booking_code).toBe(entry['booking_code']);
+  });
+});
+
+describe('an expiry', () => {
+  it('is one entry at its moment, however many processes sweep', async () => {
+    const record = await app.given.eligibility(scene);
+    await endNow(record);
+    await Promise.all(Array.from({ length: 5 }, sweep));
+    const [{ eligibility_end_date }] = (await call('GET', pathOf(record))).body;
+    expect((await feed()).map(({ change, status, at }) => [change, status, at])).toEqual([
+      ['CREATED', 'ELIGIBLE', record['created_datetime']],
+      ['EXPIRED', 'EXPIRED', eligibility_end_date],
+    ]);
+  });
+
+  it('is told when a new record takes the place before the sweep', async () => {
+    const record = await app.given.eligibility(scene);
+    await endNow(record);
+    await app.given.eligibility(scene, { candidate: record['candidate'] });
+    await sweep();
+    expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
+  });
+
+  it('by an update or a cancelled booking is no second entry', async () => {
+    const record = await app.given.eligibility(scene);
+    const body = (await call('GET', pathOf(record))).body[0];
+    await call('PUT', pathOf(record), { ...body, eligibility_end_date: '2020-01-01T00:00:00Z' });
+    await sweep();
+    expect((await feed()).map(({ change, status }) => [change, status])).toEqual([
+      ['CREATED', 'ELIGIBLE'],
+      ['UPDATED', 'EXPIRED'],
+    ]);
+  });
+});
+
+describe('the pages', () => {
+  it('lead on from every answer, an empty one too', async () => {
+    let { entries, next } = await page();
+    expect(entries).toEqual([]);
+    await app.given.eligibility(scene);
+    ({ entries, next } = await page(next));
+    expect(entries).toHaveLength(1);
+    ({ entries, next } = await page(next));
+    expect(entries).toEqual([]);
+    await app.given.eligibility(scene);
+    ({ entries, next } = await page(next));
+    expect(entries).toHaveLength(1);
+  });
+
+  it('hold limit entries, oldest first, each once', async () => {
+    for (let n = 0; n < 7; n++) await app.given.eligibility(scene);
+    const all = (await feed()).map((entry) => entry['id']);
+    expect(all).toHaveLength(7);
+    const walked: string[] = [];
+    let next = `/accounts/${scene.account}/changes?limit=3`;
+    for (let n = 0; n < 4; n++) {
+      const answer = await page(next);
+      walked.push(...answer.entries.map((entry) => entry['id'] as string));
+      expect(answer.next).toContain('limit=3');
+      next = answer.next;
+    }
+    expect(walked).toEqual(all);
+  });
+
+  it('begin here with after=now', async () => {
+    await app.given.eligibility(scene);
+    const { entries, next } = await page(`/accounts/${scene.account}/changes?after=now`);
+    expect(entries).toEqual([]);
+    expect((await page(next)).entries).toEqual([]);
+    await app.given.eligibility(scene);
+    expect((await page(next)).entries).toHaveLength(1);
+  });
+
+  it('hold the changes of the account alone', async () => {
+    const other = await app.given.scene();
+    await app.given.eligibility(other);
+    expect(await feed()).toEqual([]);
+    expect((await call('GET', `/accounts/${other.account}/changes`)).status).toBe(403);
+  });
+
+  it.each([
+    ['after=nonsense', 'after', 'cursor_invalid'],
+    ['limit=0', 'limit', 'limit_invalid'],
+    ['kind=ALL', 'kind', 'kind_unknown'],
+  ])('%s is 400', async (query, parameter, code) => {
+    const answer = await call('GET', `/accounts/${scene.account}/changes?${query}`);
+    expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
+  });
+
+  it('refuse the cursor of another list', async () => {
+    await app.given.eligibility(scene);
+    await app.given.eligibility(scene);
+    const list = await call('GET', `/accounts/${scene.account}/eligibilities?limit=1`);
+    const cursor = new URL(/<([^>]+)>/.exec(list.headers.get('link')!)![1]).searchParams.get('cursor');
+    expect((await call('GET', `/accounts/${scene.account}/changes?after=${cursor}`)).status).toBe(400);
+  });
+
+  it('need the scope read', async () => {
+    const token = await app.given.token([scene.account], ['create']);
+    expect((await call('GET', `/accounts/${scene.account}/changes`, undefined, token)).status).toBe(403);
+  });
+});
+
+describe('what has served its time', () => {
+  const partitions = async () =>
+    (await app.given.sql(
+      `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
+    )) as { relname: string }[];
+
+  it('is dropped by the month, and a cursor from before is 410', async () => {
+    const { next } = await page();
+    await app.given.sql(
+      `CREATE TABLE changes_202001 PARTITION OF changes FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')`,
+    );
+    const keeper = app.app.get(ChangePartitions, { strict: false });
+    await Promise.all([keeper.run(), keeper.run(), keeper.run()]);
+    await eventually(async () => {
+      await keeper.run();
+      expect((await partitions()).map(({ relname }) => relname)).not.toContain('changes_202001');
+    });
+    expect(await partitions()).toHaveLength(4);
+    expect((await page(next)).entries).toEqual([]);
+    const later = new Date(Date.now() + 401 * 86_400_000);
+    const clock = jest.spyOn(app.app.get(Clock), 'now').mockReturnValue(later);
+    try {
+      const answer = await call('GET', next);
+      expect([answer.status, answer.body.code]).toEqual([410, 'cursor_expired']);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});
