@@ -51,6 +51,8 @@ import { NotificationsCauseIndexes1763641330000 } from './src/migrations/1763641
 import { ImportsTables1763641800000 } from './src/migrations/1763641800000-imports-tables.js';
 import { Changes1763641700000 } from './src/migrations/1763641700000-changes.js';
 import { EligibilitiesExpiry1763641710000 } from './src/migrations/1763641710000-eligibilities-expiry.js';
+import { UnmatchedResultsSettledBy1763641720000 } from './src/migrations/1763641720000-unmatched-results-settled-by.js';
+import { BookingsCandidate1763641730000 } from './src/migrations/1763641730000-bookings-candidate.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -116,6 +118,8 @@ const MIGRATIONS = [
   ImportsTables1763641800000,
   Changes1763641700000,
   EligibilitiesExpiry1763641710000,
+  UnmatchedResultsSettledBy1763641720000,
+  BookingsCandidate1763641730000,
 ];
 
 /**

@@ -13,6 +13,12 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
+const FIND_OF_CANDIDATE = prepared(
+  'bookings-of-candidate',
+  `SELECT * FROM bookings WHERE account_code = $1 AND candidate_id = $2 AND ($3::text IS NULL OR status = $3)
+     AND ($4::text IS NULL OR test_code = $4)
+   ORDER BY created_datetime DESC, booking_code DESC`,
+);
 const LOCK = prepared(
   'booking-lock',
   'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2 FOR UPDATE',
@@ -83,6 +89,20 @@ export class BookingStore {
     const booking = await this.database.queryOne<Booking>(FIND, [bookingCode, accountCode]);
     if (!booking) throw bookingNotFound.error();
     return booking;
+  }
+
+  /** Newest first. */
+  ofCandidate(
+    accountCode: string,
+    candidateId: string,
+    { status, test_code }: { status?: string; test_code?: string },
+  ): Promise<Booking[]> {
+    return this.database.query<Booking>(FIND_OF_CANDIDATE, [
+      accountCode,
+      candidateId,
+      status ?? null,
+      test_code ?? null,
+    ]);
   }
 
   /** Locks the eligibility and its open booking. @throws DomainError booking_not_found, booking_closed */

@@ -1,18 +1,26 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
-import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
+import { CandidatePath, CandidateTestPath } from '../eligibility/eligibility.fields.js';
+import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { formatDateTime, parseDateTime } from '../platform/clock.js';
 import { validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
-import { Answer, AnswerEmpty, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import {
+  Answer,
+  AnswerEmpty,
+  AnswerList,
+  BodyProblems,
+  IdempotencyHeader,
+  Problems,
+} from '../platform/http/documented.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { InspectionPipe, type Inspected } from '../platform/validation/validation.pipe.js';
 import { BookingStore } from './booking-store.js';
 import type { Booking } from './booking.entity.js';
 import { BookExam, CancelBooking, RecordAbsence, RescheduleBooking } from './bookings.commands.js';
 import { locationFaults, type Appointment } from './bookings.rules.js';
-import { AbsenceRequest, BookingModel, BookingPath, BookingRequest } from './bookings.dto.js';
+import { AbsenceRequest, BookingModel, BookingPath, BookingRequest, BookingsQuery } from './bookings.dto.js';
 
 @ApiTags('Bookings')
 @Controller('accounts/:account_code')
@@ -20,6 +28,7 @@ import { AbsenceRequest, BookingModel, BookingPath, BookingRequest } from './boo
 export class BookingsController {
   constructor(
     private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
     private readonly store: BookingStore,
   ) {}
 
@@ -39,6 +48,21 @@ export class BookingsController {
     return present(
       await this.commandBus.execute(new BookExam(path.account_code, path.candidate_id, path.test_code, appointment)),
     );
+  }
+
+  @Get('candidates/:candidate_id/bookings')
+  @ApiOperation({ summary: 'The bookings of a candidate: where one is found again whose answer was lost' })
+  @AnswerList(BookingModel, 'All of them, newest first.')
+  @Problems(400, 404)
+  async ofCandidate(@Param() path: CandidatePath, @Query() query: BookingsQuery): Promise<BookingModel[]> {
+    const { account_code, candidate_id } = path;
+    const bookings = await this.store.ofCandidate(account_code, candidate_id, {
+      ...query,
+      status: query.status?.toUpperCase(),
+    });
+    // @throws DomainError candidate_not_found
+    if (bookings.length === 0) await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
+    return bookings.map(present);
   }
 
   @Get('bookings/:booking_code')

@@ -1,7 +1,7 @@
 import { candidateIdRule } from '../eligibility/eligibility.fields.js';
 import { Field } from '../platform/validation/fields.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
-import { boolean, dateTime, oneOf, text, timeZone } from '../platform/validation/rules.js';
+import { boolean, dateTime, fault, oneOf, text, timeZone, type Rule } from '../platform/validation/rules.js';
 import { BOOKING_STATUSES, DELIVERY_MODES, type BookingStatus, type DeliveryMode } from './bookings.rules.js';
 
 const locationCode = () => text({ min: 1, max: 50, example: 'TC-042' });
@@ -28,6 +28,24 @@ export class BookingRequest {
 
   @Field(timeZone(), { description: 'The site’s zone; for SVC_REMOTE_PROCTORED the one the candidate chose, if any.' })
   location_timezone?: string | null;
+}
+
+/** Any case, as the status filter of eligibilities. */
+const statusFilter: Rule = {
+  schema: { type: 'string', description: `One of ${BOOKING_STATUSES.join(', ')}; any case.` },
+  faults: (value) =>
+    typeof value === 'string' && /^[a-z_]+$/i.test(value) && BOOKING_STATUSES.some((one) => one === value.toUpperCase())
+      ? []
+      : [fault('status_invalid', `Must be one of ${BOOKING_STATUSES.join(', ')}, in any case.`)],
+};
+
+/** Which bookings of a candidate. */
+export class BookingsQuery {
+  @Field(statusFilter)
+  status?: string;
+
+  @Field(testCodeRule)
+  test_code?: string;
 }
 
 export class AbsenceRequest {

@@ -22,8 +22,16 @@ import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js
 import { dateTime } from '../platform/validation/rules.js';
 import { InspectionPipe, inspectBody, type Inspected } from '../platform/validation/validation.pipe.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
+import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
-import { CandidatePath, CandidateTestPath, ELIGIBILITY_STATUSES } from './eligibility.fields.js';
+import {
+  ACTIVE_STATUSES,
+  CandidatePath,
+  CandidateTestPath,
+  ELIGIBILITY_STATUSES,
+  type EligibilityStatus,
+  statusAt,
+} from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
 import { FindEligibilities } from './eligibility.queries.js';
 import { ListEligibilities, statusesOf } from './read.handlers.js';
@@ -131,7 +139,7 @@ export class EligibilityController {
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
   async ofStatus(@Param() path: CandidatePath, @Query() query: StatusQuery): Promise<EligibilityResponseModel[]> {
-    return this.find(path, { statuses: statusesOf(query.status) });
+    return this.find(path, {}, statusesOf(query.status));
   }
 
   @Get('candidates/:candidate_id/tests/:test_code')
@@ -166,6 +174,22 @@ export class EligibilityController {
     );
   }
 
+  @Get('candidates/:candidate_id/tests/:test_code/vouchers')
+  @Access('read')
+  @ApiOperation({
+    summary: 'The voucher codes of an eligibility',
+    description: 'Of the live record of the test, else of the newest.',
+  })
+  @Answer(200, VoucherCodesBody)
+  @Problems(400, 404)
+  async vouchers(@Param() { account_code, candidate_id, test_code }: CandidateTestPath): Promise<VoucherCodesBody> {
+    const records = await this.queryBus.execute(
+      new FindEligibilities(account_code, candidate_id, { testCode: test_code }),
+    );
+    const record = records.find(({ status }) => ACTIVE_STATUSES.includes(status)) ?? records[0];
+    return { voucher_codes: await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id)) };
+  }
+
   @Get('eligibilities')
   @Access('read')
   @ApiOperation({ summary: 'The eligibilities of the account, page by page, for reconciliation' })
@@ -177,24 +201,28 @@ export class EligibilityController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<EligibilityResponseModel[]> {
+    // One moment for the filter and for what is shown: a record may expire between.
+    const now = this.clock.now();
     const page = pageOf(query);
     const filter = {
       statuses: statusesOf(query.status ?? 'all'),
       testCode: query.test_code,
       updatedSince: query.updated_since === undefined ? undefined : parseDateTime(query.updated_since)!,
     };
-    const records = await this.queryBus.execute(new ListEligibilities(account_code, filter, page));
-    const now = this.clock.now();
+    const records = await this.queryBus.execute(new ListEligibilities(account_code, now, filter, page));
     return sendPage(records, page, request, response, this.config).map((record) => presentEligibility(record, now));
   }
 
   private async find(
     { account_code, candidate_id }: CandidatePath,
     filter: ConstructorParameters<typeof FindEligibilities>[2],
+    statuses: readonly EligibilityStatus[] = ELIGIBILITY_STATUSES,
   ): Promise<EligibilityResponseModel[]> {
     const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, filter));
     const now = this.clock.now();
-    return records.map((record) => presentEligibility(record, now));
+    return records
+      .filter((record) => statuses.includes(statusAt(record, now)))
+      .map((record) => presentEligibility(record, now));
   }
 }
 

@@ -2,7 +2,6 @@ import { Query } from '@nestjs/cqrs';
 
 import type { EligibilityResponseModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
-import type { EligibilityStatus } from './eligibility.fields.js';
 
 /** What the start of a test needs to know of a record. */
 export interface LaunchSubject {
@@ -26,14 +25,14 @@ export class FindLaunchSubject extends Query<LaunchSubject | null> {
 }
 
 /**
- * The records of a candidate, newest first; of one test when `testCode` is given, of some statuses when `status` is.
+ * The records of a candidate, newest first; of one test when `testCode` is given.
  * @throws DomainError candidate_not_found, eligibility_not_found
  */
 export class FindEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
-    readonly filter: { testCode?: string; statuses?: readonly EligibilityStatus[] } = {},
+    readonly filter: { testCode?: string } = {},
   ) {
     super();
   }

@@ -1,5 +1,4 @@
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Clock } from '../platform/clock.js';
 import { Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
@@ -63,10 +62,7 @@ interface Key {
 export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities> {
   private readonly ofTest: Batched<Key, Eligibility & { n: number }>;
 
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {
+  constructor(private readonly database: Database) {
     // The reads by key of many requests as one statement: a read takes 0.85 of the time, PostgreSQL's part included.
     this.ofTest = new Batched(database, OF_TEST, (keys) => [
       keys.map((key) => key.accountCode),
@@ -77,7 +73,7 @@ export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities
 
   /** @throws DomainError candidate_not_found, eligibility_not_found */
   async execute({ accountCode, candidateId, filter }: FindEligibilities): Promise<Eligibility[]> {
-    const { testCode, statuses } = filter;
+    const { testCode } = filter;
     const records =
       testCode === undefined
         ? await this.database.query<Eligibility>(OF_CANDIDATE, [accountCode, candidateId])
@@ -86,8 +82,7 @@ export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities
       const row = await this.database.queryOne<{ known: boolean }>(IS_KNOWN, [accountCode, candidateId]);
       throw row?.known ? eligibilityNotFound.error() : candidateNotFound.error();
     }
-    const now = this.clock.now();
-    return statuses ? records.filter((record) => statuses.includes(statusAt(record, now))) : records;
+    return records;
   }
 }
 
@@ -95,6 +90,8 @@ export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities
 export class ListEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
+    /** The moment at which a record is what the filter asks for. */
+    readonly now: Date,
     readonly filter: { statuses: readonly EligibilityStatus[]; testCode?: string; updatedSince?: Date },
     readonly page: Page,
   ) {
@@ -104,19 +101,16 @@ export class ListEligibilities extends Query<Eligibility[]> {
 
 @QueryHandler(ListEligibilities)
 export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities> {
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly database: Database) {}
 
-  execute({ accountCode, filter, page }: ListEligibilities): Promise<Eligibility[]> {
+  execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
     return this.database.query<Eligibility>(OF_ACCOUNT, [
       accountCode,
       page.after,
       filter.testCode ?? null,
       filter.updatedSince ?? null,
       filter.statuses,
-      this.clock.now(),
+      now,
       page.take,
     ]);
   }

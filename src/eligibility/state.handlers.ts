@@ -158,7 +158,10 @@ export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligi
       if (!record) throw eligibilityNotFound.error();
       const now = this.clock.now();
       if (!isEligibleToSchedule(record, now))
-        throw notEligibleToSchedule.error({ detail: `${statusMessage(record, now)}.` });
+        throw notEligibleToSchedule.error({
+          detail: `${statusMessage(record, now)}.`,
+          members: record.booking_code === null ? {} : { booking_code: record.booking_code },
+        });
       assertHolds(record, bookingOn);
       return this.store.changeState(
         record,

@@ -68,7 +68,11 @@ export class LaunchLinks {
     if (!TOKEN_FORM.test(token)) throw notFound.error();
     const now = this.clock.now();
     const hash = sha256(token);
-    const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
+    const launch = await this.unitOfWork.run(async () => {
+      const redeemed = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
+      if (redeemed) this.unitOfWork.audit('launch.redeem', redeemed.svc_eligiblity_id);
+      return redeemed;
+    });
     if (!launch) throw (await this.database.queryOne(IS_KNOWN, [hash])) ? launchGone.error() : notFound.error();
     const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
     // The record may have been cancelled or closed since the URL was issued.

@@ -56,6 +56,11 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
   @Field(dateTime(), { description: 'When an operator accepted it.' })
   accepted_datetime: string | null;
 
+  @Field(oneOf(['OPERATOR', 'MATCHED'], 'settled_by_unknown'), {
+    description: 'An operator accepted it, or the same body came again from the same user and was matched.',
+  })
+  settled_by: 'OPERATOR' | 'MATCHED' | null;
+
   @Field(text({ max: 8 }), { description: 'The exam that it was accepted for.' })
   svc_eligiblity_id: string | null;
 }
@@ -75,11 +80,12 @@ export function unmatchedText(summary: UnmatchedSummary, body: string): string {
 
 /** The JSON text of an {@link UnmatchedResultDetailModel}. */
 export function unmatchedDetailText(result: ReadUnmatched): string {
-  const { accepted_datetime, svc_eligiblity_id } = result;
+  const { accepted_datetime, settled_by, svc_eligiblity_id } = result;
   return withBody(
     {
       ...summaryOf(result),
       accepted_datetime: accepted_datetime && formatDateTime(accepted_datetime),
+      settled_by: settled_by ?? (accepted_datetime && 'OPERATOR'),
       svc_eligiblity_id,
     },
     wholeText(result.body),

@@ -97,6 +97,7 @@ export class ResultAcceptance {
       username,
       received_datetime: receivedAt,
     });
+    this.unmatched.settleMatched(source, exam, { body, username, receivedAt }, this.clock.now());
     if (!added) return;
     const { revision, booking_code } = added;
     this.unitOfWork.audit('result.accept', svc_eligiblity_id);
@@ -239,8 +240,8 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
       if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
       const delivery = { body: result.body, username: result.username, receivedAt: result.received_datetime };
-      await this.acceptance.accept(exam, result.source, delivery, facts);
       await this.unmatched.settle(id, exam.svc_eligiblity_id, this.clock.now());
+      await this.acceptance.accept(exam, result.source, delivery, facts);
       this.unitOfWork.audit('unmatched-result.accept', id);
     });
   }

@@ -46,6 +46,10 @@ export class UnmatchedResult {
   @Column('timestamptz', { nullable: true })
   accepted_datetime: Date | null;
 
+  /** Who found its exam: an operator, or the same body when it came again. */
+  @Column('text', { nullable: true })
+  settled_by: 'OPERATOR' | 'MATCHED' | null;
+
   /** The exam that it was accepted for. */
   @Column('text', { nullable: true })
   svc_eligiblity_id: string | null;

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
+import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
@@ -32,7 +34,14 @@ const LOCK = prepared('unmatched-lock', 'SELECT * FROM unmatched_results WHERE i
 const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
-   SET accepted_datetime = $2, svc_eligiblity_id = $3, photo = NULL, video_link = NULL WHERE id = $1`,
+   SET accepted_datetime = $2, svc_eligiblity_id = $3, settled_by = 'OPERATOR', photo = NULL, video_link = NULL WHERE id = $1`,
+);
+const SETTLE_MATCHED = prepared(
+  'unmatched-settle-matched',
+  `UPDATE unmatched_results
+   SET accepted_datetime = $5, svc_eligiblity_id = $6, settled_by = 'MATCHED', photo = NULL, video_link = NULL
+   WHERE source = $1 AND (account_code = $2 OR $1 = 'REGISTRATION' AND account_code IS NULL) AND username = $3
+     AND body_hash = $4 AND accepted_datetime IS NULL`,
 );
 const SWEEP = prepared(
   'unmatched-sweep',
@@ -45,13 +54,16 @@ export type UnmatchedSummary = Pick<
   'id' | 'position' | 'source' | 'received_datetime' | 'code' | 'username' | 'account_code'
 >;
 export type ReadUnmatched = UnmatchedSummary &
-  Pick<UnmatchedResult, 'accepted_datetime' | 'svc_eligiblity_id'> & { body: KeptBody };
+  Pick<UnmatchedResult, 'accepted_datetime' | 'svc_eligiblity_id' | 'settled_by'> & { body: KeptBody };
+
+type ExamKey = Pick<LockedEligibility, 'account_code' | 'svc_eligiblity_id'>;
 
 /** Unmatched results in the database. */
 @Injectable()
 export class UnmatchedStore {
   constructor(
     private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
     private readonly secrets: Secrets,
   ) {}
 
@@ -92,6 +104,17 @@ export class UnmatchedStore {
 
   async settle(id: string, svcEligibilityId: string, now: Date): Promise<void> {
     await this.database.execute(SETTLE, [id, now, svcEligibilityId]);
+  }
+
+  /** The same body from the same user has found its exam: nobody else can have it. In the running unit of work. */
+  settleMatched(
+    source: ResultSource,
+    { account_code, svc_eligiblity_id }: ExamKey,
+    delivery: Delivery,
+    now: Date,
+  ): void {
+    const { username, body } = delivery;
+    this.unitOfWork.send(SETTLE_MATCHED, [source, account_code, username, body.hash, now, svc_eligiblity_id]);
   }
 
   /** Takes away at most `most` that came before the moment; returns how many. */

@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatOptionalDateTime, parseDateTime } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
-import { notFound } from '../platform/errors.js';
+import { notFound, validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
@@ -62,6 +62,10 @@ export class VouchersController {
   @Answer(200, VoucherModel)
   @BodyProblems()
   async put(@Param() { account_code, code }: VoucherPath, @Body() body: VoucherBody): Promise<VoucherModel> {
+    if (body.discount_type === 'AMOUNT' && body.currency == null)
+      throw validationError.error({
+        errors: [{ pointer: '/currency', code: 'required', detail: 'Must be given for AMOUNT.' }],
+      });
     const voucher = await this.commandBus.execute(
       new PutVoucher(account_code, code, {
         discount_type: body.discount_type,

@@ -5,6 +5,7 @@ import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '
 import { AccountPath, accountCodeRule } from '../platform/validation/identifiers.js';
 import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
 import { DISCOUNT_TYPES, type DiscountType } from './vouchers.commands.js';
+import { hasDecimalsOf, isMoney } from './vouchers.rules.js';
 
 // The columns' range: numeric(12, 2) and int.
 const MOST_DISCOUNT = 9_999_999_999.99;
@@ -28,6 +29,15 @@ function isPossible({ discount_type, discount_value }: VoucherBody): boolean {
   return discount_type !== 'PERCENT' || typeof discount_value !== 'number' || discount_value <= 100;
 }
 
+function hasItsDecimals({ discount_type, discount_value, currency }: VoucherBody): boolean {
+  return (
+    discount_type !== 'AMOUNT' ||
+    typeof discount_value !== 'number' ||
+    typeof currency !== 'string' ||
+    hasDecimalsOf(discount_value, currency)
+  );
+}
+
 function isOrdered({ valid_from, valid_until }: VoucherBody): boolean {
   const from = typeof valid_from === 'string' ? parseDateTime(valid_from) : null;
   const until = typeof valid_until === 'string' ? parseDateTime(valid_until) : null;
@@ -45,6 +55,7 @@ export class VoucherBody {
   discount_type: DiscountType;
 
   @Agrees('Must be at most 100 for PERCENT.', 'percent_too_high', isPossible)
+  @Agrees('Must have no more decimals than the currency.', 'too_many_decimals', hasItsDecimals)
   @Field(decimal(0, MOST_DISCOUNT, 2), { required: true, description: 'At most 100 for PERCENT.', example: 25 })
   discount_value: number;
 
@@ -53,10 +64,10 @@ export class VoucherBody {
       max: 3,
       code: 'currency_invalid',
       form: 'Must be a three-letter code of ISO 4217.',
-      accepts: isISO4217CurrencyCode,
+      accepts: (value) => isISO4217CurrencyCode(value) && isMoney(value),
       example: 'USD',
     }),
-    { description: 'ISO 4217, any case; kept in upper case.' },
+    { description: 'ISO 4217, any case; kept in upper case. Required for AMOUNT.' },
   )
   currency?: string | null;
 

@@ -153,7 +153,7 @@ export class FindAppliedVouchersHandler implements IQueryHandler<FindAppliedVouc
 
   async execute({ svcEligibilityId }: FindAppliedVouchers): Promise<string[]> {
     const redemptions = await this.database.manager.findBy(VoucherRedemption, { svc_eligiblity_id: svcEligibilityId });
-    return redemptions.map((redemption) => redemption.voucher_code);
+    return redemptions.map((redemption) => redemption.voucher_code).sort();
   }
 }
 

@@ -29,6 +29,21 @@ export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, n
   return null;
 }
 
+// ISO 4217: no decimals. All others have two at least, and amounts have two at most.
+const NO_DECIMALS = new Set('BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' '));
+/** Codes of ISO 4217 that are no money: no currency, tests, metals, units of account. */
+const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
+
+/** Whether the code, already known to be one of ISO 4217, is money that a discount can be in. Any case. */
+export function isMoney(currency: string): boolean {
+  return !NO_MONEY.test(currency.toUpperCase());
+}
+
+/** Whether the amount has no more decimals than the currency. Any case. */
+export function hasDecimalsOf(amount: number, currency: string): boolean {
+  return Number.isInteger(amount) || !NO_DECIMALS.has(currency.toUpperCase());
+}
+
 export interface VoucherChange {
   redeem: string[];
   release: string[];

@@ -10,6 +10,8 @@ import { APPLICATION_NAME, CONNECTION, connectionsFor } from './connections.js';
 // Counts and positions stay far below 2^53; amounts have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
+// With a local offset, of which PostgreSQL takes whole minutes only before time zones were railway time, year 1 becomes year 0.
+pg.defaults.parseInputDatesAsUTC = true;
 
 /** A statement that PostgreSQL parses and plans once for each connection: `name` must belong to one text only. */
 export interface Statement {
