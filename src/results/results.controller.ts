@@ -12,11 +12,11 @@ import { AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/htt
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { ComponentDownFilter } from './component-down.filter.js';
 import { ResultModel, resultText, sendArray } from './result-answers.js';
-import { readResultBody, type KeptBody } from './result-body.js';
+import type { KeptBody } from './result-body.js';
+import { ResultReader } from './result-reader.js';
 import { ResultStore } from './result-store.js';
 import { DeliverAccountResult, DeliverRegistrationResult, type Delivery } from './results.commands.js';
 import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
-import { accountFacts, registrationFacts } from './results.rules.js';
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -29,6 +29,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 export class DeliveryController {
   constructor(
     private readonly commandBus: CommandBus,
+    private readonly reader: ResultReader,
     private readonly clock: Clock,
   ) {}
 
@@ -45,11 +46,9 @@ export class DeliveryController {
     @Body() bytes: unknown,
     @CurrentCaller() { username, isOperator, accountCodes }: Caller,
   ): Promise<void> {
-    const { value, kept } = readResultBody(CandidateResultsDetails, bytes as Buffer | undefined);
+    const { kept, facts } = await this.reader.read('REGISTRATION', bytes as Buffer | undefined);
     const mine = isOperator ? null : [...accountCodes];
-    await this.commandBus.execute(
-      new DeliverRegistrationResult(this.delivery(kept, username), registrationFacts(value), mine),
-    );
+    await this.commandBus.execute(new DeliverRegistrationResult(this.delivery(kept, username), facts, mine));
   }
 
   @Put('accounts/:account_code')
@@ -65,10 +64,8 @@ export class DeliveryController {
     @Body() bytes: unknown,
     @CurrentCaller() { username }: Caller,
   ): Promise<void> {
-    const { value, kept } = readResultBody(CandidateResultData, bytes as Buffer | undefined);
-    await this.commandBus.execute(
-      new DeliverAccountResult(this.delivery(kept, username), accountFacts(value), account_code),
-    );
+    const { kept, facts } = await this.reader.read('ACCOUNT', bytes as Buffer | undefined);
+    await this.commandBus.execute(new DeliverAccountResult(this.delivery(kept, username), facts, account_code));
   }
 
   private delivery(body: KeptBody, username: string): Delivery {

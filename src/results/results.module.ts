@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ResultReader } from './result-reader.js';
 import { ResultStore } from './result-store.js';
 import { DeliveryController, ResultsController } from './results.controller.js';
 import {
@@ -15,6 +16,7 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
 @Module({
   controllers: [DeliveryController, ResultsController, UnmatchedResultsController],
   providers: [
+    ResultReader,
     ResultStore,
     UnmatchedStore,
     UnmatchedSweep,

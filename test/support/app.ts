@@ -7,10 +7,14 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp, listen } from '../../src/app';
 import { Config } from '../../src/config';
 import { openApiDocument } from '../../src/documents';
+import { ResultReader } from '../../src/results/result-reader';
 import { Database } from '../../src/platform/database/database';
 import { cloneDatabase } from './database';
 import { Given } from './given';
 import { documentChecker, type DocumentChecker } from './openapi-check';
+
+// Compiled, as in the benchmarks, its threads run what was compiled.
+if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
 
 export interface Answer {
   status: number;

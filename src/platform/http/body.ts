@@ -12,12 +12,12 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { finalize, from, switchMap, type Observable } from 'rxjs';
 import { requestContext } from '../context/request-context.js';
-import { malformedJson, unsupportedMediaType } from '../errors.js';
+import { unsupportedMediaType } from '../errors.js';
 import { ACCESS, type AccessRule } from './access.js';
 import { hasBody, readBytes } from './body-arrival.js';
 import { BodyRoom } from './body-room.js';
 import { BodyTurns } from './body-turns.js';
-import { assertJsonBytes, parseJsonBody } from './json-text.js';
+import { parseJsonBody } from './json-text.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -34,7 +34,7 @@ const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
-/** Leaves the body of this route as the bytes that came, which are UTF-8 and no more than 100,000 values. */
+/** Leaves the body of this route as the bytes that came; the handler reads them, by `assertJsonBytes` first. */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
 /** The handler reads the body of this route itself, from the request's stream. */
@@ -114,7 +114,7 @@ class LargeBodyReader implements NestInterceptor {
         space.leave();
       };
       try {
-        request.body = asBytes ? checked(bytes) : parseJsonBody(bytes);
+        request.body = asBytes ? bytes : parseJsonBody(bytes);
       } catch (error) {
         leave();
         throw error;
@@ -136,12 +136,6 @@ function isJson(request: Request): boolean {
   const [type = '', ...parameters] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
   return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
-}
-
-function checked(bytes: Buffer): Buffer {
-  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
-  assertJsonBytes(bytes);
-  return bytes;
 }
 
 /** What the body takes at most: an unknown or packed length may be anything up to the limit. */

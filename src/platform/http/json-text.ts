@@ -14,13 +14,13 @@ const BACKSLASH = 0x5c;
  * @throws DomainError malformed_json, payload_too_large
  */
 export function parseJsonBody(bytes: Buffer): unknown {
-  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
   assertJsonBytes(bytes);
   return parseJson(withoutMark(bytes).toString('utf8'));
 }
 
 /** @throws DomainError malformed_json, payload_too_large */
 export function assertJsonBytes(bytes: Buffer): void {
+  if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
   if (!isUtf8(bytes)) throw malformedJson.error({ detail: 'The body is not valid UTF-8.' });
   const excess = bytes.length > UNCOUNTED_BYTES ? excessOf(bytes) : null;
   if (excess === 'depth') throw tooDeep();

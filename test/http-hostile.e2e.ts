@@ -1,0 +1,109 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startApp, type TestApp } from './support/app';
+import { registrationBody } from './support/deliveries';
+import { rawCall } from './support/raw-http';
+
+/** No request, whatever its body, keeps the event loop for long: the others wait as long as it does. */
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+const MIB = 1024 * 1024;
+const members = (count: number, value: (at: number) => string) =>
+  `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
+const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length));
+
+/** Bodies of about so many bytes that are as much work as their bytes allow. */
+const hostile = (bytes: number): [string, string][] => {
+  const values = Math.min(99_000, Math.floor(bytes / 14));
+  return [
+    ['deep', `{"a":${filled('[', bytes / 2)}${filled(']', bytes / 2)}}`],
+    ['as deep as allowed, again and again', `{"a":[${filled(`${'['.repeat(60)}${']'.repeat(60)},`, bytes)}1]}`],
+    ['wide', members(values, String)],
+    ['wide, of objects', members(Math.floor(values / 2), () => '{"a":1}')],
+    ['of 870,000 members', members(bytes > MIB ? 870_000 : 20_000, () => '0').slice(0, bytes)],
+    ['a list of numbers', `{"a":[${filled('1,', bytes)}1]}`],
+    ['one long text', `{"a":"${filled('x', bytes)}"}`],
+    ['one long text of a known member', `{"overAllComments":"${filled('é', bytes / 2)}"}`],
+    ['escapes', `{"a":"${filled('\\u00e4', bytes)}"}`],
+    ['backslashes', `{"a":"${filled('\\\\', bytes)}"}`],
+    ['texts of escaped quotes', `{"a":[${filled(`"${'\\"'.repeat(40)}",`, bytes)}1]}`],
+    ['big numbers', `{"a":[${filled(`${'9'.repeat(90)},`, bytes)}1]}`],
+    ['one number', `{"a":${filled('9', bytes)}}`],
+    ['one name again and again', `{${filled('"a":{"b":1},', bytes)}"a":1}`],
+    ['blanks', `{"a":1${filled(' \n', bytes)}}`],
+    ['lone surrogates', `{"a":[${filled('"\\ud800",', bytes)}1]}`],
+    ['a photo of faults', `{"userPhotoBase64String":"${filled('*', bytes)}"}`],
+    ['unknown members near to known ones', members(values, () => '1').replaceAll('"m', '"test_cod')],
+    ['no JSON at its end', `{"a":[${filled('1,', bytes / 2)}1`],
+  ];
+};
+
+/** The longest time in milliseconds for which the event loop stood still meanwhile. */
+async function longestDelay(work: () => Promise<unknown>): Promise<number> {
+  // What was made before goes away before.
+  await pause(50);
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await work();
+  await pause(20);
+  delay.disable();
+  return delay.max / 1e6;
+}
+
+/** The time in milliseconds that this machine takes, now, for JSON of a given kind: what delays are compared with. */
+function ownTime(): number {
+  const text = members(99_000, (at) => `"${at}${'x'.repeat(60)}"`);
+  const times = Array.from({ length: 5 }, () => {
+    const begun = performance.now();
+    JSON.stringify(JSON.parse(text));
+    return performance.now() - begun;
+  });
+  return Math.min(...times);
+}
+
+async function delaysOf(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
+  const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
+  const send = async (body: Buffer) => {
+    const { status } = await rawCall(app.url, 'POST', path, { headers, chunks: [body] });
+    expect([400, 413]).toContain(status);
+  };
+  // The first of each kind starts threads and compiles.
+  for (const [, body] of bodies) await send(Buffer.from(body));
+  const delays: Record<string, number> = {};
+  for (const [name, text] of bodies) {
+    const body = Buffer.from(text);
+    const several: number[] = [];
+    for (let round = 0; round < 3; round++) several.push(await longestDelay(() => send(body)));
+    delays[name] = Math.min(...several);
+  }
+  return delays;
+}
+
+it.each([
+  ['a result of 8 MiB', () => '/registrations/registration/results', 8 * MIB - 1000],
+  ['any other body of 256 KiB', () => `/accounts/${scene.account}/candidates`, 256 * 1024 - 1000],
+])('%s keeps the event loop for less than the machine takes for 100,000 values', async (_kind, path, bytes) => {
+  const delays = await delaysOf(path(), hostile(bytes));
+  const own = ownTime();
+  const ratios = Object.fromEntries(Object.entries(delays).map(([name, ms]) => [name, ms / own]));
+  if (process.env['SHOW_DELAYS']) process.stderr.write(JSON.stringify({ own, delays }, null, 1));
+  expect(Math.max(...Object.values(ratios))).toBeLessThan(1);
+});
+
+it('a large result is accepted as a small one is', async () => {
+  const { svc_eligiblity_id } = await app.given.eligibility(scene);
+  const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
+  const path = '/registrations/registration/results';
+  expect((await app.call('POST', path, { token: scene.token, body })).status).toBe(200);
+  const wrong = { ...body, examDate: 5 };
+  expect((await app.call('POST', path, { token: scene.token, body: wrong })).body.errors).toEqual([
+    { pointer: '/examDate', code: 'type_invalid', detail: expect.any(String) },
+  ]);
+});

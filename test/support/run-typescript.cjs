@@ -1,0 +1,28 @@
+// Lets a thread of the service run its sources, compiled as Jest compiles them.
+const { readFileSync } = require('node:fs');
+const Module = require('node:module');
+const { transformSync } = require('@swc/core');
+
+Module._extensions['.ts'] = (module, filename) => {
+  const { code } = transformSync(readFileSync(filename, 'utf8'), {
+    filename,
+    jsc: {
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true },
+      target: 'es2022',
+      keepClassNames: true,
+    },
+    module: { type: 'commonjs' },
+  });
+  module._compile(code, filename);
+};
+
+const resolve = Module._resolveFilename;
+Module._resolveFilename = (request, ...rest) => {
+  try {
+    return resolve(request, ...rest);
+  } catch (error) {
+    if (!/^\.{1,2}\/.*\.js$/.test(request)) throw error;
+    return resolve(request.replace(/\.js$/, '.ts'), ...rest);
+  }
+};
