@@ -53,6 +53,7 @@ import { Changes1763641700000 } from './src/migrations/1763641700000-changes.js'
 import { EligibilitiesExpiry1763641710000 } from './src/migrations/1763641710000-eligibilities-expiry.js';
 import { UnmatchedResultsSettledBy1763641720000 } from './src/migrations/1763641720000-unmatched-results-settled-by.js';
 import { BookingsCandidate1763641730000 } from './src/migrations/1763641730000-bookings-candidate.js';
+import { DeliveriesSuspension1763641210000 } from './src/migrations/1763641210000-deliveries-suspension.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -120,6 +121,7 @@ const MIGRATIONS = [
   EligibilitiesExpiry1763641710000,
   UnmatchedResultsSettledBy1763641720000,
   BookingsCandidate1763641730000,
+  DeliveriesSuspension1763641210000,
 ];
 
 /**

@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process';
 import { HttpModule, HttpService } from '@nestjs/axios';
 import { Test } from '@nestjs/testing';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
-import { PartnerAddressGuard, type AddressLookup } from '../src/notifications/partner/partner-address.js';
+import { PartnerAddressGuard } from '../src/notifications/partner/partner-address.js';
+import type { AddressLookup } from '../src/notifications/partner/partner-names.js';
 import {
   type AttemptOutcome,
   PartnerClient,
@@ -407,6 +409,26 @@ describe('TLS', () => {
   );
 });
 
+/** Listens with a queue for one connection, which is filled and never emptied. */
+async function silentListeners(port: number, hosts: string[]): Promise<() => void> {
+  const child = spawn(
+    process.execPath,
+    [
+      '-e',
+      `const { createServer, connect } = require('node:net');
+       let open = 0;
+       for (const host of ${JSON.stringify(hosts)})
+         createServer().listen({ port: ${port}, host, backlog: 1 }, function () {
+           for (let i = 0; i < 8; i++) connect(${port}, host).on('error', () => undefined);
+           if (++open === ${hosts.length}) setTimeout(() => { process.stdout.write('full'); process.kill(process.pid, 'SIGSTOP'); }, 0);
+         });`,
+    ],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  return () => child.kill('SIGKILL');
+}
+
 describe('a partner that cannot be reached', () => {
   it.each([
     ['refuses connections', 'connect'],
@@ -435,6 +457,17 @@ describe('a partner that cannot be reached', () => {
     const partner = await aPartner();
     const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.2', '::1', '127.0.0.1']));
     expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(delivered);
+  });
+
+  it('whose first addresses are silent is reached at the next, without waiting for them', async () => {
+    const partner = await aPartner();
+    // Nothing answers there, neither yes nor no: the queue of those who wait to be accepted is full.
+    const silent = await silentListeners(Number(new URL(partner.url).port), ['127.0.0.3', '127.0.0.4']);
+    const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.3', '127.0.0.4', '127.0.0.1']));
+    const outcome = await client.put(endpointOf(partner, { waitMs: 20_000 }), headers, body);
+    expect(summary(outcome)).toEqual(delivered);
+    expect(outcome.durationMs).toBeLessThan(6000);
+    silent();
   });
 
   it('is reached again when it is back', async () => {

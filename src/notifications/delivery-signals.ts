@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
 import { Database, prepared } from '../platform/database/database.js';
+import { serviceUnavailable } from '../platform/errors.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Logger } from '../platform/observability/logger.js';
 
@@ -9,9 +11,17 @@ const NOTIFY = prepared(
   'delivery-notify',
   `SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
 );
+const MAY_BEGIN = prepared(
+  'delivery-may-begin',
+  `SELECT FROM deliveries
+   WHERE subscription_id = $1 AND leased_until > clock_timestamp() AND NOT begun LIMIT 1`,
+);
 const DUE = 'due ';
 const CHANGED = 'changed ';
 const RECONNECT_MS = 1_000;
+/** Only a process that was killed, or is cut off, keeps others waiting so long; its leases lapse. */
+const ASK_AGAIN_MS = 20;
+const LONGEST_WAIT_MS = 35_000;
 
 /** The delivery loop of this process, as the other parts see it. */
 export interface SignalReceiver {
@@ -64,6 +74,20 @@ export class DeliverySignals {
   async changed(subscriptionId: string): Promise<void> {
     await this.database.query(NOTIFY, [[CHANGED + subscriptionId]]);
     this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId));
+  }
+
+  /**
+   * Resolves when no process can begin an attempt for a partner that was suspended: all of them have given back what they
+   * had claimed, or marked it as begun, and nothing more is claimed.
+   * @throws DomainError `service_unavailable` when a process neither does so nor loses its leases
+   */
+  async stopped(subscriptionId: string): Promise<void> {
+    const giveUpAt = performance.now() + LONGEST_WAIT_MS;
+    while ((await this.database.queryOne(MAY_BEGIN, [subscriptionId])) !== null) {
+      if (performance.now() > giveUpAt)
+        throw serviceUnavailable.error({ detail: 'It is suspended, but an attempt may still begin: ask again.' });
+      await pause(ASK_AGAIN_MS);
+    }
   }
 
   /** Listens on a connection of its own, and again whenever that is lost. */

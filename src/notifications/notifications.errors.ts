@@ -16,7 +16,7 @@ export const verificationFailed = defineProblem(
   'verification_failed',
   'invalid',
   'The partner did not accept the sample',
-  'The sample was not answered with 200 in time. `failure`, `http_status` and `excerpt` say what came instead.',
+  'The sample was not answered with 200 in time. `failure`, `reason`, `http_status` and `excerpt` say what came instead.',
 );
 export const notInErrorQueue = defineProblem(
   'not_in_error_queue',

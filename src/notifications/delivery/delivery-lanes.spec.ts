@@ -4,7 +4,7 @@ function startAll(lanes: Lanes<number>): string[] {
   const started: string[] = [];
   for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {
     lane.take();
-    lanes.started(lane);
+    lanes.started(lane, 0);
     started.push(lane.id);
   }
   return started;
@@ -15,8 +15,14 @@ function fill(lanes: Lanes<number>, id: string, items: number): void {
   lane.fill(
     Array.from({ length: items }, (_, index) => index),
     items + 1,
+    false,
   );
   lanes.enqueue(lane);
+}
+
+/** Its last attempt was answered. */
+function answering(lanes: Lanes<number>, ...ids: string[]): void {
+  for (const id of ids) lanes.ended(lanes.of(id), lanes.started(lanes.of(id), 0), true, 1);
 }
 
 test('a partner has no more slots than its own', () => {
@@ -27,21 +33,72 @@ test('a partner has no more slots than its own', () => {
 
 test('partners take turns', () => {
   const lanes = new Lanes<number>(64, 16);
+  answering(lanes, 'a', 'b');
   fill(lanes, 'a', 3);
   fill(lanes, 'b', 3);
   expect(startAll(lanes)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
-test('however many partners hang, another one gets a slot', () => {
+test('a part of the slots is kept for partners with hardly any attempt running', () => {
   const lanes = new Lanes<number>(64, 16);
+  answering(lanes, 'a', 'b', 'c', 'd', 'e', 'f');
   for (const id of ['a', 'b', 'c', 'd', 'e']) fill(lanes, id, 100);
   expect(startAll(lanes)).toHaveLength(48);
   fill(lanes, 'f', 100);
   expect(startAll(lanes)).toEqual(['f', 'f']);
 });
 
+describe('however many partners hang', () => {
+  const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
+
+  test('slots are left for one that answers, and within a second for one that was never tried', () => {
+    const lanes = new Lanes<number>(64, 16);
+    answering(lanes, 'known');
+    for (const id of hanging) fill(lanes, id, 3);
+    expect(startAll(lanes)).toHaveLength(32);
+    fill(lanes, 'known', 1);
+    expect(startAll(lanes)).toEqual(['known']);
+    fill(lanes, 'new', 1);
+    expect(startAll(lanes)).toEqual([]);
+    lanes.look(1001);
+    expect(startAll(lanes)[0]).toBe('new');
+  });
+
+  test('those that are known to hang have a quarter of the slots, in turn', () => {
+    const lanes = new Lanes<number>(64, 16);
+    const few = hanging.slice(0, 70);
+    for (const id of few) {
+      const lane = lanes.of(id);
+      lanes.ended(lane, lanes.started(lane, 0), false, 10_000);
+      lane.overloaded();
+      fill(lanes, id, 3);
+    }
+    const first = startAll(lanes);
+    expect(first).toEqual(few.slice(0, 16));
+    answering(lanes, 'healthy');
+    fill(lanes, 'healthy', 100);
+    expect(startAll(lanes)).toHaveLength(16);
+    expect(lanes.inFlight).toBe(32);
+  });
+
+  test('one that answers again is as good as any', () => {
+    const lanes = new Lanes<number>(64, 16);
+    const lane = lanes.of('a');
+    const attempt = lanes.started(lane, 0);
+    lanes.look(5000);
+    expect(lane.trust).toBe('HANGS');
+    lanes.ended(lane, attempt, true, 6000);
+    expect(lane.trust).toBe('ANSWERS');
+    // It mostly takes six seconds: that is no silence.
+    lanes.started(lane, 6000);
+    lanes.look(12_000);
+    expect(lane.trust).toBe('ANSWERS');
+  });
+});
+
 test('a worker for one partner uses all of its slots', () => {
   const lanes = new Lanes<number>(64, 64);
+  answering(lanes, 'a');
   fill(lanes, 'a', 100);
   expect(startAll(lanes)).toHaveLength(64);
 });
@@ -69,16 +126,19 @@ test('a partner that has come back starts slowly, one that was always there does
 test('a lane asks for more when half of what it may hold is gone, and for bigger batches while there is more', () => {
   const lane = new Lanes<number>(64, 16).of('a');
   expect(lane.room).toBe(32);
-  lane.fill(Array.from({ length: 32 }, Number), 32);
+  lane.claiming();
+  lane.fill(Array.from({ length: 32 }, Number), 32, false);
   expect(lane.batch).toBe(64);
   expect(lane.room).toBe(32);
-  lane.fill([1], 32);
+  lane.claiming();
+  lane.fill([1], 32, false);
   expect(lane.room).toBe(0);
 });
 
 describe('a partner is ready for what is made at this moment', () => {
   const asked = (lane: ReturnType<Lanes<number>['of']>) => {
-    lane.hungry = false;
+    lane.claiming();
+    lane.fill([], 1, false);
     return lane;
   };
 
@@ -92,17 +152,55 @@ describe('a partner is ready for what is made at this moment', () => {
     const lanes = new Lanes<number>(64, 16);
     expect(lanes.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(lanes.of('halted'));
-    halted.halted = true;
+    halted.halt();
     expect(halted.isReadyFor(1)).toBe(false);
     const behind = asked(lanes.of('behind'));
-    behind.fill([1], 2);
+    behind.fill([1], 2, false);
     expect(behind.isReadyFor(1)).toBe(false);
   });
 
   test('not with more than it may be sent at once', () => {
     const lanes = new Lanes<number>(64, 2);
     const lane = asked(lanes.of('a'));
-    lanes.started(lane);
+    lanes.started(lane, 0);
     expect([lane.isReadyFor(1), lane.isReadyFor(2)]).toEqual([true, false]);
+  });
+});
+
+describe('the mode of a lane', () => {
+  const laneOf = () => new Lanes<number>(64, 16).of('a');
+
+  test('a wake that comes while a claim runs is not lost', () => {
+    const lane = laneOf();
+    lane.claiming();
+    lane.wake();
+    lane.fill([], 32, false);
+    expect(lane.mode).toBe('ASKING');
+  });
+
+  test('a claim that found nothing while outcomes are outstanding is made again after them', () => {
+    const lane = laneOf();
+    lane.claiming();
+    lane.fill([], 32, true);
+    expect(lane.mode).toBe('STALLED');
+    lane.unstall();
+    expect(lane.mode).toBe('ASKING');
+  });
+
+  test('a lane that is halted asks for nothing before the outcome is recorded', () => {
+    const lane = laneOf();
+    lane.halt();
+    lane.wake();
+    lane.unstall();
+    expect([lane.mode, lane.room]).toEqual(['HALTED', 0]);
+    lane.resume();
+    expect(lane.mode).toBe('ASKING');
+  });
+
+  test('a change that has no sense is refused', () => {
+    const lane = laneOf();
+    lane.claiming();
+    lane.fill([], 1, false);
+    expect(() => lane.claiming()).toThrow('A lane that is IDLE cannot be CLAIMING.');
   });
 });

@@ -1,115 +1,41 @@
-/** At least so many attempts of each partner may run whatever the others do. */
+import { Lane, type Attempt, type Trust } from './delivery-lane.js';
+
+/** At least so many attempts of each partner that answers may run whatever the others do. */
 const GUARANTEED = 2;
-const LARGEST_BATCH = 512;
-/** To a worker that has not sent to a partner before, a change of its health that long ago is no news. */
-const RECENT_MS = 10_000;
-
-/** What a worker holds for one partner: claimed items in the order of their claim, and how many attempts may run at once. */
-export class Lane<Item> {
-  private items: Item[] = [];
-  private head = 0;
-  inFlight = 0;
-  /** When the partner's health last changed, as far as is known here. */
-  private changedAt: number | null = null;
-  /** There may be more to claim. */
-  hungry = true;
-  /** A claim found nothing while outcomes were outstanding: one of them may have been in the way. */
-  stalled = false;
-  /** Nothing is claimed or started while an outcome that stops the partner is being recorded. */
-  halted = false;
-  /** How many items to hold at most. */
-  batch: number;
-  /** The most attempts at once; shrinks when the partner does not keep up, grows with every success. */
-  limit: number;
-
-  constructor(
-    readonly id: string,
-    private readonly most: number,
-  ) {
-    this.limit = most;
-    this.batch = 2 * most;
-  }
-
-  get waiting(): number {
-    return this.items.length - this.head;
-  }
-
-  /** How many to claim now; nothing while half of what may be held is still there. */
-  get room(): number {
-    return this.hungry && !this.halted && this.waiting <= this.batch / 2 ? this.batch - this.waiting : 0;
-  }
-
-  /** Nothing else is to be sent before, and so many attempts more may run. */
-  isReadyFor(count: number): boolean {
-    return !this.hungry && !this.halted && this.waiting === 0 && this.inFlight + count <= this.limit;
-  }
-
-  first(): Item | undefined {
-    return this.items[this.head];
-  }
-
-  take(): Item | undefined {
-    const item = this.items[this.head];
-    if (item === undefined) return undefined;
-    this.head += 1;
-    if (this.head === this.items.length) {
-      this.items = [];
-      this.head = 0;
-    }
-    return item;
-  }
-
-  /** Takes in what a claim for `asked` items brought; a claim that was served in full asks for more the next time. */
-  fill(items: Item[], asked: number): void {
-    this.items = this.head === 0 ? this.items : this.items.slice(this.head);
-    this.head = 0;
-    for (const item of items) this.items.push(item);
-    if (items.length < asked) return;
-    this.hungry = true;
-    this.batch = Math.min(this.batch * 2, LARGEST_BATCH);
-  }
-
-  /** Takes everything out that has not been started. */
-  empty(): Item[] {
-    const items = this.items.slice(this.head);
-    this.items = [];
-    this.head = 0;
-    this.batch = 2 * this.most;
-    return items;
-  }
-
-  succeeded(): void {
-    if (this.limit < this.most) this.limit += 1;
-  }
-
-  overloaded(): void {
-    this.limit = Math.max(1, Math.floor(this.limit / 2));
-  }
-
-  /** A partner that has come back gets one attempt at a time, doubling with every round of successes. */
-  partnerChangedAt(at: number | null, now: number): void {
-    if (this.changedAt === at) return;
-    if (at !== null && (this.changedAt !== null || now - at < RECENT_MS)) this.limit = 1;
-    this.changedAt = at;
-  }
-}
 
 /**
- * The slots of a worker, shared between partners: no partner has more than `perPartner`, and a part of all slots is kept
- * for partners with hardly any attempt running, so that a few that hang do not take everything.
+ * The slots of a worker, shared between partners.
+ *
+ * 1. No partner has more than `perPartner`, and a part of all slots is kept for partners with hardly any attempt running.
+ * 2. Partners that hang have a quarter of the slots, all together. Who does not answer in time is one of them at once, and
+ *    is none any more with its next answer.
+ * 3. Partners that this worker has not tried yet have half of the slots that no hanging one holds: however many of them
+ *    turn out to hang, some slots are left for the next. The latest comer is tried first.
  */
 export class Lanes<Item> {
   private readonly lanes = new Map<string, Lane<Item>>();
-  /** Lanes with something to start, the one whose turn it is first. */
-  private readonly ready = new Set<Lane<Item>>();
+  /** Lanes with something to start, by what is known of them; the one whose turn it is first. */
+  private readonly ready: Record<Trust, Set<Lane<Item>>> = {
+    ANSWERS: new Set(),
+    UNTRIED: new Set(),
+    HANGS: new Set(),
+  };
+  /** Lanes with attempts under way. */
+  private readonly busy = new Set<Lane<Item>>();
+  private readonly held: Record<Trust, number> = { ANSWERS: 0, UNTRIED: 0, HANGS: 0 };
   private readonly reserve: number;
-  inFlight = 0;
+  private readonly quarter: number;
 
   constructor(
     private readonly slots: number,
     private readonly perPartner: number,
   ) {
+    this.quarter = Math.max(1, Math.floor(slots / 4));
     this.reserve = Math.max(0, Math.min(Math.floor(slots / 4), slots - perPartner));
+  }
+
+  get inFlight(): number {
+    return this.held.ANSWERS + this.held.UNTRIED + this.held.HANGS;
   }
 
   all(): IterableIterator<Lane<Item>> {
@@ -127,36 +53,73 @@ export class Lanes<Item> {
   }
 
   enqueue(lane: Lane<Item>): void {
-    if (lane.waiting > 0) this.ready.add(lane);
+    if (lane.waiting > 0) this.ready[lane.trust].add(lane);
   }
 
-  mayStart(lane: Lane<Item>): boolean {
-    if (lane.halted || lane.inFlight >= lane.limit) return false;
-    return this.inFlight < this.slots - (lane.inFlight < GUARANTEED ? 0 : this.reserve);
-  }
-
-  /** The next lane that may start something, in turn. */
+  /** The next lane that may start something. */
   next(): Lane<Item> | null {
-    for (const lane of this.ready) {
-      if (lane.waiting === 0) {
-        this.ready.delete(lane);
-        continue;
-      }
-      if (!this.mayStart(lane)) continue;
-      this.ready.delete(lane);
-      this.ready.add(lane);
-      return lane;
+    return this.nextOf('ANSWERS') ?? this.nextOf('UNTRIED') ?? this.nextOf('HANGS');
+  }
+
+  started(lane: Lane<Item>, now: number): Attempt {
+    const attempt = { since: now };
+    lane.started(attempt);
+    this.held[lane.trust] += 1;
+    this.busy.add(lane);
+    return attempt;
+  }
+
+  /** @param answered whether the partner did; null when the attempt says nothing of that */
+  ended(lane: Lane<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
+    lane.ended(attempt);
+    this.held[lane.trust] -= 1;
+    if (lane.inFlight === 0) this.busy.delete(lane);
+    if (answered === true) lane.answeredIn(now - attempt.since);
+    if (answered === false || lane.isSilent(now)) this.trust(lane, 'HANGS');
+    else if (answered === true) this.trust(lane, 'ANSWERS');
+  }
+
+  /** How many probes of partners that are DOWN may be sent now: they may hang as well, and have a quarter of their own. */
+  roomForProbes(probing: number): number {
+    return Math.min(this.quarter - probing, this.slots - this.inFlight);
+  }
+
+  /** Looks who has been silent for too long: their slots are counted apart, so that others may start. */
+  look(now: number): void {
+    for (const lane of this.busy) if (lane.isSilent(now)) this.trust(lane, 'HANGS');
+  }
+
+  private trust(lane: Lane<Item>, trust: Trust): void {
+    if (lane.trust === trust) return;
+    this.held[lane.trust] -= lane.inFlight;
+    this.held[trust] += lane.inFlight;
+    if (this.ready[lane.trust].delete(lane)) this.ready[trust].add(lane);
+    lane.trust = trust;
+  }
+
+  private nextOf(trust: Trust): Lane<Item> | null {
+    const ready = this.ready[trust];
+    let next: Lane<Item> | null = null;
+    for (const lane of ready) {
+      if (lane.waiting === 0) ready.delete(lane);
+      else if (!this.mayStart(lane)) continue;
+      else if (trust === 'UNTRIED' && lane.inFlight === 0) next = lane;
+      else next ??= lane;
+      // Only of those not tried yet is it the last.
+      if (next !== null && trust !== 'UNTRIED') break;
     }
-    return null;
+    if (next === null) return null;
+    // Its turn comes again after the others'.
+    ready.delete(next);
+    ready.add(next);
+    return next;
   }
 
-  started(lane: Lane<Item>): void {
-    lane.inFlight += 1;
-    this.inFlight += 1;
-  }
-
-  ended(lane: Lane<Item>): void {
-    lane.inFlight -= 1;
-    this.inFlight -= 1;
+  private mayStart(lane: Lane<Item>): boolean {
+    if (lane.mode === 'HALTED' || lane.inFlight >= lane.limit || this.inFlight >= this.slots) return false;
+    const { HANGS, UNTRIED } = this.held;
+    if (lane.trust === 'HANGS') return HANGS < this.quarter;
+    if (lane.trust === 'UNTRIED' && UNTRIED >= Math.max(1, Math.floor((this.slots - HANGS) / 2))) return false;
+    return lane.inFlight < GUARANTEED || this.inFlight < this.slots - this.reserve;
   }
 }

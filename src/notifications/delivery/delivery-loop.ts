@@ -3,21 +3,18 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 import { Database } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
-import { Lanes, type Lane } from './delivery-lanes.js';
+import { AttemptsUnderWay, heldFrom, type Held } from './attempts-under-way.js';
+import type { Attempt, Lane } from './delivery-lane.js';
+import { Lanes } from './delivery-lanes.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { JobGate } from './job-gate.js';
 import { CLAIM, CLAIM_PROBES, FIND_WORK, MAY_START_MS, type Claimed } from './delivery-statements.js';
 import { isOverload, retryAfter } from './outcome.rules.js';
-import { OutcomeWriter, type Outcome } from './outcome-writer.js';
-import { PartnerClient } from '../partner/partner-client.js';
+import { failureLine, OutcomeWriter, type Outcome } from './outcome-writer.js';
+import { PartnerClient, type AttemptOutcome } from '../partner/partner-client.js';
+import { AttemptNotBegun } from '../partner/partner-connection.js';
 import { RacePoints } from '../race-points.js';
 import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-directory.js';
-
-/** A claimed notification and when, on the clock of this process, the claim was asked for: its lease is no older. */
-interface Held extends Claimed {
-  claimedAt: number;
-  probe: boolean;
-}
 
 /**
  * Sends what is due.
@@ -29,7 +26,9 @@ interface Held extends Claimed {
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its lane at once:
  *    the rest of the lane is given back after that is recorded, never before.
  * 5. Items of bulk jobs ask whether they may begin when their turn has come (job-gate.ts).
- * 6. `drain()` stops claiming, gives back what has not been started, and waits for what has.
+ * 6. When a subscription is changed, what has not begun is given back, also what a claim under way may still bring, and
+ *    what has begun is marked so: suspend answers when nothing is left that could begin (attempts-under-way.ts).
+ * 7. `drain()` stops claiming, gives back what has not been started, and waits for what has.
  *
  * The database keeps the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease lapses.
  */
@@ -44,6 +43,7 @@ export class DeliveryLoop {
   private readonly claim = AsyncResource.bind((): void => void this.claimOnce());
   private claiming = false;
   private running = false;
+  private readonly underWay: AttemptsUnderWay;
 
   constructor(
     private readonly config: Config,
@@ -57,6 +57,7 @@ export class DeliveryLoop {
     this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner);
     metrics.attemptsInFlight = () => this.lanes.inFlight;
     this.gate = new JobGate(database, logger);
+    this.underWay = new AttemptsUnderWay(database, logger);
     this.writer = new OutcomeWriter(database, config, logger, races, (outcomes, freed) =>
       this.recorded(outcomes, freed),
     );
@@ -73,7 +74,7 @@ export class DeliveryLoop {
   /** There may be something to send to these partners. */
   wake(subscriptionIds: readonly string[]): void {
     if (!this.running) return;
-    for (const id of subscriptionIds) this.lanes.of(id).hungry = true;
+    for (const id of subscriptionIds) this.lanes.of(id).wake();
     this.claim();
   }
 
@@ -91,9 +92,19 @@ export class DeliveryLoop {
 
   /** The subscription was changed: what was claimed under its old settings is given back. */
   changed(subscriptionId: string): void {
-    const lane = this.lanes.find(subscriptionId);
-    if (lane) this.writer.release(lane.empty());
+    const lane = this.lanes.of(subscriptionId);
+    lane.staleBefore = performance.now();
+    this.writer.release(lane.empty());
+    this.writer.release(this.underWay.revoke((item) => item.subscription_id === subscriptionId));
     this.wake([subscriptionId]);
+  }
+
+  /** Looks after the attempts under way; several times a second. */
+  look(): void {
+    const now = performance.now();
+    this.writer.release(this.underWay.look(now));
+    this.lanes.look(now);
+    this.startWhatMay();
   }
 
   /** Looks for work in the database: what other processes made or left. */
@@ -105,14 +116,16 @@ export class DeliveryLoop {
 
   /** Sends the probes that are due. */
   async probe(): Promise<void> {
-    if (!this.running) return;
+    const room = this.lanes.roomForProbes(this.underWay.probes);
+    if (!this.running || room <= 0) return;
     const claimedAt = performance.now();
-    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs]);
+    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, room]);
     await this.races.reached('probe claimed');
     for (const row of rows) {
       const profile = await this.profileOf(row);
-      const item = { ...row, claimedAt, probe: true };
-      if (profile?.version === row.version) this.attempt(this.lanes.of(row.subscription_id), item, profile);
+      const item = heldFrom(row, claimedAt, true);
+      const lane = this.lanes.of(row.subscription_id);
+      if (profile?.version === row.version && claimedAt >= lane.staleBefore) this.attempt(lane, item, profile);
       else this.writer.release([item]);
     }
   }
@@ -137,7 +150,7 @@ export class DeliveryLoop {
     const rooms = new Map(wanting.map((lane) => [lane, lane.room]));
     this.claiming = true;
     // A wake that comes while the claim runs must not be lost.
-    for (const lane of wanting) lane.hungry = false;
+    for (const lane of wanting) lane.claiming();
     try {
       const claimedAt = performance.now();
       const rows = await this.database.query<Claimed>(CLAIM, [
@@ -164,7 +177,7 @@ export class DeliveryLoop {
     rows.sort((a, b) => a.position - b.position);
     const held = new Map<string, Held[]>();
     for (const row of rows) {
-      const item: Held = Object.assign(row, { claimedAt, probe: false });
+      const item = heldFrom(row, claimedAt, false);
       const list = held.get(row.subscription_id);
       if (list) list.push(item);
       else held.set(row.subscription_id, [item]);
@@ -172,10 +185,10 @@ export class DeliveryLoop {
     for (const items of held.values()) await this.profileOf(items[0]);
     for (const [lane, room] of rooms) {
       const items = held.get(lane.id) ?? [];
-      // The partner has gone DOWN since these were claimed.
-      if (lane.halted) this.writer.release(items);
-      else lane.fill(items, room);
-      lane.stalled = items.length === 0 && (lane.inFlight > 0 || this.writer.isBusy);
+      // The partner has gone DOWN since these were claimed, or its settings were changed.
+      const stale = lane.mode === 'HALTED' || claimedAt < lane.staleBefore;
+      if (stale) this.writer.release(items);
+      lane.fill(stale ? [] : items, room, lane.inFlight > 0 || this.writer.isBusy);
       if (items[0]) lane.partnerChangedAt(items[0].health_changed_at?.getTime() ?? null, Date.now());
       this.lanes.enqueue(lane);
     }
@@ -201,55 +214,53 @@ export class DeliveryLoop {
     // Too old to be sent within its lease, or claimed under other settings than the present. The sweep wakes again.
     if (profile === null || performance.now() - item.claimedAt > MAY_START_MS) {
       this.writer.release([item, ...lane.empty()]);
-    } else if (item.job_id === null) {
-      this.attempt(lane, item, profile);
     } else {
-      void this.attemptIfAllowed(lane, item, profile);
-    }
-  }
-
-  /** The slot is taken meanwhile. */
-  private async attemptIfAllowed(lane: Lane<Held>, item: Held, profile: PartnerProfile): Promise<void> {
-    this.lanes.started(lane);
-    const allowed = await this.gate.mayBegin(item);
-    this.lanes.ended(lane);
-    if (allowed && performance.now() - item.claimedAt <= MAY_START_MS) {
       this.attempt(lane, item, profile);
-      return;
     }
-    this.writer.release([item]);
-    // It may have been in the way of others of its booking.
-    lane.hungry = true;
-    this.startWhatMay();
-    this.claim();
   }
 
   private attempt(lane: Lane<Held>, item: Held, profile: PartnerProfile): void {
-    this.lanes.started(lane);
+    const attempt = this.lanes.started(lane, performance.now());
+    this.underWay.add(item);
     const at = new Date();
-    this.client.put(profile.endpoint, profile.headers(item, at.getTime()), item.body).then(
+    this.send(item, profile, at).then(
       (result) => {
         const retry = result.delivered ? null : retryAfter(result, profile.autoRetryOn);
-        this.ended(lane, { item, probe: item.probe, at, result, retry });
+        const outcome = { item, probe: item.probe, at, result, retry };
+        // What was given back before it began has no outcome here.
+        this.ended(lane, item, attempt, item.progress === 'REVOKED' ? null : outcome);
       },
       (error: unknown) => {
         // Our own fault, not the partner's: the event keeps its place.
-        this.logger.error({ err: error, subscription_id: lane.id }, 'an attempt broke off');
-        this.writer.release([item]);
-        this.ended(lane, null);
+        if (!(error instanceof AttemptNotBegun))
+          this.logger.error({ err: error, subscription_id: lane.id }, 'an attempt broke off');
+        if (item.progress !== 'REVOKED') this.writer.release([item]);
+        // It may have been in the way of others of its booking.
+        if (item.job_id !== null) lane.wake();
+        this.ended(lane, item, attempt, null);
       },
     );
   }
 
-  private ended(lane: Lane<Held>, outcome: Outcome | null): void {
-    this.lanes.ended(lane);
+  private async send(item: Held, profile: PartnerProfile, at: Date): Promise<AttemptOutcome> {
+    if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
+    if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
+    return this.client.put(profile.endpoint, profile.headers(item, at.getTime()), item.body, () =>
+      this.underWay.begin(item),
+    );
+  }
+
+  private ended(lane: Lane<Held>, item: Held, attempt: Attempt, outcome: Outcome | null): void {
+    this.underWay.delete(item);
+    const answered = outcome === null ? null : !isOverload(outcome.result);
+    this.lanes.ended(lane, attempt, answered, performance.now());
     if (outcome !== null) {
       const { result, retry } = outcome;
       this.metrics.attempted(result);
       if (result.delivered) lane.succeeded();
-      else this.logFailure(outcome);
+      else this.logger.info(failureLine(outcome), 'notification not delivered');
       if (isOverload(result)) lane.overloaded();
-      if (retry === 'AUTO') lane.halted = true;
+      if (retry === 'AUTO') lane.halt();
       this.writer.add(outcome);
       if (retry === 'AUTO') this.writer.release(lane.empty());
     }
@@ -260,10 +271,10 @@ export class DeliveryLoop {
   private recorded(outcomes: readonly Outcome[], freed: readonly string[]): void {
     for (const { item, retry } of outcomes) {
       const lane = this.lanes.of(item.subscription_id);
-      if (retry === 'AUTO') lane.halted = false;
-      // The partner is back, or the claim that found nothing may find something now.
-      if ((retry === null && item.down) || lane.stalled) lane.hungry = true;
-      lane.stalled = false;
+      if (retry === 'AUTO') lane.resume();
+      // The partner is back.
+      else if (retry === null && item.down) lane.wake();
+      lane.unstall();
     }
     this.wake(freed);
     this.claim();
@@ -276,20 +287,5 @@ export class DeliveryLoop {
       const first = lane.first();
       if (first && first.claimedAt < oldest) this.writer.release(lane.empty());
     }
-  }
-
-  private logFailure({ item, result, retry }: Outcome): void {
-    this.logger.info(
-      {
-        notification_id: item.id,
-        subscription_id: item.subscription_id,
-        failure: result.failure,
-        http_status: result.httpStatus,
-        reason: result.reason,
-        retry,
-        duration_ms: result.durationMs,
-      },
-      'notification not delivered',
-    );
   }
 }

@@ -70,13 +70,14 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     await this.once('sweep', async () => {
       await this.outbox.sweep();
       await this.loop.findWork();
-      await this.upkeep.run();
       this.lastSweep = Date.now();
     });
+    await this.once('upkeep', () => this.upkeep.run());
   }
 
   @Interval(PULSE_MS)
   async pulse(): Promise<void> {
+    this.loop.look();
     await this.once('probes', () => this.loop.probe());
     await this.once('bulk jobs', () => this.jobs.advance());
   }

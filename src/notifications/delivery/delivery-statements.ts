@@ -14,7 +14,10 @@
  *    retries as by first attempts: a later event waits until the earlier one is delivered or waits for an operator. What
  *    an operator resends goes first; it waits for an attempt of its booking that is under way, and for what an operator
  *    resent before.
- * 7. While a partner is DOWN its rows are not claimed but by `CLAIM_PROBES`, one at a time for all processes
+ * 7. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks them comes
+ *    before or after it. A suspension therefore finds everything leased that could still begin; it waits until that is
+ *    given back, has ended or is marked as begun.
+ * 8. While a partner is DOWN its rows are not claimed but by `CLAIM_PROBES`, one at a time for all processes
  *    (`next_probe_at` is moved in the same statement), and by a manual resend.
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
@@ -76,8 +79,9 @@ export const CLAIM = prepared(
   `WITH ${LEASE},
    partner AS MATERIALIZED (
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.room
-     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s USING (id)
-     WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL),
+     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s ON s.id = wanted.id
+     WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
+     FOR KEY SHARE OF s SKIP LOCKED),
    in_order AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
@@ -91,14 +95,14 @@ export const CLAIM = prepared(
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.room ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    picked AS (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator)
-   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}
+   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false
    FROM lease, picked JOIN partner s ON s.id = picked.subscription_id
      JOIN notifications n ON n.position = picked.notification_position
    WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
    RETURNING ${CLAIMED}`,
 );
 
-/** $1 the default wait time. The oldest event, whose turn it is, of each partner whose next probe is due. */
+/** $1 the default wait time, $2 how many at most. The oldest event, whose turn it is, of each partner whose next probe is due. */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
   `WITH ${LEASE},
@@ -108,7 +112,7 @@ export const CLAIM_PROBES = prepared(
      WHERE s.health = 'DOWN' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
        AND s.next_probe_at <= clock_timestamp()
        AND EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
-     ORDER BY s.next_probe_at LIMIT 100 FOR UPDATE SKIP LOCKED),
+     ORDER BY s.next_probe_at LIMIT $2::int FOR UPDATE SKIP LOCKED),
    picked AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT d.subscription_id, d.notification_position FROM deliveries d
@@ -117,11 +121,19 @@ export const CLAIM_PROBES = prepared(
    held AS (
      UPDATE subscriptions kept SET next_probe_at = ${LEASE_END}
      FROM partner s JOIN picked ON picked.subscription_id = s.id WHERE kept.id = s.id)
-   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, trigger = 'AUTO'
+   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false, trigger = 'AUTO'
    FROM lease, picked JOIN partner s ON s.id = picked.subscription_id
      JOIN notifications n ON n.position = picked.notification_position
    WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
    RETURNING ${CLAIMED}`,
+);
+
+/** $1 subscriptions, $2 tokens: these attempts have begun. What is claimed anew has not. */
+export const BEGUN = prepared(
+  'delivery-begun',
+  `UPDATE deliveries d SET begun = true
+   FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[]) AS o (subscription_id, token)
+   WHERE d.subscription_id = o.subscription_id AND d.lease_token = o.token`,
 );
 
 /** Gives back what was claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. */

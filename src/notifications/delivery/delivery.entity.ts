@@ -36,6 +36,10 @@ export class Delivery {
   @Column('timestamptz', { nullable: true })
   leased_until: Date | null;
 
+  /** The request of the attempt under lease is on its way; set only when it is asked for. */
+  @Column('boolean', { default: false })
+  begun: boolean;
+
   @Column('timestamptz', { default: () => 'clock_timestamp()' })
   due_datetime: Date;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../config.js';
-import { Database, isDatabaseUnavailable } from '../../platform/database/database.js';
+import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import { RECORD_DELIVERED, RECORD_FAILED, RELEASE, type Claimed } from './delivery-statements.js';
 import type { RacePoints } from '../race-points.js';
@@ -27,21 +27,30 @@ const GATHER_MOST = 256;
  * Records outcomes in batches. What must stop a partner, or set something free, is written at once; deliveries may wait a
  * moment for one another, since nothing but the next event of their booking waits for them. While the database is away
  * it keeps all of them and tries again; the token decides in the end whether they still count.
+ *
+ * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and each part is written by
+ * itself. What comes later for a partner whose part is still being written waits for that; nobody else does.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];
   private failed: Outcome[] = [];
   private released: Claimed[] = [];
+  /** Of partners whose outcomes are written apart, what has come since. */
+  private readonly apart = new Map<string, OutcomeWriter>();
   private running: Promise<void> | null = null;
   private gathering: NodeJS.Timeout | null = null;
 
-  /** @param onRecorded called after each write with its outcomes and the subscriptions that may have been set free. */
+  /**
+   * @param onRecorded called after each write with its outcomes and the subscriptions that may have been set free
+   * @param isApart it writes for one partner alone
+   */
   constructor(
     private readonly database: Database,
     private readonly config: Config,
     private readonly logger: Logger,
     private readonly races: RacePoints,
     private readonly onRecorded: (outcomes: readonly Outcome[], freed: readonly string[]) => void,
+    private readonly isApart = false,
   ) {}
 
   /** Something is being written, or is about to be. */
@@ -50,6 +59,8 @@ export class OutcomeWriter {
   }
 
   add(outcome: Outcome): void {
+    const apart = this.apart.get(outcome.item.subscription_id);
+    if (apart) return apart.add(outcome);
     (outcome.retry === null ? this.delivered : this.failed).push(outcome);
     // Whether the partner is back, or what an operator resends goes through, is waited for.
     if (outcome.item.down || outcome.item.trigger === 'MANUAL') this.start();
@@ -58,16 +69,20 @@ export class OutcomeWriter {
 
   /** Gives back what was claimed and not sent; after the outcomes that came before, which may stop the partner. */
   release(items: Claimed[]): void {
-    if (items.length === 0) return;
-    this.released.push(...items);
+    const here = items.filter((item) => !this.apart.has(item.subscription_id));
+    for (const item of items) this.apart.get(item.subscription_id)?.release([item]);
+    if (here.length === 0) return;
+    this.released.push(...here);
     this.start();
   }
 
   /** Resolves when everything is written. */
   async idle(): Promise<void> {
-    while (this.isBusy) {
-      this.start();
+    while (this.isBusy || this.apart.size > 0) {
+      if (this.hasWork()) this.start();
       await this.running;
+      await Promise.all([...this.apart.values()].map((writer) => writer.idle()));
+      await pause(0);
     }
   }
 
@@ -100,7 +115,9 @@ export class OutcomeWriter {
       const released = this.failed.length === 0 ? this.released.splice(0, LARGEST_WRITE) : [];
       if (failed.length > 0) await this.write(failed, (some) => this.recordFailed(some));
       if (delivered.length > 0) await this.write(delivered, (some) => this.recordDelivered(some));
-      if (released.length > 0) await this.giveBack(released);
+      const here = released.filter((item) => !this.apart.has(item.subscription_id));
+      if (here.length > 0) await this.giveBack(here);
+      this.release(released.filter((item) => this.apart.has(item.subscription_id)));
     } while (this.failed.length + this.released.length > 0);
   }
 
@@ -110,6 +127,7 @@ export class OutcomeWriter {
         this.onRecorded(outcomes, await record(outcomes));
         return;
       } catch (error) {
+        if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
         if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
           // One of them is at fault: the others must not suffer. What is left alone and still fails is claimed again.
@@ -120,6 +138,34 @@ export class OutcomeWriter {
         await pause(RETRY_PAUSE_MS);
       }
     }
+  }
+
+  /** Each partner's outcomes are written by a writer of its own until that has nothing left. */
+  private setApart(outcomes: Outcome[]): void {
+    this.logger.warn(
+      { outcomes: outcomes.length },
+      'outcomes wait for a lock; they are written for each partner apart',
+    );
+    for (const outcome of outcomes) {
+      const { subscription_id } = outcome.item;
+      let writer = this.apart.get(subscription_id);
+      if (writer === undefined) {
+        writer = new OutcomeWriter(this.database, this.config, this.logger, this.races, this.onRecorded, true);
+        this.apart.set(subscription_id, writer);
+        void this.closeApart(subscription_id, writer);
+      }
+      writer.add(outcome);
+    }
+    // What is to be given back comes after the outcomes for which it is.
+    const released = this.released;
+    this.released = [];
+    this.release(released);
+  }
+
+  private async closeApart(subscriptionId: string, writer: OutcomeWriter): Promise<void> {
+    await pause(0);
+    await writer.idle();
+    this.apart.delete(subscriptionId);
   }
 
   private async recordDelivered(outcomes: Outcome[]): Promise<string[]> {
@@ -171,4 +217,17 @@ function common(outcomes: Outcome[]): unknown[] {
 function isConcurrency(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === '40P01' || code === '40001';
+}
+
+/** What the log tells of an attempt that failed. */
+export function failureLine({ item, result, retry }: Outcome): object {
+  return {
+    notification_id: item.id,
+    subscription_id: item.subscription_id,
+    failure: result.failure,
+    http_status: result.httpStatus,
+    reason: result.reason,
+    retry,
+    duration_ms: result.durationMs,
+  };
 }

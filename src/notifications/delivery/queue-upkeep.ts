@@ -21,13 +21,19 @@ const QUEUE_PENDING = prepared(
    WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position`,
 );
 
-/** $1 hours. Obligations end; the events wait for an operator. A suspended partner's events are kept as they are. */
+/**
+ * $1 hours, in which the time for which a partner was suspended does not count. Obligations end; the events wait for an
+ * operator. A suspended partner's events are kept as they are.
+ */
 const GIVE_UP = prepared(
   'queue-give-up',
   `WITH old AS MATERIALIZED (
      SELECT n.position, n.subscription_id FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id
      WHERE n.retry = 'AUTO' AND n.queued_datetime < clock_timestamp() - make_interval(secs => $1::float8 * 3600)
        AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
+       AND n.queued_datetime < clock_timestamp() - make_interval(secs => $1::float8 * 3600) - (
+         SELECT coalesce(sum(upper(pause) - lower(pause)), '0') FROM unnest(s.suspensions
+           * tstzmultirange(tstzrange(n.queued_datetime, clock_timestamp()))) AS pause)
      ORDER BY n.queued_datetime LIMIT ${BATCH}),
    ended AS (
      DELETE FROM deliveries d USING old

@@ -214,6 +214,7 @@ describe('the address guard', () => {
 
   it('leaves a name for the moment when it is resolved', async () => {
     closed.assertUrlAllowed(parsePartnerUrl('https://inside.example'));
+    const nobodyAsks = () => Promise.reject(new Error('It is an address.'));
     await expect(closed.resolveAllowed('inside.example', () => Promise.resolve(['10.0.0.1']))).rejects.toThrow(
       AddressBlockedError,
     );
@@ -223,8 +224,8 @@ describe('the address guard', () => {
     await expect(closed.resolveAllowed('good.example', () => Promise.resolve(['8.8.8.8', '8.8.4.4']))).resolves.toEqual(
       ['8.8.8.8', '8.8.4.4'],
     );
-    await expect(closed.resolveAllowed('8.8.8.8')).resolves.toEqual(['8.8.8.8']);
-    await expect(closed.resolveAllowed('::ffff:7f00:1')).rejects.toThrow(AddressBlockedError);
+    await expect(closed.resolveAllowed('8.8.8.8', nobodyAsks)).resolves.toEqual(['8.8.8.8']);
+    await expect(closed.resolveAllowed('::ffff:7f00:1', nobodyAsks)).rejects.toThrow(AddressBlockedError);
   });
 });
 

@@ -1,5 +1,5 @@
-import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import type { AddressLookup } from './partner-names.js';
 
 export type PartnerUrlCode = 'url_invalid' | 'url_scheme' | 'url_userinfo' | 'url_query' | 'url_fragment';
 
@@ -21,13 +21,6 @@ export class AddressBlockedError extends Error {
     super(`${address} is not a public address and is not in PARTNER_ALLOWED_NETWORKS`);
   }
 }
-
-/** All addresses of a host name, in the order in which they are to be tried. */
-export type AddressLookup = (host: string) => Promise<string[]>;
-
-/** getaddrinfo, so that the hosts file and the system's resolver settings count. */
-export const systemLookup: AddressLookup = async (host) =>
-  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
 /** https, no user information, no query, no fragment; slashes at the end are taken off. Throws `PartnerUrlError`. */
 export function parsePartnerUrl(text: string): URL {
@@ -177,8 +170,8 @@ export class PartnerAddressGuard {
    * no partner's, and the answer does not depend on which address is tried first.
    * Throws `AddressBlockedError`, or whatever the lookup throws.
    */
-  async resolveAllowed(host: string, addressLookup: AddressLookup = systemLookup): Promise<string[]> {
-    const addresses = isIP(host) === 0 ? await addressLookup(host) : [host];
+  async resolveAllowed(host: string, addressLookup: AddressLookup, signal?: AbortSignal): Promise<string[]> {
+    const addresses = isIP(host) === 0 ? await addressLookup(host, signal) : [host];
     for (const address of addresses) this.assertAllowed(address);
     return addresses;
   }

@@ -2,13 +2,7 @@ import { type HttpModuleOptions, HttpService } from '@nestjs/axios';
 import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { AxiosRequestConfig } from 'axios' with { 'resolution-mode': 'import' };
 
-import {
-  type AddressLookup,
-  notificationsUrl,
-  parseTokenUrl,
-  PartnerAddressGuard,
-  systemLookup,
-} from './partner-address.js';
+import { notificationsUrl, parseTokenUrl, PartnerAddressGuard } from './partner-address.js';
 import { type FailureClass, PartnerConnector, PartnerFault } from './partner-connection.js';
 import {
   basicAuthorization,
@@ -21,6 +15,7 @@ import {
 } from './partner-credentials.js';
 import { type Answer } from './partner-exchange.js';
 import { excerptOf } from './partner-excerpt.js';
+import { type AddressLookup, systemLookup } from './partner-names.js';
 import { PartnerToken } from './partner-oauth.js';
 import { partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
@@ -51,6 +46,7 @@ export interface AttemptOutcome {
 /** Connections and tokens of an endpoint that nobody has called for so long are let go. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
+const USER_AGENT = 'candidate-eligibility-service';
 
 /** For `HttpModule.register`: axios with the partner transport in place of its own; every status is an answer. */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
@@ -82,10 +78,15 @@ export class PartnerClient implements OnApplicationShutdown {
     @Optional() private readonly addressLookup: AddressLookup = systemLookup,
   ) {}
 
+  /**
+   * @param mayBegin asked when the connection is there, before the first byte of the request is written
+   * @throws AttemptNotBegun when that says no
+   */
   async put(
     endpoint: PartnerEndpoint,
     headers: Record<string, string>,
     body: string | Buffer,
+    mayBegin?: () => boolean,
   ): Promise<AttemptOutcome> {
     if (this.closed) throw new Error('the partner client is closed');
     const start = performance.now();
@@ -94,7 +95,7 @@ export class PartnerClient implements OnApplicationShutdown {
     try {
       const session = this.sessionOf(endpoint, start);
       secrets.push(...session.secrets);
-      const answer = await this.attempt(session, headers, body, deadline, secrets);
+      const answer = await this.attempt(session, headers, body, deadline, secrets, mayBegin);
       return outcomeOf(answer, secrets, start);
     } catch (error) {
       if (!(error instanceof PartnerFault)) throw error;
@@ -133,14 +134,17 @@ export class PartnerClient implements OnApplicationShutdown {
     body: string | Buffer,
     deadline: number,
     secrets: string[],
+    mayBegin: (() => boolean) | undefined,
   ): Promise<Answer> {
+    const agent = { 'user-agent': USER_AGENT };
     const send = (authorization: string | null) =>
       session.pool.send(
         {
           method: 'PUT',
           path: session.path,
-          headers: authorization === null ? headers : { ...headers, authorization },
+          headers: authorization === null ? { ...headers, ...agent } : { ...headers, ...agent, authorization },
           body,
+          mayBegin,
         },
         deadline,
       );
@@ -200,7 +204,8 @@ export class PartnerClient implements OnApplicationShutdown {
       session.tokenPool = tokenPool;
       session.token = new PartnerToken(
         auth,
-        (headers, form, deadline) => this.post(tokenPool, path, headers, form, deadline),
+        (headers, form, deadline) =>
+          this.post(tokenPool, path, { ...headers, 'user-agent': USER_AGENT }, form, deadline),
         waitMs,
       );
     }

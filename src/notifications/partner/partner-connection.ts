@@ -1,7 +1,13 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 
-import { AddressBlockedError, type AddressLookup, dialledHost, type PartnerAddressGuard } from './partner-address.js';
+import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './partner-address.js';
+import type { AddressLookup } from './partner-names.js';
+
+/** RFC 8305 §5: how long the next address waits for the one before. */
+const ATTEMPT_DELAY_MS = 250;
+/** A resumed session vouches for the certificate that it began with: not for long. */
+const SESSION_MS = 10 * 60_000;
 
 /** Why an attempt failed, as it is stored and shown to operators. */
 export type FailureClass =
@@ -25,6 +31,9 @@ export class PartnerFault extends Error {
     super(`${failure}: ${reason}`);
   }
 }
+
+/** The request could have gone on its way, and the caller said no: nothing was sent. */
+export class AttemptNotBegun extends Error {}
 
 /** The code of an error of Node, OpenSSL or undici. */
 export function reasonOf(error: unknown): string {
@@ -56,13 +65,15 @@ export function isTlsFault(error: unknown): boolean {
 /**
  * Opens verified TLS connections to one origin. In this order, and never otherwise:
  * 1. the name is resolved and every address of the answer is judged by the guard;
- * 2. the addresses are dialled one after the other, by number, so that no second look-up can answer differently;
+ * 2. the addresses are dialled by number, so that no second look-up can answer differently; the next one a quarter of a
+ *    second after the one before, or when that has failed; the first connection wins (RFC 8305 §5);
  * 3. the address of the open socket is judged again;
- * 4. TLS, with the certificate verified against the host of the URL.
+ * 4. TLS, with the certificate verified against the host of the URL; a session that began so is resumed for some minutes.
  */
 export class PartnerConnector {
   private readonly host: string;
   private readonly port: number;
+  private session: { ticket: Buffer; until: number } | null = null;
 
   constructor(
     origin: URL,
@@ -77,14 +88,14 @@ export class PartnerConnector {
   /** Rejects with a `PartnerFault`; the abort of the signal closes whatever is half open. */
   async open(limitMs: number, signal: AbortSignal): Promise<TLSSocket> {
     const giveUpAt = performance.now() + limitMs;
-    const addresses = await this.resolve();
-    const tcp = await this.dial(addresses, giveUpAt, signal);
+    const addresses = await this.resolve(signal);
+    const tcp = await this.dial(addresses, giveUpAt - performance.now(), signal);
     return this.secure(tcp, signal);
   }
 
-  private async resolve(): Promise<string[]> {
+  private async resolve(signal: AbortSignal): Promise<string[]> {
     try {
-      const addresses = await this.guard.resolveAllowed(this.host, this.addressLookup);
+      const addresses = await this.guard.resolveAllowed(this.host, this.addressLookup, signal);
       if (addresses.length > 0) return addresses;
     } catch (error) {
       if (error instanceof AddressBlockedError) throw new PartnerFault('blocked', 'address_not_allowed');
@@ -93,38 +104,63 @@ export class PartnerConnector {
     throw new PartnerFault('dns', 'no_address');
   }
 
-  private async dial(addresses: string[], giveUpAt: number, signal: AbortSignal): Promise<Socket> {
-    let fault = new PartnerFault('connect', 'unknown');
-    for (const [index, address] of addresses.entries()) {
-      if (signal.aborted) break;
-      // A silent first address leaves the others their share of the time.
-      const share = Math.max(1, (giveUpAt - performance.now()) / (addresses.length - index));
-      try {
-        return await this.dialOne(address, share, signal);
-      } catch (error) {
-        fault = error instanceof PartnerFault ? error : new PartnerFault('connect', reasonOf(error));
+  private dial(addresses: string[], limitMs: number, signal: AbortSignal): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const dialling = new Set<Socket>();
+      const left = [...addresses];
+      let fault = new PartnerFault('connect', 'ETIMEDOUT');
+      let delay: NodeJS.Timeout | undefined;
+      const end = () => {
+        clearTimeout(late);
+        clearTimeout(delay);
+        left.length = 0;
+        for (const socket of dialling) socket.destroy();
+        dialling.clear();
+      };
+      const next = () => {
+        clearTimeout(delay);
+        const address = left.shift();
+        if (address === undefined || signal.aborted) return;
+        const socket = this.dialOne(address, signal, (failed) => {
+          if (!dialling.delete(socket)) return;
+          if (failed === null) {
+            end();
+            resolve(socket);
+            return;
+          }
+          fault = failed;
+          if (left.length > 0) next();
+          else if (dialling.size === 0) {
+            end();
+            reject(fault);
+          }
+        });
+        dialling.add(socket);
+        delay = setTimeout(next, ATTEMPT_DELAY_MS);
+      };
+      const late = setTimeout(() => {
+        end();
+        reject(new PartnerFault('connect', 'ETIMEDOUT'));
+      }, limitMs);
+      next();
+      if (dialling.size === 0) {
+        end();
+        reject(fault);
       }
-    }
-    throw fault;
+    });
   }
 
-  private dialOne(address: string, limitMs: number, signal: AbortSignal): Promise<Socket> {
-    return new Promise((resolve, reject) => {
-      const socket = connectTcp({ host: address, port: this.port, noDelay: true, keepAlive: true, signal });
-      const late = setTimeout(() => socket.destroy(new PartnerFault('connect', 'ETIMEDOUT')), limitMs);
-      socket.once('close', () => clearTimeout(late));
-      // The listener stays: an error that nobody listens to would end the process.
-      socket.on('error', reject);
-      socket.once('connect', () => {
-        clearTimeout(late);
-        if (this.guard.isAllowed(socket.remoteAddress ?? '')) {
-          resolve(socket);
-        } else {
-          socket.destroy();
-          reject(new PartnerFault('blocked', 'address_not_allowed'));
-        }
-      });
+  /** @param ended called once, with null when the connection is there */
+  private dialOne(address: string, signal: AbortSignal, ended: (fault: PartnerFault | null) => void): Socket {
+    const socket = connectTcp({ host: address, port: this.port, noDelay: true, keepAlive: true, signal });
+    // The listener stays: an error that nobody listens to would end the process.
+    socket.on('error', (error) => ended(new PartnerFault('connect', reasonOf(error))));
+    socket.once('connect', () => {
+      if (this.guard.isAllowed(socket.remoteAddress ?? '')) return ended(null);
+      socket.destroy();
+      ended(new PartnerFault('blocked', 'address_not_allowed'));
     });
+    return socket;
   }
 
   private secure(tcp: Socket, signal: AbortSignal): Promise<TLSSocket> {
@@ -137,10 +173,16 @@ export class PartnerConnector {
         secureContext: this.secureContext,
         rejectUnauthorized: true,
         ALPNProtocols: ['http/1.1'],
+        ...(this.session && performance.now() < this.session.until ? { session: this.session.ticket } : {}),
+      });
+      // Of a resumed session no younger one is taken: its certificate was not verified anew.
+      socket.on('session', (ticket: Buffer) => {
+        if (!socket.isSessionReused()) this.session = { ticket, until: performance.now() + SESSION_MS };
       });
       const abort = () => socket.destroy();
       signal.addEventListener('abort', abort, { once: true });
       socket.on('error', (error) => {
+        this.session = null;
         reject(new PartnerFault(isNetworkFault(error) ? 'connect' : 'tls', reasonOf(error)));
       });
       socket.once('close', () => {

@@ -2,7 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { AnswerReader, MAX_HEAD_BYTES } from './answer-reader.js';
-import { isNetworkFault, isTlsFault, type PartnerConnector, PartnerFault, reasonOf } from './partner-connection.js';
+import {
+  AttemptNotBegun,
+  isNetworkFault,
+  isTlsFault,
+  type PartnerConnector,
+  PartnerFault,
+  reasonOf,
+} from './partner-connection.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -14,9 +21,15 @@ export interface Answer {
   ending: 'complete' | 'cut' | 'late' | 'broken';
   /** It has a content coding, which is never undone: a few bytes can hold gigabytes. */
   encoded: boolean;
+  /** Where a redirect leads, as it stands. */
+  location: string | null;
 }
 
-export type PartnerRequest = Dispatcher.DispatchOptions & { body: string | Buffer };
+export type PartnerRequest = Dispatcher.DispatchOptions & {
+  body: string | Buffer;
+  /** Asked when the connection is there, before the first byte is written. */
+  mayBegin?: (() => boolean) | undefined;
+};
 
 /** Where a connection goes when its exchange is over. */
 export interface ConnectionKeeper {
@@ -100,6 +113,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly chunks: Buffer[] = [];
   private status = 0;
   private encoded = false;
+  private location: string | null = null;
   private length = 0;
   private renewed = false;
 
@@ -108,12 +122,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     readonly request: PartnerRequest,
     deadline: number,
     private readonly resolve: (answer: Answer) => void,
-    private readonly reject: (fault: PartnerFault) => void,
+    private readonly reject: (fault: Error) => void,
   ) {
     this.timer = setTimeout(() => this.expire(), Math.max(0, deadline - performance.now()));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (!this.settled && this.request.mayBegin?.() === false) this.fail(new AttemptNotBegun());
     if (this.settled) controller.abort(new PartnerFault('timeout', 'no_free_connection'));
     else this.connection?.expectAnswer();
   }
@@ -121,6 +136,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
     this.encoded = hasContentCoding(headers);
+    this.location = headers.location === undefined ? null : String(headers.location);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -170,10 +186,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
       body: body.length > MAX_BODY_BYTES ? body.subarray(0, MAX_BODY_BYTES) : body,
       ending,
       encoded: this.encoded,
+      location: this.location,
     });
   }
 
-  private fail(fault: PartnerFault): void {
+  private fail(fault: PartnerFault | AttemptNotBegun): void {
     this.settle(false);
     this.reject(fault);
   }

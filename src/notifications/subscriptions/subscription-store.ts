@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
@@ -17,6 +15,7 @@ import {
   parseTokenUrl,
   PartnerAddressGuard,
 } from '../partner/partner-address.js';
+import { systemLookup } from '../partner/partner-names.js';
 import { Subscription } from './subscription.entity.js';
 
 /** A name server that says nothing must not keep an operator waiting: every connection asks again anyway. */
@@ -83,9 +82,8 @@ export class SubscriptionStore {
 
   private async addressFault(url: URL, pointer: string): Promise<Fault | null> {
     const host = dialledHost(url);
-    const lookup = this.guard.resolveAllowed(host);
     try {
-      await (isIP(host) === 0 ? Promise.race([lookup, pause(LOOKUP_MS, undefined, { ref: false })]) : lookup);
+      await this.guard.resolveAllowed(host, systemLookup, AbortSignal.timeout(LOOKUP_MS));
     } catch (error) {
       if (error instanceof AddressBlockedError)
         return fault('address_blocked', 'The address is not public and partners may not live there.', pointer);

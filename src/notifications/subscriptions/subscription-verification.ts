@@ -47,7 +47,12 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
     const result = await this.client.put(profile.endpoint, profile.headers(sample, now.getTime()), sample.body);
     if (!result.delivered)
       throw verificationFailed.error({
-        members: { failure: result.failure, http_status: result.httpStatus, excerpt: result.excerpt },
+        members: {
+          failure: result.failure,
+          reason: result.reason,
+          http_status: result.httpStatus,
+          excerpt: result.excerpt,
+        },
       });
     return this.store.change(id, 'verify', (subscription) => {
       if (subscription.version !== sent.version)

@@ -59,6 +59,14 @@ export class Subscription {
   @Column('bytea', { nullable: true })
   previous_signing_secret: Buffer | null;
 
+  /** null: it is not suspended, or was before this was kept. */
+  @Column('timestamptz', { nullable: true })
+  suspended_datetime: Date | null;
+
+  /** When it was suspended; time that does not count towards giving up. */
+  @Column('tstzmultirange', { default: '{}' })
+  suspensions: string;
+
   @Column('timestamptz', { nullable: true })
   previous_signing_secret_until: Date | null;
 

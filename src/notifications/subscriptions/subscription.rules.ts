@@ -1,5 +1,6 @@
 import { fault, text, type Rule, type Schema } from '../../platform/validation/rules.js';
 import type { Fault } from '../../platform/errors.js';
+import type { Subscription } from './subscription.entity.js';
 import { parsePartnerUrl, parseTokenUrl, PartnerUrlError } from '../partner/partner-address.js';
 import { assertCertificates, PemError, type PartnerCertificates } from '../partner/partner-credentials.js';
 
@@ -163,4 +164,14 @@ export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
 /** The causes as they are kept: in the order above, each once, 500 among them. */
 export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
   return AUTO_RETRY_CAUSES.filter((cause) => cause === '500' || asked.includes(cause));
+}
+
+/** The time for which it was suspended is kept: it does not count towards giving up. */
+export function endSuspension(subscription: Pick<Subscription, 'suspended_datetime' | 'suspensions'>, now: Date): void {
+  const { suspended_datetime: from, suspensions } = subscription;
+  subscription.suspended_datetime = null;
+  if (from === null || from >= now) return;
+  // Suspensions follow one another, so that a multirange stays in order by appending.
+  const ranges = [suspensions.slice(1, -1), `[${from.toISOString()},${now.toISOString()})`];
+  subscription.suspensions = `{${ranges.filter((range) => range !== '').join(',')}}`;
 }

@@ -8,9 +8,10 @@ import { accountNotFound, validationError } from '../../platform/errors.js';
 import { fault } from '../../platform/validation/rules.js';
 import { subscriptionUnverified } from '../notifications.errors.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
+import { DeliverySignals } from '../delivery-signals.js';
 import { newSigningSecret } from '../partner/signature.js';
 import { Subscription } from './subscription.entity.js';
-import { autoRetryCauses, certificateFaults } from './subscription.rules.js';
+import { autoRetryCauses, certificateFaults, endSuspension } from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -93,6 +94,8 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       health: 'UP',
       health_changed_at: null,
       next_probe_at: null,
+      suspended_datetime: null,
+      suspensions: '{}',
       created_datetime: now,
       updated_datetime: now,
     });
@@ -118,6 +121,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
   constructor(
+    private readonly clock: Clock,
     private readonly secrets: SubscriptionSecrets,
     private readonly store: SubscriptionStore,
   ) {}
@@ -134,6 +138,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
       if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url) {
         subscription.partner_url = partnerUrl;
         // Nothing is known of what lives there.
+        endSuspension(subscription, this.clock.now());
         subscription.state = 'UNVERIFIED';
         subscription.health = 'UP';
         subscription.health_changed_at = null;
@@ -160,25 +165,37 @@ export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscrip
   }
 }
 
+/** Answers when no attempt can begin any more, in any process. */
 @CommandHandler(SuspendSubscription)
 export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
-  constructor(private readonly store: SubscriptionStore) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly store: SubscriptionStore,
+    private readonly signals: DeliverySignals,
+  ) {}
 
-  execute({ id }: SuspendSubscription): Promise<Subscription> {
-    return this.store.change(id, 'suspend', (subscription) => {
+  async execute({ id }: SuspendSubscription): Promise<Subscription> {
+    const suspended = await this.store.change(id, 'suspend', (subscription) => {
       assertVerified(subscription);
+      if (subscription.state !== 'SUSPENDED') subscription.suspended_datetime = this.clock.now();
       subscription.state = 'SUSPENDED';
     });
+    await this.signals.stopped(id);
+    return suspended;
   }
 }
 
 @CommandHandler(ResumeSubscription)
 export class ResumeSubscriptionHandler implements ICommandHandler<ResumeSubscription> {
-  constructor(private readonly store: SubscriptionStore) {}
+  constructor(
+    private readonly clock: Clock,
+    private readonly store: SubscriptionStore,
+  ) {}
 
   execute({ id }: ResumeSubscription): Promise<Subscription> {
     return this.store.change(id, 'resume', (subscription) => {
       assertVerified(subscription);
+      endSuspension(subscription, this.clock.now());
       subscription.state = 'ACTIVE';
     });
   }

@@ -3,6 +3,9 @@ import { batchingSocket } from './batching-socket.js';
 
 export const APPLICATION_NAME = 'candidate-eligibility-service';
 
+/** A statement of no transaction that waits so long for a lock is refused: others wait for its connection. */
+export const LOCK_TIMEOUT_MS = 2_000;
+
 /** How a connection of the service to PostgreSQL behaves, whichever pool it belongs to. */
 export const CONNECTION = {
   // A database that went away must be a quick refusal, never a hang.

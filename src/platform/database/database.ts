@@ -5,7 +5,7 @@ import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { Config } from '../../config.js';
 import { ContextValue } from '../context/context-value.js';
 import { Logger } from '../observability/logger.js';
-import { APPLICATION_NAME, CONNECTION, connectionsFor } from './connections.js';
+import { APPLICATION_NAME, CONNECTION, connectionsFor, LOCK_TIMEOUT_MS } from './connections.js';
 
 // Counts and positions stay far below 2^53; amounts have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -60,6 +60,7 @@ export class Database implements OnApplicationShutdown {
     this.url = (dataSource.options as { url: string }).url;
     this.pool = new Pool({
       ...CONNECTION,
+      lock_timeout: LOCK_TIMEOUT_MS,
       connectionString: this.url,
       application_name: APPLICATION_NAME,
       max: connectionsFor(config.databasePoolSize).statements,

@@ -1,0 +1,168 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Resolver } from 'node:dns/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** All addresses of a host name, in the order in which they are to be tried. The signal abandons the look-up. */
+export type AddressLookup = (host: string, signal?: AbortSignal) => Promise<string[]>;
+
+/** As long as a stub resolver mostly waits for a name server. */
+const LOOKUP_MS = 5_000;
+/** RFC 8305 §3: for how long the second family is waited for once the first has answered. */
+const RESOLUTION_DELAY_MS = 50;
+const MOST_KEPT_MS = 30_000;
+const HOSTS_KEPT_MS = 1_000;
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+interface Found {
+  addresses: string[];
+  ttlMs: number;
+}
+
+interface LookUp {
+  readonly found: Promise<string[]>;
+  readonly abandon: () => void;
+  waiting: number;
+}
+
+/**
+ * Names become addresses without getaddrinfo, which holds one of the few threads of the process for as long as a name
+ * server is silent, and cannot be abandoned: some dead names would make healthy partners wait.
+ *
+ * 1. The hosts file comes first; `localhost` is loopback in any case (RFC 6761 §6.3).
+ * 2. Else both families are asked for at once, over a channel of this name alone; of a name there is one look-up at a time.
+ * 3. It ends with its answers, after five seconds, or when nobody waits for it any more.
+ * 4. Addresses are kept for their time to live, half a minute at most; failures are not.
+ */
+export class PartnerNames {
+  private readonly kept = new Map<string, { addresses: string[]; until: number }>();
+  private readonly underWay = new Map<string, LookUp>();
+  private hosts: { names: Map<string, string[]>; until: number } = { names: new Map(), until: 0 };
+
+  /** @param servers name servers in place of the system's */
+  constructor(
+    private readonly servers: readonly string[] | null = null,
+    private readonly hostsFile = systemHostsFile(),
+  ) {}
+
+  /** Rejects with the code of c-ares (`ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL` …), or the reason of the signal. */
+  readonly lookup: AddressLookup = async (name, signal) => {
+    const host = name.toLowerCase();
+    const listed = (await this.hostNames()).get(host);
+    if (listed) return listed;
+    if (host === 'localhost' || host.endsWith('.localhost')) return LOOPBACK;
+    const kept = this.kept.get(host);
+    if (kept && performance.now() < kept.until) return kept.addresses;
+    return this.join(host, signal);
+  };
+
+  private async join(host: string, signal?: AbortSignal): Promise<string[]> {
+    let lookUp = this.underWay.get(host);
+    if (lookUp === undefined) this.underWay.set(host, (lookUp = this.begin(host)));
+    lookUp.waiting += 1;
+    try {
+      return await unlessAborted(lookUp.found, signal);
+    } finally {
+      lookUp.waiting -= 1;
+      if (lookUp.waiting === 0) lookUp.abandon();
+    }
+  }
+
+  private begin(host: string): LookUp {
+    // One try: a lost question costs no more than the connection, which is tried again.
+    const resolver = new Resolver({ timeout: LOOKUP_MS / 2, tries: 2 });
+    if (this.servers) resolver.setServers(this.servers);
+    const limit = setTimeout(() => resolver.cancel(), LOOKUP_MS);
+    const found = ask(resolver, host)
+      .then(({ addresses, ttlMs }) => {
+        this.keep(host, addresses, ttlMs);
+        return addresses;
+      })
+      .finally(() => {
+        clearTimeout(limit);
+        this.underWay.delete(host);
+      });
+    // Those who wait hear of it; when nobody does any more, nobody has to.
+    found.catch(() => undefined);
+    return { found, abandon: () => resolver.cancel(), waiting: 0 };
+  }
+
+  private keep(host: string, addresses: string[], ttlMs: number): void {
+    const now = performance.now();
+    for (const [other, { until }] of this.kept) if (until <= now) this.kept.delete(other);
+    this.kept.set(host, { addresses, until: now + Math.min(ttlMs, MOST_KEPT_MS) });
+  }
+
+  private async hostNames(): Promise<Map<string, string[]>> {
+    if (performance.now() >= this.hosts.until) {
+      const text = await readFile(this.hostsFile, 'utf8').catch(() => '');
+      this.hosts = { names: parseHosts(text), until: performance.now() + HOSTS_KEPT_MS };
+    }
+    return this.hosts.names;
+  }
+}
+
+/** The system's hosts file and name servers. */
+export const systemLookup: AddressLookup = new PartnerNames().lookup;
+
+async function ask(resolver: Resolver, host: string): Promise<Found> {
+  const families = [resolver.resolve6(host, { ttl: true }), resolver.resolve4(host, { ttl: true })] as const;
+  try {
+    await Promise.any(families);
+    await Promise.race([Promise.allSettled(families), pause(RESOLUTION_DELAY_MS)]);
+  } catch (error) {
+    throw theGraver((error as AggregateError).errors as NodeJS.ErrnoException[]);
+  } finally {
+    resolver.cancel();
+  }
+  const [v6, v4] = (await Promise.allSettled(families)).map((answer) =>
+    answer.status === 'fulfilled' ? answer.value : [],
+  );
+  return {
+    addresses: interleaved(v6, v4).map(({ address }) => address),
+    ttlMs: 1000 * Math.min(...[...v6, ...v4].map(({ ttl }) => ttl)),
+  };
+}
+
+/** That a name has no address of one family says less than any other fault; a cancelled look-up took too long. */
+function theGraver(errors: NodeJS.ErrnoException[]): NodeJS.ErrnoException {
+  const grave = errors.find(({ code }) => code !== 'ENODATA') ?? errors[0];
+  return grave.code === 'ECANCELLED' ? Object.assign(new Error('ETIMEOUT'), { code: 'ETIMEOUT' }) : grave;
+}
+
+/** RFC 8305 §4: the families in turn. */
+function interleaved<T>(first: readonly T[], second: readonly T[]): T[] {
+  const longest = Math.max(first.length, second.length);
+  return Array.from({ length: longest }, (_, index) => [
+    ...first.slice(index, index + 1),
+    ...second.slice(index, index + 1),
+  ]).flat();
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function parseHosts(text: string): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const line of text.split('\n')) {
+    const [address, ...aliases] = line.replace(/#.*$/, '').trim().split(/\s+/);
+    for (const alias of aliases) {
+      const addresses = names.get(alias.toLowerCase());
+      if (addresses) addresses.push(address);
+      else names.set(alias.toLowerCase(), [address]);
+    }
+  }
+  return names;
+}
+
+function systemHostsFile(): string {
+  const { SystemRoot = 'C:\\Windows' } = process.env;
+  return process.platform === 'win32' ? join(SystemRoot, 'System32', 'drivers', 'etc', 'hosts') : '/etc/hosts';
+}
