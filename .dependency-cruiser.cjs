@@ -1,6 +1,7 @@
 // The directions of the house. Each rule has a planted violation in test/architecture/violations, and a test that
 // the rules broken there are exactly the rules written here.
-const modules = 'auth|accounts|eligibility|launch|vouchers|bookings|results|changes|notifications|imports|console';
+const modules =
+  'auth|accounts|eligibility|launch|vouchers|bookings|results|changes|notifications|imports|privacy|console';
 const face = '\\.(commands|queries|events|fields|errors)\\.ts$';
 
 /** The modules that each module may speak to, through their faces. The console may use any; nobody uses the console. */
@@ -15,6 +16,7 @@ const mayUse = {
   changes: ['eligibility', 'bookings', 'results'],
   notifications: ['bookings'],
   imports: ['eligibility', 'vouchers', 'accounts'],
+  privacy: ['results', 'bookings', 'eligibility', 'accounts'],
 };
 
 /** The layers of the ground floor: each may use those before it. */

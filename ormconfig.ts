@@ -54,6 +54,7 @@ import { EligibilitiesExpiry1763641710000 } from './src/migrations/1763641710000
 import { UnmatchedResultsSettledBy1763641720000 } from './src/migrations/1763641720000-unmatched-results-settled-by.js';
 import { BookingsCandidate1763641730000 } from './src/migrations/1763641730000-bookings-candidate.js';
 import { DeliveriesSuspension1763641210000 } from './src/migrations/1763641210000-deliveries-suspension.js';
+import { RetentionColumns1763641810000 } from './src/migrations/1763641810000-retention-columns.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -122,6 +123,7 @@ const MIGRATIONS = [
   UnmatchedResultsSettledBy1763641720000,
   BookingsCandidate1763641730000,
   DeliveriesSuspension1763641210000,
+  RetentionColumns1763641810000,
 ];
 
 /**

@@ -14,6 +14,7 @@ import { LaunchModule } from './launch/launch.module.js';
 import { NotificationsModule } from './notifications/notifications.module.js';
 import { connectionsFor } from './platform/database/connections.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { PrivacyModule } from './privacy/privacy.module.js';
 import { ResultsModule } from './results/results.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
@@ -41,6 +42,7 @@ export class AppModule {
         ResultsModule,
         ImportsModule,
         ChangesModule,
+        PrivacyModule,
         ConsoleModule,
       ],
     };

@@ -11,6 +11,16 @@ export class Account {
   @Column('text')
   name: string;
 
+  /** Null: for ever. */
+  @Column('int', { nullable: true })
+  photo_retention_days: number | null;
+
+  @Column('int', { nullable: true })
+  video_retention_days: number | null;
+
+  @Column('int', { nullable: true })
+  candidate_retention_days: number | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   created_datetime: Date;
 }

@@ -12,6 +12,23 @@ export class CreateAccount extends Command<NewAccount> {
   }
 }
 
+export interface AccountChanges {
+  name?: string;
+  photo_retention_days?: number | null;
+  video_retention_days?: number | null;
+  candidate_retention_days?: number | null;
+}
+
+/** What is left out stays. @throws DomainError account_not_found */
+export class ChangeAccount extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly changes: AccountChanges,
+  ) {
+    super();
+  }
+}
+
 export interface TestDefinition {
   name: string;
   /** The exam's id in the external system: what notifications call `exam_code`. */

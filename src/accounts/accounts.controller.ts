@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
@@ -11,8 +11,8 @@ import { Answer, AnswerList, BodyProblems, Problems } from '../platform/http/doc
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { Account } from './account.entity.js';
-import { CreateAccount, type NewAccount } from './accounts.commands.js';
-import { AccountBody, AccountModel } from './accounts.dto.js';
+import { ChangeAccount, CreateAccount } from './accounts.commands.js';
+import { AccountBody, AccountChangeBody, AccountModel } from './accounts.dto.js';
 
 @ApiTags('Administration')
 @Access('admin')
@@ -29,7 +29,8 @@ export class AccountsController {
   @Answer(201, AccountModel)
   @BodyProblems()
   async create(@Body() { name }: AccountBody): Promise<AccountModel> {
-    return present(await this.commandBus.execute(new CreateAccount(name)));
+    const { account_code } = await this.commandBus.execute(new CreateAccount(name));
+    return this.find(account_code);
   }
 
   @Get()
@@ -55,12 +56,35 @@ export class AccountsController {
   @Answer(200, AccountModel)
   @Problems(400)
   async get(@Param() { account_code }: AccountPath): Promise<AccountModel> {
-    const account = await this.database.manager.findOneBy(Account, { account_code });
+    return this.find(account_code);
+  }
+
+  @Put(':account_code')
+  @ApiOperation({ summary: 'Change an account: its name, and how long it keeps what is personal' })
+  @Answer(200, AccountModel)
+  @BodyProblems()
+  async put(@Param() { account_code }: AccountPath, @Body() body: AccountChangeBody): Promise<AccountModel> {
+    const { name, ...days } = body;
+    const given = Object.fromEntries(Object.entries(days).filter(([, value]) => value !== undefined));
+    await this.commandBus.execute(new ChangeAccount(account_code, { ...given, ...(name == null ? {} : { name }) }));
+    return this.find(account_code);
+  }
+
+  private async find(accountCode: string): Promise<AccountModel> {
+    const account = await this.database.manager.findOneBy(Account, { account_code: accountCode });
     if (!account) throw accountNotFound.error();
     return present(account);
   }
 }
 
-function present({ account_code, name, created_datetime }: NewAccount): AccountModel {
-  return { account_code, name, created_datetime: formatDateTime(created_datetime) };
+function present(account: Account): AccountModel {
+  const { account_code, name, photo_retention_days, video_retention_days, candidate_retention_days } = account;
+  return {
+    account_code,
+    name,
+    photo_retention_days,
+    video_retention_days,
+    candidate_retention_days,
+    created_datetime: formatDateTime(account.created_datetime),
+  };
 }

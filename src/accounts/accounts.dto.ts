@@ -56,12 +56,42 @@ export class AccountBody {
   name: string;
 }
 
+const retentionRule = integer(1, 36_500);
+
+/** A member left out stays; null for a number of days is for ever. */
+@ReadOnlyMembers('account_code', 'created_datetime')
+export class AccountChangeBody {
+  @Field(nameRule)
+  name?: string | null;
+
+  @Field(retentionRule, { description: 'Photos of results go away after so many days; null: never.' })
+  photo_retention_days?: number | null;
+
+  @Field(retentionRule, { description: 'Video links of results go away after so many days; null: never.' })
+  video_retention_days?: number | null;
+
+  @Field(retentionRule, {
+    description:
+      'Candidates are erased when none of their records has been open or changed for so many days; null: never.',
+  })
+  candidate_retention_days?: number | null;
+}
+
 export class AccountModel {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
   @Field(nameRule, { required: true })
   name: string;
+
+  @Field(retentionRule, { always: true })
+  photo_retention_days: number | null;
+
+  @Field(retentionRule, { always: true })
+  video_retention_days: number | null;
+
+  @Field(retentionRule, { always: true })
+  candidate_retention_days: number | null;
 
   @Field(dateTime(), { required: true })
   created_datetime: string;

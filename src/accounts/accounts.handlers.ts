@@ -7,6 +7,7 @@ import { FindKnownAccounts } from '../platform/known-accounts.js';
 import { randomCode } from '../platform/secrets.js';
 import { Account } from './account.entity.js';
 import {
+  ChangeAccount,
   CreateAccount,
   DeleteCatalogueEntry,
   DeleteTest,
@@ -17,9 +18,11 @@ import {
 import {
   FindAttributeKeys,
   FindPortionsInUse,
+  FindRetentionRules,
   FindUnknownTests,
   IsEntryInUse,
   IsTestNamedByVoucher,
+  type RetentionRule,
 } from './accounts.queries.js';
 import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
@@ -74,6 +77,36 @@ export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
       await this.database.manager.insert(Account, account);
       this.unitOfWork.audit('account.create', account.account_code);
       return account;
+    });
+  }
+}
+
+@CommandHandler(ChangeAccount)
+export class ChangeAccountHandler implements ICommandHandler<ChangeAccount> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ accountCode, changes }: ChangeAccount): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const account = await this.database.manager.findOneBy(Account, { account_code: accountCode });
+      if (!account) throw accountNotFound.error();
+      if (Object.keys(changes).length === 0) return;
+      await this.database.manager.update(Account, accountCode, changes);
+      this.unitOfWork.audit('account.put', accountCode);
+    });
+  }
+}
+
+@QueryHandler(FindRetentionRules)
+export class FindRetentionRulesHandler implements IQueryHandler<FindRetentionRules> {
+  constructor(private readonly database: Database) {}
+
+  execute(): Promise<RetentionRule[]> {
+    return this.database.query({
+      text: `SELECT account_code, photo_retention_days, video_retention_days, candidate_retention_days FROM accounts
+             WHERE coalesce(photo_retention_days, video_retention_days, candidate_retention_days) IS NOT NULL`,
     });
   }
 }

@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
 import { AccountsController } from './accounts.controller.js';
 import {
+  ChangeAccountHandler,
   CreateAccountHandler,
   DeleteCatalogueEntryHandler,
   DeleteTestHandler,
   FindKnownAccountsHandler,
   FindAttributeKeysHandler,
+  FindRetentionRulesHandler,
   FindUnknownTestsHandler,
   PutCatalogueEntryHandler,
   PutTestHandler,
@@ -24,6 +26,8 @@ import { TestsController } from './tests.controller.js';
   ],
   providers: [
     CreateAccountHandler,
+    ChangeAccountHandler,
+    FindRetentionRulesHandler,
     PutTestHandler,
     DeleteTestHandler,
     PutCatalogueEntryHandler,

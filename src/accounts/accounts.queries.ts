@@ -57,3 +57,14 @@ export class FindAttributeKeys extends Query<string[]> {
     super();
   }
 }
+
+/** How many days an account keeps what; null is for ever. */
+export interface RetentionRule {
+  account_code: string;
+  photo_retention_days: number | null;
+  video_retention_days: number | null;
+  candidate_retention_days: number | null;
+}
+
+/** The rules of the accounts that have any. */
+export class FindRetentionRules extends Query<RetentionRule[]> {}

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { BookingPersonalData } from './booking-personal-data.js';
+import { FindBookingCodesHandler } from './booking-codes.handler.js';
 import { BookingStore } from './booking-store.js';
 import { BookingsController } from './bookings.controller.js';
 import {
@@ -13,6 +15,8 @@ import {
   controllers: [BookingsController],
   providers: [
     BookingStore,
+    BookingPersonalData,
+    FindBookingCodesHandler,
     BookExamHandler,
     RescheduleBookingHandler,
     CancelBookingHandler,

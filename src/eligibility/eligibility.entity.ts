@@ -103,4 +103,8 @@ export class Eligibility {
 
   @Column('timestamptz')
   updated_datetime: Date;
+
+  /** When it was made to tell nothing of the candidate any more. */
+  @Column('timestamptz', { nullable: true })
+  erased_datetime: Date | null;
 }

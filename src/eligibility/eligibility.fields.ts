@@ -4,6 +4,10 @@ import { code } from '../platform/validation/rules.js';
 
 export const candidateIdRule = code(50, { code: 'candidate_id_invalid', example: 'C-1001' });
 
+/** What the id of an erased candidate begins with; so many characters follow, and both fit in any id. */
+export const ERASED_ID = 'ERASED-';
+export const ERASED_ID_LENGTH = 12;
+
 /** Path of everything below a candidate. */
 export class CandidatePath extends AccountPath {
   @Field(candidateIdRule, { required: true })

@@ -3,6 +3,8 @@ import { EligibilityAdminController } from './admin.controller.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { FindPortionsInUseHandler, IsEntryInUseHandler } from './catalogue-use.handlers.js';
 import { CreateEligibilityHandler } from './create.handler.js';
+import { FindDormantCandidatesHandler } from './dormant.handler.js';
+import { EligibilityPersonalData } from './eligibility-personal-data.js';
 import { EligibilityController } from './eligibility.controller.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
@@ -45,6 +47,8 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     IsEntryInUseHandler,
     FindPortionsInUseHandler,
     ReadEligibilitiesHandler,
+    FindDormantCandidatesHandler,
+    EligibilityPersonalData,
   ],
 })
 export class EligibilityModule {}

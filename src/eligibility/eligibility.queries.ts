@@ -55,3 +55,14 @@ export class ReadEligibilities extends Query<ExportedEligibility[]> {
     super();
   }
 }
+
+/** Candidates none of whose records has been open or changed since that moment, at most `take`. */
+export class FindDormantCandidates extends Query<string[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly since: Date,
+    readonly take: number,
+  ) {
+    super();
+  }
+}

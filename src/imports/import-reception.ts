@@ -40,7 +40,7 @@ export class ImportReception {
     if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooManyBytes();
     const { caller, requestId } = requestContext();
     const id = uuid();
-    await this.store.open({
+    await this.store.begin({
       import_id: id,
       account_code: accountCode,
       dry_run: dryRun,

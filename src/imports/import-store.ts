@@ -40,7 +40,7 @@ const CLAIM = prepared(
 );
 const CHUNK_ROWS = prepared(
   'import-chunk-rows',
-  'SELECT rows FROM eligibility_import_chunks WHERE import_id = $1 AND chunk = $2',
+  'SELECT rows FROM eligibility_import_chunks WHERE import_id = $1 AND chunk = $2 FOR UPDATE',
 );
 const RECORD = prepared(
   'import-record',
@@ -58,16 +58,17 @@ const RELEASE = prepared(
   'import-release',
   'UPDATE eligibility_imports SET leased_until = NULL WHERE import_id = $1 AND lease_token = $2',
 );
-// What has not been done is never done any more: its rows go at once.
 const END = prepared(
   'import-end',
-  `WITH ended AS (
-     UPDATE eligibility_imports SET state = $2, finished_datetime = $3, leased_until = NULL, lease_token = NULL
-     WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *),
-   removed AS (
-     DELETE FROM eligibility_import_chunks USING ended
-     WHERE eligibility_import_chunks.import_id = ended.import_id AND outcomes IS NULL)
-   SELECT * FROM ended`,
+  `UPDATE eligibility_imports SET state = $2, finished_datetime = $3, leased_until = NULL, lease_token = NULL
+   WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
+);
+// What has not been done is never done any more. A statement of its own: a worker holds its chunk before the import.
+const REMOVE_UNDONE = prepared(
+  'import-remove-undone',
+  `DELETE FROM eligibility_import_chunks chunk USING eligibility_imports ended
+   WHERE chunk.import_id = ended.import_id AND chunk.outcomes IS NULL AND ended.state IN ('FAILED', 'ABORTED')
+     AND ended.finished_datetime > $1::timestamptz - interval '1 day'`,
 );
 const FIND_LOST = prepared(
   'import-find-lost',
@@ -85,6 +86,13 @@ const OUTCOMES = prepared(
    WHERE import_id = $1 AND chunk > $2 AND outcomes IS NOT NULL ORDER BY chunk LIMIT $3`,
 );
 
+const WAITING = `SELECT waiting.import_id, waiting.chunk, waiting.rows
+  FROM eligibility_import_chunks waiting JOIN eligibility_imports USING (import_id)
+  WHERE account_code = $1 AND state IN ('RECEIVING', 'RUNNING') AND waiting.rows IS NOT NULL
+    AND (waiting.import_id, waiting.chunk) > ($2::uuid, $3::int)
+  ORDER BY waiting.import_id, waiting.chunk LIMIT 10`;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export type NewImport = Pick<
@@ -95,6 +103,13 @@ export type NewImport = Pick<
 /** An import of which this process has the next chunk. */
 export type ClaimedImport = Import & { lease_token: string };
 
+/** Rows that have not been done. */
+interface WaitingChunk {
+  import_id: string;
+  chunk: number;
+  rows: WaitingRow[];
+}
+
 /** Imports and their rows in the database. Rows are in clear here and nowhere else. */
 @Injectable()
 export class ImportStore {
@@ -103,7 +118,7 @@ export class ImportStore {
     private readonly secrets: Secrets,
   ) {}
 
-  async open(fresh: NewImport): Promise<void> {
+  async begin(fresh: NewImport): Promise<void> {
     await this.database.execute(
       {
         text: `INSERT INTO eligibility_imports
@@ -125,8 +140,7 @@ export class ImportStore {
 
   /** False when the import was ended meanwhile. */
   async addChunk(id: string, chunk: number, firstRow: number, rows: readonly WaitingRow[]): Promise<boolean> {
-    const sealed = this.secrets.encrypt(JSON.stringify(rows), purposeOf(id, chunk));
-    return (await this.database.execute(ADD_CHUNK, [id, chunk, firstRow, sealed])) === 1;
+    return (await this.database.execute(ADD_CHUNK, [id, chunk, firstRow, this.seal(rows, id, chunk)])) === 1;
   }
 
   /** The body has ended: the import may be done. */
@@ -143,11 +157,13 @@ export class ImportStore {
     return this.database.queryOne<ClaimedImport>(CLAIM, [randomUUID(), now]);
   }
 
-  /** The rows of the chunk that was claimed; null when an abort was faster. */
+  /**
+   * The rows of the chunk that was claimed, in the caller's transaction: nobody takes any out until it ends. Null when an
+   * abort was faster.
+   */
   async rowsOf({ import_id: id, next_chunk: chunk }: ClaimedImport): Promise<WaitingRow[] | null> {
     const row = await this.database.queryOne<{ rows: Buffer | null }>(CHUNK_ROWS, [id, chunk]);
-    if (!row?.rows) return null;
-    return JSON.parse(this.secrets.decrypt(row.rows, purposeOf(id, chunk)).toString('utf8')) as WaitingRow[];
+    return row?.rows ? this.open(row.rows, id, chunk) : null;
   }
 
   /**
@@ -176,9 +192,16 @@ export class ImportStore {
     await this.database.execute(RELEASE, [claimed.import_id, claimed.lease_token]);
   }
 
-  /** The import as it ended; null when it had ended before. */
-  end(id: string, state: 'FAILED' | 'ABORTED', now: Date): Promise<Import | null> {
-    return this.database.queryOne<Import>(END, [id, state, now]);
+  /** The import as it ended; null when it had ended before. Its rows go at once. */
+  async end(id: string, state: 'FAILED' | 'ABORTED', now: Date): Promise<Import | null> {
+    const ended = await this.database.queryOne<Import>(END, [id, state, now]);
+    if (ended !== null) await this.removeUndone(now);
+    return ended;
+  }
+
+  /** The rows that imports left which ended lately; a crash may have come between. */
+  async removeUndone(now: Date): Promise<void> {
+    await this.database.execute(REMOVE_UNDONE, [now]);
   }
 
   /** The imports whose receiving process has gone. */
@@ -189,6 +212,28 @@ export class ImportStore {
   /** Takes one away that ended before the moment; false when there is none. */
   async removeOld(before: Date): Promise<boolean> {
     return (await this.database.execute(REMOVE_OLD, [before])) === 1;
+  }
+
+  /** The chunks of an account that wait, one after another; locked until the transaction ends when that is asked. */
+  async *waiting(accountCode: string, lock: boolean): AsyncIterable<WaitingChunk> {
+    let last = { import_id: FIRST_ID, chunk: -1 };
+    for (;;) {
+      const chunks = await this.database.query<{ import_id: string; chunk: number; rows: Buffer }>(
+        { text: lock ? `${WAITING} FOR UPDATE OF waiting` : WAITING },
+        [accountCode, last.import_id, last.chunk],
+      );
+      for (const { import_id, chunk, rows } of chunks)
+        yield { import_id, chunk, rows: this.open(rows, import_id, chunk) };
+      if (chunks.length === 0) return;
+      last = chunks.at(-1)!;
+    }
+  }
+
+  async replaceRows({ import_id, chunk }: WaitingChunk, rows: readonly WaitingRow[]): Promise<void> {
+    await this.database.execute(
+      { text: 'UPDATE eligibility_import_chunks SET rows = $3 WHERE import_id = $1 AND chunk = $2' },
+      [import_id, chunk, this.seal(rows, import_id, chunk)],
+    );
   }
 
   async find(accountCode: string, id: string): Promise<Import | null> {
@@ -202,6 +247,14 @@ export class ImportStore {
     take: number,
   ): Promise<{ chunk: number; first_row: number; outcomes: RowOutcome[] }[]> {
     return this.database.query(OUTCOMES, [id, after, take]);
+  }
+
+  private seal(rows: readonly WaitingRow[], id: string, chunk: number): Buffer {
+    return this.secrets.encrypt(JSON.stringify(rows), purposeOf(id, chunk));
+  }
+
+  private open(sealed: Buffer, id: string, chunk: number): WaitingRow[] {
+    return JSON.parse(this.secrets.decrypt(sealed, purposeOf(id, chunk)).toString('utf8')) as WaitingRow[];
   }
 }
 

@@ -84,6 +84,7 @@ export class ImportWorker implements OnApplicationBootstrap, BeforeApplicationSh
     try {
       const now = this.clock.now();
       for (const id of await this.store.findLost()) await this.store.end(id, 'FAILED', now);
+      await this.store.removeUndone(now);
       while (await this.store.removeOld(new Date(now.getTime() - RETENTION_MS)));
     } catch (error) {
       this.logger.warn({ err: error }, 'the sweep of imports failed; the next round tries again');
@@ -107,11 +108,11 @@ export class ImportWorker implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   private async doChunk(claimed: ClaimedImport): Promise<void> {
-    const rows = await this.store.rowsOf(claimed);
-    if (rows === null) return;
     try {
       await inTheNameOf(callerOf(claimed), claimed.request_id, () =>
         this.unitOfWork.run(async () => {
+          const rows = await this.store.rowsOf(claimed);
+          if (rows === null) throw new ChunkLost();
           const outcomes = await this.outcomesOf(claimed, rows);
           if (!(await this.store.record(claimed, outcomes, this.clock.now()))) throw new ChunkLost();
         }),

@@ -25,6 +25,7 @@ import {
   RotateSigningSecretHandler,
   SuspendSubscriptionHandler,
 } from './subscriptions/subscriptions.handlers.js';
+import { NotificationPersonalData } from './delivery/notification-personal-data.js';
 import { NotificationRetention } from './delivery/notification-retention.js';
 import { NotificationsSaga } from './notifications.saga.js';
 import { PartnerAddressGuard } from './partner/partner-address.js';
@@ -70,6 +71,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     JobRetention,
     JobReader,
     NotificationRetention,
+    NotificationPersonalData,
     NotificationReader,
     SubscriptionStore,
     CreateSubscriptionHandler,

@@ -20,6 +20,8 @@ import { RateLimit } from './http/rate-limit.js';
 import { RequestValidationPipe } from './validation/validation.pipe.js';
 import { Metrics } from './observability/metrics.js';
 import { Readiness } from './observability/readiness.js';
+import { PersonalDataHolders } from './personal-data.js';
+import { PlatformPersonalData } from './platform-personal-data.js';
 import { Secrets } from './secrets.js';
 import { Logger } from './observability/logger.js';
 
@@ -36,6 +38,7 @@ const ground = [
   AddressLimit,
   Readiness,
   Metrics,
+  PersonalDataHolders,
 ];
 
 /** The ground floor: every module stands on it, it knows none of them. */
@@ -47,6 +50,7 @@ const ground = [
     ...ground,
     DatabaseReadiness,
     Housekeeping,
+    PlatformPersonalData,
     BodyGate,
     RequestMetrics,
     { provide: APP_FILTER, useClass: ProblemFilter },

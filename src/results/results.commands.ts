@@ -48,3 +48,14 @@ export class AcceptUnmatchedResult extends Command<void> {
     super();
   }
 }
+
+/** Takes photos or video links of an account's results away that came before the moment. Returns how many. */
+export class ForgetMedia extends Command<number> {
+  constructor(
+    readonly accountCode: string,
+    readonly media: 'photo' | 'video_link',
+    readonly before: Date,
+  ) {
+    super();
+  }
+}

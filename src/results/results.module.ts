@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ResultReader } from './result-reader.js';
+import { ForgetMediaHandler } from './media.handler.js';
+import { ResultPersonalData } from './result-personal-data.js';
 import { ResultStore } from './result-store.js';
 import { DeliveryController, ResultsController } from './results.controller.js';
 import {
@@ -18,6 +20,8 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
   providers: [
     ResultReader,
     ResultStore,
+    ResultPersonalData,
+    ForgetMediaHandler,
     UnmatchedStore,
     UnmatchedSweep,
     ResultAcceptance,

@@ -27,6 +27,8 @@ class RunningUnit implements Transaction {
   /** Answers that nobody has waited for yet. */
   readonly sent: Promise<unknown>[] = [];
   readonly events: DomainEvent[] = [];
+  /** Events that are written, to be published after COMMIT. */
+  readonly recorded: DomainEvent[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
   readonly afterCommit: (() => void)[] = [];
@@ -80,7 +82,8 @@ export class UnitOfWork {
    */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const unit = this.running();
-    const before = [unit.events, unit.audit, unit.afterCommit].map((list) => ({ list, length: list.length }));
+    const lists: unknown[][] = [unit.events, unit.recorded, unit.audit, unit.changes, unit.afterCommit];
+    const before = lists.map((list) => [...list]);
     const sentBefore = unit.sent.length;
     await unit.client.query('SAVEPOINT part');
     try {
@@ -90,7 +93,7 @@ export class UnitOfWork {
       return value;
     } catch (error) {
       const refused = (await Promise.allSettled(unit.sent.splice(sentBefore))).find(isRejected);
-      for (const { list, length } of before) list.length = length;
+      lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
       // It would hide the one around it.
       await unit.client.query('RELEASE SAVEPOINT part');
@@ -130,6 +133,20 @@ export class UnitOfWork {
     else callback();
   }
 
+  /** Writes what was raised, audited and told so far: what follows in the unit sees it, and may change it. */
+  recordNow(): void {
+    this.record(this.running());
+  }
+
+  private record(unit: RunningUnit): void {
+    const { events, audit, changes } = unit;
+    if (events.length + audit.length + changes.length === 0) return;
+    this.send(RECORD, [...eventValues(events), ...auditValues(audit), changesValue(changes)]);
+    unit.recorded.push(...events.splice(0));
+    audit.length = 0;
+    changes.length = 0;
+  }
+
   private async runOnce<T>(work: () => Promise<T>): Promise<T> {
     const runner = this.database.dataSource.createQueryRunner();
     let sent: Promise<unknown>[] = [];
@@ -141,13 +158,12 @@ export class UnitOfWork {
       await runner.startTransaction();
       const result = await currentTransaction.run(unit, async () => {
         const value = await work();
-        if (unit.events.length + unit.audit.length + unit.changes.length > 0)
-          this.send(RECORD, [...eventValues(unit.events), ...auditValues(unit.audit), changesValue(unit.changes)]);
+        this.record(unit);
         return value;
       });
       await runner.commitTransaction();
       await Promise.all(sent);
-      this.outbox.publish(unit.events);
+      this.outbox.publish(unit.recorded);
       for (const callback of unit.afterCommit) callback();
       return result;
     } catch (error) {

@@ -1,0 +1,8 @@
+import { Query } from '@nestjs/cqrs';
+
+/** The codes of all bookings of these eligibilities. */
+export class FindBookingCodes extends Query<string[]> {
+  constructor(readonly svcEligibilityIds: readonly string[]) {
+    super();
+  }
+}

@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock.js';
+import { Database } from '../platform/database/database.js';
+import { ERASED, PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
+import { randomCode } from '../platform/secrets.js';
+import { ERASED_ID, ERASED_ID_LENGTH } from './eligibility.fields.js';
+
+const FIND = { text: 'SELECT * FROM eligibilities WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY position DESC' };
+/** $1 ids, $2 the pseudonym, $3 one for each client_eligibility_id, which are unique, $4 the present. */
+const ERASE = {
+  text: `UPDATE eligibilities SET candidate_id = $2,
+           client_eligibility_id = CASE WHEN eligibilities.client_eligibility_id IS NOT NULL THEN erased.client_eligibility_id END,
+           first_name = '${ERASED}', last_name = '${ERASED}', middle_name = NULL, suffix = NULL, address1 = NULL,
+           address2 = NULL, city = NULL, province_state = NULL, postal_code = NULL, country = NULL, email = NULL,
+           home_phone = NULL, office_phone = NULL, school_code = NULL, special_accommodations = '{}',
+           additional_attributes = '[]', hold_reason = CASE WHEN hold_reason IS NOT NULL THEN '${ERASED}' END,
+           updated_datetime = $4, erased_datetime = $4
+         FROM unnest($1::text[], $3::text[]) AS erased (svc_eligiblity_id, client_eligibility_id)
+         WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
+};
+
+/** The records of a candidate. */
+@Injectable()
+export class EligibilityPersonalData extends PersonalData {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    holders: PersonalDataHolders,
+  ) {
+    super();
+    holders.register(this);
+  }
+
+  async export({ svcEligibilityIds }: Subject): Promise<Record<string, unknown>> {
+    return { records: await this.database.query(FIND, [svcEligibilityIds]) };
+  }
+
+  async erase({ svcEligibilityIds }: Subject, pseudonym: string): Promise<void> {
+    await this.database.execute(ERASE, [
+      svcEligibilityIds,
+      pseudonym,
+      svcEligibilityIds.map(() => ERASED_ID + randomCode(ERASED_ID_LENGTH)),
+      this.clock.now(),
+    ]);
+  }
+}

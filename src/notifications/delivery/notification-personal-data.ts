@@ -1,0 +1,65 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { PersonalData, PersonalDataHolders, withoutPerson, type Subject } from '../../platform/personal-data.js';
+
+const FIND = {
+  text: `SELECT position, id, change_reason, booking_code, event_sequence, effective_date, body, state, delivered_datetime
+         FROM notifications WHERE booking_code = ANY ($1::text[]) ORDER BY position`,
+};
+const FIND_ATTEMPTS = {
+  text: `SELECT notification_position, at, duration_ms, trigger, http_status, failure, excerpt FROM notification_attempts
+         WHERE notification_position = ANY ($1::bigint[]) ORDER BY notification_position, at`,
+};
+const REWRITE = {
+  text: `UPDATE notifications SET body = rewritten.body FROM unnest($1::bigint[], $2::text[]) AS rewritten (position, body)
+         WHERE notifications.position = rewritten.position`,
+};
+// What a partner answered may repeat what it was sent.
+const FORGET_EXCERPTS = {
+  text: `UPDATE notification_attempts SET excerpt = NULL
+         WHERE notification_position = ANY ($1::bigint[]) AND excerpt IS NOT NULL`,
+};
+
+interface Row {
+  position: number;
+  body: string;
+}
+
+/** What partners were told of a candidate, and what they answered. */
+@Injectable()
+export class NotificationPersonalData extends PersonalData {
+  constructor(
+    private readonly database: Database,
+    holders: PersonalDataHolders,
+  ) {
+    super();
+    holders.register(this);
+  }
+
+  async export({ bookingCodes }: Subject): Promise<Record<string, unknown>> {
+    const rows = await this.database.query<Row & Record<string, unknown>>(FIND, [bookingCodes]);
+    const attempts = await this.database.query<Record<string, unknown> & { notification_position: number }>(
+      FIND_ATTEMPTS,
+      [rows.map((row) => row.position)],
+    );
+    return {
+      notifications: rows.map(({ position, body, ...row }) => ({
+        ...row,
+        body: JSON.parse(body) as unknown,
+        attempts: attempts
+          .filter((attempt) => attempt.notification_position === position)
+          .map(({ notification_position: _, ...attempt }) => attempt),
+      })),
+    };
+  }
+
+  async erase({ bookingCodes }: Subject, pseudonym: string): Promise<void> {
+    const rows = await this.database.query<Row>(FIND, [bookingCodes]);
+    const positions = rows.map((row) => row.position);
+    const bodies = rows.map(({ body }) =>
+      JSON.stringify(withoutPerson(JSON.parse(body) as Record<string, unknown>, pseudonym)),
+    );
+    await this.database.execute(REWRITE, [positions, bodies]);
+    await this.database.execute(FORGET_EXCERPTS, [positions]);
+  }
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from './database/database.js';
+import { PersonalData, PersonalDataHolders, withoutPerson, type Subject } from './personal-data.js';
+
+const FIND_EVENTS = {
+  text: `SELECT event_id, name, stream, sequence, occurred_at, data FROM domain_events WHERE stream = ANY ($1::text[])
+         ORDER BY stream, sequence`,
+};
+const REWRITE_EVENTS = {
+  text: `UPDATE domain_events SET data = rewritten.data
+         FROM unnest($1::uuid[], $2::jsonb[]) AS rewritten (event_id, data)
+         WHERE domain_events.event_id = rewritten.event_id`,
+};
+// An answer tells the id of the record or the code of the booking that it is about; what it is about goes with it.
+const FORGET_ANSWERS = {
+  text: `DELETE FROM idempotency_keys WHERE EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(body, code) > 0)`,
+};
+const FIND_AUDIT = {
+  text: `SELECT at, actor, action, subject, request_id FROM audit_log WHERE subject = ANY ($1::text[]) ORDER BY id`,
+};
+
+const OF_RECORDS = 'account_code = $1 AND svc_eligiblity_id = ANY ($2::text[])';
+const FIND_CHANGES = {
+  text: `SELECT kind, change, at, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision
+         FROM changes WHERE ${OF_RECORDS} ORDER BY generation, xid, position`,
+};
+const RENAME_CHANGES = { text: `UPDATE changes SET candidate_id = $3 WHERE ${OF_RECORDS}` };
+const FIND_TOLD = {
+  text: `SELECT position, notification FROM changes WHERE ${OF_RECORDS} AND notification IS NOT NULL`,
+};
+const REWRITE_TOLD = {
+  text: `UPDATE changes SET notification = rewritten.notification
+         FROM unnest($3::bigint[], $4::json[]) AS rewritten (position, notification)
+         WHERE ${OF_RECORDS} AND changes.position = rewritten.position`,
+};
+
+interface EventRow {
+  event_id: string;
+  data: Record<string, unknown>;
+}
+
+/** What the ground floor holds about candidates: events, the change feed, kept answers. The audit log names codes alone. */
+@Injectable()
+export class PlatformPersonalData extends PersonalData {
+  constructor(
+    private readonly database: Database,
+    holders: PersonalDataHolders,
+  ) {
+    super();
+    holders.register(this);
+  }
+
+  async export({ accountCode, svcEligibilityIds, bookingCodes }: Subject): Promise<Record<string, unknown>> {
+    const codes = [...svcEligibilityIds, ...bookingCodes];
+    return {
+      events: await this.database.query(FIND_EVENTS, [bookingCodes]),
+      changes: await this.database.query(FIND_CHANGES, [accountCode, svcEligibilityIds]),
+      audit: await this.database.query(FIND_AUDIT, [codes]),
+    };
+  }
+
+  async erase({ accountCode, svcEligibilityIds, bookingCodes }: Subject, pseudonym: string): Promise<void> {
+    const events = await this.database.query<EventRow>(FIND_EVENTS, [bookingCodes]);
+    await this.database.execute(REWRITE_EVENTS, [
+      events.map((event) => event.event_id),
+      events.map((event) => JSON.stringify(withoutPerson(event.data, pseudonym))),
+    ]);
+    const ofRecords = [accountCode, svcEligibilityIds];
+    await this.database.execute(RENAME_CHANGES, [...ofRecords, pseudonym]);
+    const told = await this.database.query<{ position: number; notification: Record<string, unknown> }>(
+      FIND_TOLD,
+      ofRecords,
+    );
+    await this.database.execute(REWRITE_TOLD, [
+      ...ofRecords,
+      told.map((entry) => entry.position),
+      told.map((entry) => JSON.stringify(withoutPerson(entry.notification, pseudonym))),
+    ]);
+    await this.database.execute(FORGET_ANSWERS, [[...svcEligibilityIds, ...bookingCodes]]);
+  }
+}

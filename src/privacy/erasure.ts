@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { FindBookingCodes } from '../bookings/bookings.queries.js';
+import { CancelEligibility, LockEligibilitiesOfCandidate } from '../eligibility/eligibility.commands.js';
+import { ERASED_ID, ERASED_ID_LENGTH, statusAt } from '../eligibility/eligibility.fields.js';
+import { FindEligibilities } from '../eligibility/eligibility.queries.js';
+import { Clock } from '../platform/clock.js';
+import { PersonalDataHolders, type Candidate, type Subject } from '../platform/personal-data.js';
+import { randomCode } from '../platform/secrets.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { candidateHasOpenBooking } from './privacy.errors.js';
+
+/**
+ * Everything held about a candidate, and the end of it.
+ *
+ * 1. What would still make records (rows of imports) is taken away first, and held.
+ * 2. The records are held: nobody books, changes or delivers a result meanwhile. One that is SCHEDULED ends the attempt.
+ * 3. PENDING and ELIGIBLE records are cancelled as by a call, which gives their vouchers back.
+ * 4. Each module erases its own tables, under one pseudonym that nobody can lead back.
+ * 5. All of it is one transaction: a candidate is erased everywhere or nowhere.
+ *
+ * Never write the candidate's id anywhere on the way: the audit log is for ever.
+ */
+@Injectable()
+export class Erasure {
+  constructor(
+    private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
+    private readonly clock: Clock,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly holders: PersonalDataHolders,
+  ) {}
+
+  /** @throws DomainError candidate_not_found */
+  async subjectOf(candidate: Candidate): Promise<Subject> {
+    const records = await this.recordsOf(candidate);
+    const svcEligibilityIds = records.map((record) => record.svc_eligiblity_id);
+    return {
+      ...candidate,
+      svcEligibilityIds,
+      bookingCodes: await this.queryBus.execute(new FindBookingCodes(svcEligibilityIds)),
+      emails: new Set(records.flatMap(({ email }) => (email === null ? [] : [email.toLowerCase()]))),
+    };
+  }
+
+  /** How many records there are to erase. @throws DomainError candidate_not_found, candidate_has_open_booking */
+  async assertErasable(candidate: Candidate): Promise<number> {
+    const records = await this.recordsOf(candidate);
+    if (records.some(({ status }) => status === 'SCHEDULED')) throw candidateHasOpenBooking.error();
+    return records.length;
+  }
+
+  /** Returns the pseudonym. @throws DomainError candidate_not_found, candidate_has_open_booking */
+  erase(candidate: Candidate): Promise<string> {
+    return this.unitOfWork.run(async () => {
+      const { accountCode, candidateId } = candidate;
+      for (const holder of this.holders.all()) await holder.withhold(candidate);
+      await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
+      await this.assertErasable(candidate);
+      const now = this.clock.now();
+      for (const record of await this.recordsOf(candidate))
+        if (['PENDING', 'ELIGIBLE'].includes(statusAt(record, now)))
+          await this.commandBus.execute(new CancelEligibility(accountCode, candidateId, record.test_code));
+      // The change feed was told of it by the candidate's id.
+      this.unitOfWork.recordNow();
+      const subject = await this.subjectOf(candidate);
+      const pseudonym = ERASED_ID + randomCode(ERASED_ID_LENGTH);
+      for (const holder of this.holders.all()) await holder.erase(subject, pseudonym);
+      for (const record of await this.recordsOf({ accountCode, candidateId: pseudonym })) {
+        const { svc_eligiblity_id, candidate_id, test_code } = record;
+        this.unitOfWork.audit('candidate.erase', svc_eligiblity_id);
+        this.unitOfWork.change({
+          kind: 'ELIGIBILITY',
+          change: 'ERASED',
+          at: now,
+          account_code: accountCode,
+          svc_eligiblity_id,
+          candidate_id,
+          test_code,
+          status: statusAt(record, now),
+        });
+      }
+      return pseudonym;
+    });
+  }
+
+  private recordsOf({ accountCode, candidateId }: Candidate) {
+    return this.queryBus.execute(new FindEligibilities(accountCode, candidateId));
+  }
+}

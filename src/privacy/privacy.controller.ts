@@ -1,0 +1,73 @@
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { CandidatePath } from '../eligibility/eligibility.fields.js';
+import { Clock, formatDateTime } from '../platform/clock.js';
+import { Access } from '../platform/http/access.js';
+import { Answer, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import { Jobs } from '../platform/jobs/jobs.js';
+import { PersonalDataHolders } from '../platform/personal-data.js';
+import { Idempotent } from '../platform/unit-of-work/idempotency.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { Erasure } from './erasure.js';
+import { ErasureWorker } from './erasure-worker.js';
+import { EraseAnswer, EraseBody } from './privacy.dto.js';
+
+@ApiTags("Candidates' rights")
+@Access('admin')
+@Controller('admin/accounts/:account_code/candidates/:candidate_id')
+export class PrivacyController {
+  constructor(
+    private readonly erasure: Erasure,
+    private readonly worker: ErasureWorker,
+    private readonly jobs: Jobs,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly holders: PersonalDataHolders,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get('export')
+  @ApiOperation({ summary: 'Everything held about a candidate; leaves an audit row' })
+  @ApiResponse({
+    status: 200,
+    description:
+      'One document: records, bookings, results with photo and link, notifications, events, audit rows, import rows.',
+    content: { 'application/json': { schema: { type: 'object', additionalProperties: true } } },
+  })
+  @Problems(400, 404)
+  export(@Param() { account_code, candidate_id }: CandidatePath): Promise<Record<string, unknown>> {
+    return this.unitOfWork.run(async () => {
+      const subject = await this.erasure.subjectOf({ accountCode: account_code, candidateId: candidate_id });
+      let document: Record<string, unknown> = {
+        account_code,
+        candidate_id,
+        exported_datetime: formatDateTime(this.clock.now()),
+      };
+      for (const holder of this.holders.all()) document = { ...document, ...(await holder.export(subject)) };
+      // By the newest record: the id of a candidate has no place in a log that is for ever.
+      this.unitOfWork.audit('candidate.export', subject.svcEligibilityIds[0]);
+      return document;
+    });
+  }
+
+  @Post('erase')
+  @HttpCode(202)
+  @Idempotent()
+  @ApiOperation({ summary: 'Make everything held about a candidate tell nothing of them any more' })
+  @Answer(202, EraseAnswer, 'A job was made.')
+  @BodyProblems(404, 409)
+  @IdempotencyHeader()
+  erase(@Param() path: CandidatePath, @Body() { reason }: EraseBody): Promise<EraseAnswer> {
+    const candidate = { accountCode: path.account_code, candidateId: path.candidate_id };
+    return this.unitOfWork.run(async () => {
+      const matched = await this.erasure.assertErasable(candidate);
+      const job_id = await this.jobs.make({
+        kind: 'ERASE',
+        filter: { candidate_id: candidate.candidateId },
+        reason,
+        accountCode: candidate.accountCode,
+      });
+      this.unitOfWork.afterCommit(() => void this.worker.look());
+      return { job_id, matched };
+    });
+  }
+}

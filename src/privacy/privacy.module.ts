@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { Erasure } from './erasure.js';
+import { ErasureWorker } from './erasure-worker.js';
+import { PrivacyController } from './privacy.controller.js';
+import { RetentionSweep } from './retention-sweep.js';
+
+/** Candidates' rights: what is held, and its end. The modules answer for their own tables. */
+@Module({
+  controllers: [PrivacyController],
+  providers: [Erasure, ErasureWorker, RetentionSweep],
+})
+export class PrivacyModule {}

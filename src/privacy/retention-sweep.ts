@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { Interval } from '@nestjs/schedule';
+import { FindRetentionRules, type RetentionRule } from '../accounts/accounts.queries.js';
+import { Config } from '../config.js';
+import { FindDormantCandidates } from '../eligibility/eligibility.queries.js';
+import { Clock } from '../platform/clock.js';
+import { Logger } from '../platform/observability/logger.js';
+import { ForgetMedia } from '../results/results.commands.js';
+import { Erasure } from './erasure.js';
+
+const ROUND_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+const CANDIDATES_AT_ONCE = 100;
+
+/** Applies what accounts say of how long they keep photos, video links and candidates. Several processes may sweep at once. */
+@Injectable()
+export class RetentionSweep {
+  private sweeping = false;
+
+  constructor(
+    private readonly config: Config,
+    private readonly logger: Logger,
+    private readonly clock: Clock,
+    private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
+    private readonly erasure: Erasure,
+  ) {}
+
+  @Interval(ROUND_MS)
+  async run(): Promise<void> {
+    if (!this.config.roles.has('delivery') || this.sweeping) return;
+    this.sweeping = true;
+    try {
+      for (const rule of await this.queryBus.execute(new FindRetentionRules())) await this.apply(rule);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'the sweep of what accounts keep for a time failed; the next round tries again');
+    } finally {
+      this.sweeping = false;
+    }
+  }
+
+  private async apply(rule: RetentionRule): Promise<void> {
+    const accountCode = rule.account_code;
+    const before = (days: number) => new Date(this.clock.now().getTime() - days * DAY_MS);
+    if (rule.photo_retention_days !== null)
+      await this.commandBus.execute(new ForgetMedia(accountCode, 'photo', before(rule.photo_retention_days)));
+    if (rule.video_retention_days !== null)
+      await this.commandBus.execute(new ForgetMedia(accountCode, 'video_link', before(rule.video_retention_days)));
+    if (rule.candidate_retention_days === null) return;
+    const since = before(rule.candidate_retention_days);
+    for (;;) {
+      const dormant = await this.queryBus.execute(new FindDormantCandidates(accountCode, since, CANDIDATES_AT_ONCE));
+      for (const candidateId of dormant) await this.erasure.erase({ accountCode, candidateId });
+      if (dormant.length < CANDIDATES_AT_ONCE) return;
+    }
+  }
+}

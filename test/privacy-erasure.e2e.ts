@@ -1,0 +1,375 @@
+import { randomUUID } from 'node:crypto';
+import { RetentionSweep } from '../src/privacy/retention-sweep';
+import { eventually } from './support/eventually';
+import { startApp, type TestApp } from './support/app';
+import { Subscribed } from './support/subscribed';
+
+/** Values that tell who somebody is; none is part of another. */
+function planted() {
+  const mark = randomUUID().slice(0, 8);
+  const names = [
+    'candidate_id',
+    'first_name',
+    'middle_name',
+    'last_name',
+    'suffix',
+    'address1',
+    'address2',
+    'city',
+    'postal_code',
+    'home_phone',
+    'office_phone',
+    'attribute',
+    'client_id',
+    'hold',
+    'locator',
+    'result_id',
+    'tester_first',
+    'tester_last',
+    'comments',
+    'desktop',
+    'reviewer',
+    'password',
+    'unknown',
+    'photo',
+    'video',
+    'unmatched',
+    'excerpt',
+    'import',
+  ] as const;
+  const values = Object.fromEntries(names.map((name, index) => [name, `Zq${mark}x${index}z`])) as Record<
+    (typeof names)[number] | 'email' | 'tester_email',
+    string
+  >;
+  return { ...values, email: `zq${mark}y@example.org`, tester_email: `zq${mark}t@example.org` };
+}
+
+describe('a candidate', () => {
+  let app: TestApp;
+  let subscribed: Subscribed;
+  let operator: string;
+
+  beforeAll(async () => (app = await startApp()));
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    subscribed = await Subscribed.start(app);
+    operator = await app.given.operator();
+  });
+  afterEach(() => subscribed.stop());
+
+  const admin = (method: string, path: string, body?: object) =>
+    app.call(method, `/admin/${path}`, { token: operator, body });
+  const ofCandidate = (account: string, id: string, what: string) =>
+    `accounts/${account}/candidates/${encodeURIComponent(id)}/${what}`;
+
+  /** The tables and columns in which a value stands, as text or as bytes. */
+  async function whereIs(values: readonly string[]): Promise<string[]> {
+    const tables = await app.given.sql(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'm') ORDER BY relname`,
+    );
+    const found: string[] = [];
+    for (const { relname } of tables) {
+      const rows = await app.given.sql(
+        `SELECT DISTINCT value FROM ${relname} row, unnest($1::text[]) AS value
+         WHERE strpos(lower(row::text), lower(value)) > 0
+            OR strpos(lower(row::text), encode(convert_to(value, 'UTF8'), 'hex')) > 0`,
+        [values],
+      );
+      found.push(...rows.map(({ value }) => `${relname}: ${value}`));
+    }
+    return found;
+  }
+
+  /** A candidate with everything that can be held about one; the exam is over, and another record is still open. */
+  async function known() {
+    const values = planted();
+    const { account, testCode, token } = subscribed.scene;
+    const scene = { account, testCode, token };
+    const second = await app.given.test(account);
+    const key = await app.given.attributeKey(account);
+    const school = await app.given.school(account);
+    const candidate = {
+      candidate_id: values.candidate_id,
+      first_name: values.first_name,
+      middle_name: values.middle_name,
+      last_name: values.last_name,
+      suffix: values.suffix.slice(0, 20),
+      address1: values.address1,
+      address2: values.address2,
+      city: values.city,
+      postal_code: values.postal_code.slice(0, 20),
+      email: values.email,
+      home_phone: values.home_phone,
+      office_phone: values.office_phone,
+      school_code: school,
+      additional_attributes: [{ key, value: values.attribute }],
+    };
+    const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+      app.call('POST', `/accounts/${account}/${path}`, { token, body, headers });
+    const body = app.given.eligibilityBody(testCode, {
+      candidate,
+      client_eligibility_id: values.client_id.slice(0, 20),
+    });
+    const created = await post('candidates', body, { 'idempotency-key': randomUUID() });
+    expect(created.status).toBe(200);
+    subscribed.partner.answer({ status: 400, body: `no ${values.excerpt}` });
+    const booking = await app.given.booking({ account, testCode, token }, created.body);
+    await eventually(async () => expect((await subscribed.queue()).length).toBeGreaterThan(0));
+    const delivered = await app.call('POST', '/registrations/registration/results', {
+      token,
+      body: {
+        examTakerEmail: values.tester_email,
+        examTakerFirstName: values.tester_first,
+        examTakerLastName: values.tester_last,
+        overAllComments: values.comments,
+        desktopComments: [{ comments: values.desktop }],
+        examApiData: { reviewerNotes: values.reviewer, examPassword: values.password },
+        examMetaData: { examCode: booking['booking_code'], extRecordLocator: values.locator },
+        userPhotoBase64String: Buffer.from(values.photo).toString('base64'),
+        videoReviewLink: `https://video.example/${values.video}`,
+        note: values.unknown,
+      },
+    });
+    expect([delivered.status, delivered.text]).toEqual([200, '']);
+    const account_result = await app.call('PUT', `/accounts/${account}`, {
+      token,
+      body: { candidate_id: values.candidate_id, result: 'PASS', result_id: values.result_id },
+    });
+    expect([account_result.status, account_result.text]).toEqual([200, '']);
+    await app.call('POST', '/registrations/registration/results', {
+      token,
+      body: { examTakerEmail: values.email, overAllComments: values.unmatched, examMetaData: { examCode: 'NOBODYS' } },
+    });
+    const open = await post('candidates', app.given.eligibilityBody(second, { candidate }));
+    await admin('POST', `eligibilities/${open.body.svc_eligiblity_id}/hold`, { reason: values.hold });
+    return { values, scene, created: created.body, open: open.body, booking };
+  }
+
+  it('gets everything that is held about them, with photo and link, and that leaves an audit row', async () => {
+    const { values, scene, created, booking } = await known();
+    const answer = await admin('GET', ofCandidate(scene.account, values.candidate_id, 'export'));
+    expect(answer.status).toBe(200);
+    const missing = Object.entries(values).filter(
+      ([name, value]) => !['import', 'photo'].includes(name) && !answer.text.includes(value.slice(0, 20)),
+    );
+    expect(missing).toEqual([]);
+    expect(answer.text).toContain(Buffer.from(values.photo).toString('base64'));
+    expect(answer.body.bookings[0].booking_code).toBe(booking['booking_code']);
+    expect(answer.body.notifications.length).toBeGreaterThan(0);
+    const audit = await admin('GET', 'audit?action=candidate.export');
+    expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(audit.body[0].subject);
+    expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(created.svc_eligiblity_id);
+  });
+
+  it('is erased: no value is in any table or answer, and what counts is still there', async () => {
+    const { values, scene, created, open, booking } = await known();
+    const everything = Object.values(values);
+    expect((await whereIs(everything)).length).toBeGreaterThan(20);
+    const before = await app.given.sql('SELECT revision, source, received_datetime FROM result_revisions ORDER BY 1');
+
+    const answer = await admin('POST', ofCandidate(scene.account, values.candidate_id, 'erase'), {
+      reason: 'asked for',
+    });
+    expect(answer.status).toBe(202);
+    expect(answer.body).toEqual({ job_id: expect.any(String), matched: 2 });
+    const job = await eventually(async () => {
+      const { body } = await admin('GET', `jobs/${answer.body.job_id}`);
+      expect(body.state).toBe('DONE');
+      return body;
+    });
+    expect(job).toMatchObject({ kind: 'ERASE', reason: 'asked for' });
+
+    expect(await whereIs(everything)).toEqual([]);
+    expect((await admin('GET', ofCandidate(scene.account, values.candidate_id, 'export'))).status).toBe(404);
+    const [record] = await app.given.sql('SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1', [
+      created.svc_eligiblity_id,
+    ]);
+    expect(record).toMatchObject({ status: 'COMPLETED', first_name: 'erased', email: null });
+    expect(record['candidate_id']).toMatch(/^ERASED-[A-Z2-9]{12}$/);
+    const [other] = await app.given.sql('SELECT status, candidate_id FROM eligibilities WHERE svc_eligiblity_id = $1', [
+      open.svc_eligiblity_id,
+    ]);
+    expect(other).toEqual({ status: 'CANCELLED', candidate_id: record['candidate_id'] });
+    expect(await app.given.sql('SELECT revision, source, received_datetime FROM result_revisions ORDER BY 1')).toEqual(
+      before,
+    );
+
+    const token = scene.token;
+    const pseudonym = record['candidate_id'];
+    const answers = await Promise.all([
+      app.call('GET', `/accounts/${scene.account}/candidates/${pseudonym}`, { token }),
+      app.call('GET', `/accounts/${scene.account}/eligibilities`, { token }),
+      app.call('GET', `/accounts/${scene.account}/eligibilities.csv`, { token }),
+      app.call('GET', `/accounts/${scene.account}/bookings/${booking['booking_code']}`, { token }),
+      admin('GET', 'notifications'),
+      admin('GET', 'error-queue'),
+      admin('GET', 'unmatched-results'),
+      admin('GET', 'audit'),
+      admin('GET', 'jobs'),
+      admin('GET', ofCandidate(scene.account, pseudonym, 'export')),
+    ]);
+    for (const { status, text } of answers) {
+      expect(status).toBe(200);
+      expect(everything.filter((value) => text.toLowerCase().includes(value.toLowerCase()))).toEqual([]);
+    }
+    expect(answers[0].body.map((one: any) => one.status).sort()).toEqual(['CANCELLED', 'COMPLETED']);
+    const feed = await app.call('GET', `/accounts/${scene.account}/changes?limit=200`, { token });
+    expect(everything.filter((value) => feed.text.toLowerCase().includes(value.toLowerCase()))).toEqual([]);
+    const told = feed.body.filter((entry: any) => entry.candidate_id === pseudonym).map((entry: any) => entry.change);
+    expect(told).toContain('RESULT_RECEIVED');
+    expect(told.slice(-3)).toEqual(['CANCELLED', 'ERASED', 'ERASED']);
+    const audit = await admin('GET', `audit?action=candidate.erase&subject=${created.svc_eligiblity_id}`);
+    expect(audit.body).toHaveLength(1);
+  });
+
+  it('with an open booking is not erased, and nothing changes', async () => {
+    const eligibility = await app.given.eligibility(subscribed.scene);
+    await app.given.booking(subscribed.scene, eligibility);
+    const id = eligibility['candidate'].candidate_id;
+    const answer = await admin('POST', ofCandidate(subscribed.scene.account, id, 'erase'), { reason: 'asked for' });
+    expect([answer.status, answer.body.code]).toEqual([409, 'candidate_has_open_booking']);
+    expect(await app.given.sql('SELECT first_name FROM eligibilities WHERE candidate_id = $1', [id])).toEqual([
+      { first_name: 'Ada' },
+    ]);
+  });
+
+  it('that nobody knows is 404, and another account or a client cannot ask', async () => {
+    const { account, token } = subscribed.scene;
+    expect((await admin('GET', ofCandidate(account, 'nobody', 'export'))).status).toBe(404);
+    expect((await admin('POST', ofCandidate(account, 'nobody', 'erase'), { reason: 'x' })).status).toBe(404);
+    expect((await admin('POST', ofCandidate(account, 'nobody', 'erase'), {})).status).toBe(400);
+    for (const what of ['export', 'erase'])
+      expect(
+        (
+          await app.call(what === 'export' ? 'GET' : 'POST', `/admin/${ofCandidate(account, 'nobody', what)}`, {
+            token,
+            body: what === 'export' ? undefined : { reason: 'x' },
+          })
+        ).status,
+      ).toBe(403);
+  });
+
+  it('is not made anew by rows of an import that wait', async () => {
+    const receiver = await startApp({
+      databaseUrl: app.databaseUrl,
+      env: { ROLES: 'api', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+    });
+    const values = planted();
+    const { account, testCode, token } = subscribed.scene;
+    await app.given.eligibility(subscribed.scene, { candidate: { candidate_id: values.candidate_id } });
+    const second = await app.given.test(account);
+    // Held by nobody, so that no worker takes it before the erasure.
+    const path = `/accounts/${account}/eligibility-imports`;
+    await app.given.sql(`CREATE FUNCTION keep_away() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN NEW.leased_until := 'infinity'; RETURN NEW; END $$`);
+    await app.given.sql(
+      'CREATE TRIGGER keep_away BEFORE UPDATE ON eligibility_imports FOR EACH ROW EXECUTE FUNCTION keep_away()',
+    );
+    const lines = [values.candidate_id, 'somebody-else'].map((candidate_id) =>
+      JSON.stringify({ test_code: second, candidate: { candidate_id, first_name: values.import, last_name: 'L' } }),
+    );
+    const sent = await receiver.call('POST', path, {
+      token,
+      body: `${lines.join('\n')}\n${JSON.stringify({ test_code: testCode })}`,
+      headers: { 'content-type': 'application/x-ndjson' },
+    });
+    const erased = await admin('POST', ofCandidate(account, values.candidate_id, 'erase'), { reason: 'asked for' });
+    await eventually(async () => expect((await admin('GET', `jobs/${erased.body.job_id}`)).body.state).toBe('DONE'));
+    await app.given.sql('DROP TRIGGER keep_away ON eligibility_imports');
+    await app.given.sql('UPDATE eligibility_imports SET leased_until = NULL');
+    await eventually(async () => {
+      const { body } = await app.call('GET', `${path}/${sent.body.import_id}`, { token });
+      expect(body).toMatchObject({ state: 'DONE', created: 1, refused: 2 });
+    });
+    const report = await app.call('GET', `${path}/${sent.body.import_id}/report`, { token });
+    expect(report.text).toContain('1,REFUSED,candidate_erased,');
+    expect(await whereIs([values.candidate_id])).toEqual([]);
+    await receiver.close();
+  });
+});
+
+describe('what an account keeps for a time', () => {
+  let app: TestApp;
+
+  beforeAll(async () => (app = await startApp()));
+  afterAll(() => app.close());
+
+  it('is said by PUT, which merges, and shown by GET', async () => {
+    const operator = await app.given.operator();
+    const account = await app.given.account();
+    const path = `/admin/accounts/${account}`;
+    const put = (body: object) => app.call('PUT', path, { token: operator, body });
+    expect((await put({ name: 'Board', photo_retention_days: 30 })).body).toMatchObject({
+      name: 'Board',
+      photo_retention_days: 30,
+      video_retention_days: null,
+      candidate_retention_days: null,
+    });
+    expect((await put({ candidate_retention_days: 400 })).body).toMatchObject({
+      name: 'Board',
+      photo_retention_days: 30,
+    });
+    expect((await put({ photo_retention_days: null })).body).toMatchObject({ photo_retention_days: null });
+    expect((await app.call('GET', path, { token: operator })).body).toMatchObject({ candidate_retention_days: 400 });
+    expect((await put({ photo_retention_days: 0 })).status).toBe(400);
+    expect((await app.call('PUT', '/admin/accounts/NOBODY', { token: operator, body: { name: 'x' } })).body.code).toBe(
+      'account_not_found',
+    );
+  });
+
+  it('goes when its days are over: photos, links, candidates; nothing else', async () => {
+    const operator = await app.given.operator();
+    const scene = await app.given.scene();
+    const old = await app.given.eligibility(scene, { candidate: { candidate_id: 'old' } });
+    const young = await app.given.eligibility(scene, { candidate: { candidate_id: 'young' } });
+    const live = await app.given.eligibility(scene, { candidate: { candidate_id: 'live' } });
+    for (const { svc_eligiblity_id } of [old, young])
+      await app.call('POST', '/registrations/registration/results', {
+        token: scene.token,
+        body: {
+          examMetaData: { examCode: svc_eligiblity_id },
+          userPhotoBase64String: 'AAAA',
+          videoReviewLink: 'https://video.example/1',
+        },
+      });
+    const ago = new Date(Date.now() - 40 * 86_400_000);
+    await app.given.sql('UPDATE eligibilities SET updated_datetime = $1 WHERE svc_eligiblity_id = ANY ($2)', [
+      ago,
+      [old['svc_eligiblity_id'], live['svc_eligiblity_id']],
+    ]);
+    await app.given.sql('UPDATE result_revisions SET received_datetime = $1 WHERE svc_eligiblity_id = $2', [
+      ago,
+      old['svc_eligiblity_id'],
+    ]);
+    await app.call('PUT', `/admin/accounts/${scene.account}`, {
+      token: operator,
+      body: { photo_retention_days: 30 },
+    });
+    const media = () =>
+      app.given.sql(
+        `SELECT svc_eligiblity_id AS id, photo IS NOT NULL AS photo, video_link IS NOT NULL AS link FROM result_revisions
+         WHERE account_code = $1 ORDER BY received_datetime`,
+        [scene.account],
+      );
+    await app.app.get(RetentionSweep).run();
+    expect(await media()).toEqual([
+      { id: old['svc_eligiblity_id'], photo: false, link: true },
+      { id: young['svc_eligiblity_id'], photo: true, link: true },
+    ]);
+    await app.call('PUT', `/admin/accounts/${scene.account}`, {
+      token: operator,
+      body: { video_retention_days: 30, candidate_retention_days: 30 },
+    });
+    await app.app.get(RetentionSweep).run();
+    expect((await media())[0]).toMatchObject({ photo: false, link: false });
+    const names = await app.given.sql(
+      'SELECT svc_eligiblity_id AS id, first_name FROM eligibilities WHERE account_code = $1 ORDER BY position',
+      [scene.account],
+    );
+    expect(names).toEqual([
+      { id: old['svc_eligiblity_id'], first_name: 'erased' },
+      { id: young['svc_eligiblity_id'], first_name: 'Ada' },
+      { id: live['svc_eligiblity_id'], first_name: 'Ada' },
+    ]);
+  });
+});
