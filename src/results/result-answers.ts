@@ -1,13 +1,17 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
+import { requestContext } from '../platform/context/request-context.js';
 import { formatDateTime } from '../platform/clock.js';
+import { BodyRoom } from '../platform/http/body-room.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
 import { PHOTO, VIDEO_LINK, withMembers, type KeptBody } from './result-body.js';
 import type { ReadRevision } from './result-store.js';
 import { RESULT_SOURCES, type ResultSource } from './results.rules.js';
 import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
+
+const MOST_WAIT_MS = 8_000;
 
 /** Whatever the driver sent. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
@@ -104,8 +108,24 @@ function withBody(members: object, body: string): string {
   return `${JSON.stringify(members).slice(0, -1)},"body":${body}}`;
 }
 
-/** Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory. */
+/** Answers under way at once, of all callers and of one application: each holds an entry, of megabytes, until it is taken. */
+const underWay = new BodyRoom(24, 6, MOST_WAIT_MS);
+
+/**
+ * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory.
+ * @throws DomainError service_unavailable while the caller's application has too many such answers under way
+ */
 export async function sendArray(response: Response, entries: AsyncIterable<string>): Promise<void> {
+  const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
+  try {
+    await place.charge(1);
+    await stream(response, entries);
+  } finally {
+    place.leave();
+  }
+}
+
+async function stream(response: Response, entries: AsyncIterable<string>): Promise<void> {
   response.type('application/json');
   try {
     await pipeline(Readable.from(arrayText(entries), { highWaterMark: 1 }), response);
