@@ -14,6 +14,7 @@ import { StartJobHandler, SteerJobHandler } from './error-queue/jobs.handlers.js
 import { NotificationReader } from './error-queue/notification-reader.js';
 import { NotificationsController } from './error-queue/notifications.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
+import { StatisticsController } from './error-queue/statistics.controller.js';
 import { SubscriptionStore } from './subscriptions/subscription-store.js';
 import { VerifySubscriptionHandler } from './subscriptions/subscription-verification.js';
 import { SubscriptionsController } from './subscriptions/subscriptions.controller.js';
@@ -46,6 +47,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     ErrorQueueController,
     ResendsController,
     JobsController,
+    StatisticsController,
     NotificationsController,
   ],
   providers: [

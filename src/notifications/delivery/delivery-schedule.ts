@@ -8,6 +8,7 @@ import { DeliveryInvariant } from './delivery-invariant.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { NotificationRetention } from './notification-retention.js';
+import { PartnerDirectory } from '../subscriptions/partner-directory.js';
 import { QueueUpkeep } from './queue-upkeep.js';
 import { JobRetention } from './job-retention.js';
 import { JobRunner } from './job-runner.js';
@@ -34,6 +35,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly logger: Logger,
     private readonly outbox: Outbox,
     private readonly loop: DeliveryLoop,
+    private readonly directory: PartnerDirectory,
     private readonly signals: DeliverySignals,
     private readonly jobs: JobRunner,
     private readonly upkeep: QueueUpkeep,
@@ -85,6 +87,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   @Interval(CHECK_MS)
   async check(): Promise<void> {
     await this.once('invariant', () => this.invariant.check());
+    await this.once('certificates', () => this.directory.recordCertificates());
   }
 
   @Interval(RETENTION_MS)

@@ -12,10 +12,10 @@ const OLD = `old AS MATERIALIZED (
 const REMOVE_ITEMS = prepared(
   'job-retention-items',
   `WITH ${OLD},
-   some AS MATERIALIZED (
+   batch AS MATERIALIZED (
      SELECT i.job_id, i.notification_position FROM old JOIN job_items i ON i.job_id = old.id LIMIT ${BATCH})
-   DELETE FROM job_items i USING some
-   WHERE i.job_id = some.job_id AND i.notification_position = some.notification_position`,
+   DELETE FROM job_items i USING batch
+   WHERE i.job_id = batch.job_id AND i.notification_position = batch.notification_position`,
 );
 const REMOVE_JOBS = prepared(
   'job-retention-jobs',
@@ -28,11 +28,11 @@ const REMOVE_JOBS = prepared(
 /** What 0.1.0 kept of bulk resends that have ended; their figures stand in `jobs`. */
 const REMOVE_RESEND_ITEMS = prepared(
   'job-retention-resend-items',
-  `WITH some AS MATERIALIZED (
+  `WITH batch AS MATERIALIZED (
      SELECT i.resend_id, i.notification_position FROM resend_items i JOIN resend_jobs j ON j.id = i.resend_id
      WHERE j.state IN ('DONE', 'ABORTED') LIMIT ${BATCH})
-   DELETE FROM resend_items i USING some
-   WHERE i.resend_id = some.resend_id AND i.notification_position = some.notification_position`,
+   DELETE FROM resend_items i USING batch
+   WHERE i.resend_id = batch.resend_id AND i.notification_position = batch.notification_position`,
 );
 
 /** Takes bulk jobs and their items away NOTIFICATION_RETENTION_DAYS after they were made, in batches. */

@@ -40,22 +40,22 @@ const OF_CAUSE = `n.subscription_id = cause.subscription_id AND n.retry = cause.
   AND coalesce(n.http_status, 0) = coalesce(cause.http_status, 0) AND n.queued_datetime IS NOT NULL`;
 
 /** Causes with how many there are of each: changes are appended by a trigger, and summed here. */
-const CAUSES = `SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int AS count
+export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int AS count
   FROM error_queue_causes GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) > 0`;
 
-const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
+export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 const BOOKING_ON = `n.body::json->>'booking_on'`;
 /** A booking may have been moved since an event of it was queued: so many of the next are looked at. */
 const SOON = 10;
 
 /** The next exam start of the bookings in a `cause`, by what was last told of each. */
-const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (
+export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (
     SELECT n.booking_code FROM notifications n WHERE ${OF_CAUSE} AND ${BOOKING_ON} >= ${NOW}
     ORDER BY ${BOOKING_ON} LIMIT ${SOON}) soon
   CROSS JOIN LATERAL (${lastTold('soon.booking_code')}) told WHERE booking_on >= ${NOW}`;
 
 /** The start of a booking as its newest event has it. */
-function lastTold(bookingCode: string): string {
+export function lastTold(bookingCode: string): string {
   return `SELECT ${BOOKING_ON} AS booking_on FROM notifications n WHERE n.booking_code = ${bookingCode}
     ORDER BY n.position DESC LIMIT 1`;
 }

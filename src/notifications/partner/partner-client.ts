@@ -54,6 +54,7 @@ export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: nul
 /** What is kept of one endpoint between attempts. */
 interface Session {
   path: string;
+  connector: PartnerConnector;
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
@@ -108,6 +109,11 @@ export class PartnerClient implements OnApplicationShutdown {
         durationMs: Math.round(performance.now() - start),
       };
     }
+  }
+
+  /** When the certificate ends that the partner of this key showed last; null when it has shown none to this process. */
+  certificateNotAfter(key: string): Date | null {
+    return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
   }
 
   /** Lets go of the connections and the token of a key, after the attempts in flight. */
@@ -181,16 +187,12 @@ export class PartnerClient implements OnApplicationShutdown {
     const secureContext = readable('tls', 'certificates_unusable', () => secureContextOf(endpoint));
     // The partner's certificates hold for its token endpoint too: a bundle in ca_pem can name the roots of both,
     // and a client certificate is shown only to a server that asks for it and has been verified.
-    const poolOf = (origin: URL, connections: number) =>
-      new PartnerPool(
-        origin.origin,
-        new PartnerConnector(origin, secureContext, this.guard, this.addressLookup),
-        connections,
-        waitMs,
-      );
+    const connectorOf = (origin: URL) => new PartnerConnector(origin, secureContext, this.guard, this.addressLookup);
+    const connector = connectorOf(url);
     const session: Session = {
       path: url.pathname,
-      pool: poolOf(url, endpoint.connections),
+      connector,
+      pool: new PartnerPool(url.origin, connector, endpoint.connections, waitMs),
       tokenPool: null,
       token: null,
       authorization: authorizationOf(auth),
@@ -199,7 +201,7 @@ export class PartnerClient implements OnApplicationShutdown {
     };
     if (auth.type === 'oauth2_client_credentials') {
       const tokenUrl = readable('auth', 'token_url_unusable', () => parseTokenUrl(auth.token_url));
-      const tokenPool = poolOf(tokenUrl, TOKEN_CONNECTIONS);
+      const tokenPool = new PartnerPool(tokenUrl.origin, connectorOf(tokenUrl), TOKEN_CONNECTIONS, waitMs);
       const path = tokenUrl.pathname + tokenUrl.search;
       session.tokenPool = tokenPool;
       session.token = new PartnerToken(

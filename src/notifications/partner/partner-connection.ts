@@ -74,6 +74,8 @@ export class PartnerConnector {
   private readonly host: string;
   private readonly port: number;
   private session: { ticket: Buffer; until: number } | null = null;
+  /** When the certificate that was shown last ends. */
+  certificateNotAfter: Date | null = null;
 
   constructor(
     origin: URL,
@@ -191,6 +193,8 @@ export class PartnerConnector {
       });
       socket.once('secureConnect', () => {
         signal.removeEventListener('abort', abort);
+        const { valid_to: notAfter } = socket.getPeerCertificate() as { valid_to?: string };
+        if (notAfter !== undefined) this.certificateNotAfter = new Date(notAfter);
         resolve(socket);
       });
     });

@@ -10,6 +10,14 @@ import { SubscriptionSecrets } from './subscription-secrets.js';
 
 const FIND = prepared('partner-find', `SELECT * FROM subscriptions WHERE id = $1`);
 
+/** $1 subscriptions, $2 ends of certificates. */
+const RECORD_CERTIFICATES = prepared(
+  'partner-record-certificates',
+  `UPDATE subscriptions s SET certificate_not_after = o.not_after
+   FROM unnest($1::uuid[], $2::timestamptz[]) AS o (id, not_after)
+   WHERE s.id = o.id AND s.certificate_not_after IS DISTINCT FROM o.not_after`,
+);
+
 /** A partner as the delivery loop sees it: where to send, how to sign, what is retried. */
 export class PartnerProfile {
   constructor(
@@ -50,6 +58,8 @@ function traceparentOf(id: string, cause: string | null): string {
 @Injectable()
 export class PartnerDirectory {
   private readonly profiles = new Map<string, PartnerProfile>();
+  /** The ends of certificates, in milliseconds, that this process has recorded. */
+  private readonly recorded = new Map<string, number>();
 
   constructor(
     private readonly config: Config,
@@ -74,6 +84,16 @@ export class PartnerDirectory {
     // Attempts in flight end first, each by its own deadline.
     if (known && known.endpoint.key !== profile?.endpoint.key) void this.client.forget(known.endpoint.key);
     return profile;
+  }
+
+  /** Keeps the ends of the certificates that partners have shown to this process since the last time. */
+  async recordCertificates(): Promise<void> {
+    const news = [...this.profiles]
+      .map(([id, { endpoint }]) => ({ id, notAfter: this.client.certificateNotAfter(endpoint.key) }))
+      .filter(({ id, notAfter }) => notAfter !== null && this.recorded.get(id) !== notAfter.getTime());
+    if (news.length === 0) return;
+    await this.database.execute(RECORD_CERTIFICATES, [news.map(({ id }) => id), news.map(({ notAfter }) => notAfter)]);
+    for (const { id, notAfter } of news) this.recorded.set(id, notAfter!.getTime());
   }
 
   profileOf(subscription: Subscription): PartnerProfile {

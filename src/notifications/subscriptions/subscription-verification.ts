@@ -57,6 +57,7 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
     return this.store.change(id, 'verify', (subscription) => {
       if (subscription.version !== sent.version)
         throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
+      subscription.certificate_not_after = this.client.certificateNotAfter(profile.endpoint.key);
       if (subscription.state === 'UNVERIFIED') subscription.state = 'ACTIVE';
       if (subscription.health === 'DOWN') {
         subscription.health = 'UP';

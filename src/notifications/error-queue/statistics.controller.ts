@@ -1,0 +1,142 @@
+import { Controller, Get, Param } from '@nestjs/common';
+import { ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import { Access } from '../../platform/http/access.js';
+import { Answer, Problems } from '../../platform/http/documented.js';
+import { Field, ObjectListField } from '../../platform/validation/fields.js';
+import { uuidRule } from '../../platform/validation/identifiers.js';
+import { dateTime } from '../../platform/validation/rules.js';
+import { SubscriptionStore } from '../subscriptions/subscription-store.js';
+import { CAUSES, lastTold, NEXT_EXAM, NOW } from './notification-reader.js';
+import { count } from './notifications.dto.js';
+
+const HOURS = 7 * 24;
+/** Of what waits for its first attempt, so many bookings are looked at, those of the oldest. */
+const MOST_PENDING = 10_000;
+
+class AttemptHour {
+  @Field(dateTime(), { required: true })
+  from: string;
+
+  @Field(count, { required: true })
+  delivered: number;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'integer', minimum: 0 },
+    description: 'How many failed, by failure class.',
+  })
+  failed: Record<string, number>;
+
+  @Field(count, { always: true, description: 'null when there was no attempt.' })
+  p50_ms: number | null;
+
+  @Field(count, { always: true })
+  p95_ms: number | null;
+}
+
+class SubscriptionStatistics {
+  @Field(uuidRule, { required: true })
+  subscription_id: string;
+
+  @ObjectListField(() => AttemptHour, HOURS, {
+    required: true,
+    description: 'Every hour of the last seven days, the oldest first.',
+  })
+  hours: AttemptHour[];
+
+  @Field(dateTime(), { always: true, description: 'When the oldest of what is not delivered was made.' })
+  oldest_undelivered: string | null;
+
+  @Field(count, { required: true, description: 'Bookings with something undelivered.' })
+  bookings_waiting: number;
+
+  @Field(dateTime(), { always: true, description: 'The next exam start among those bookings.' })
+  next_booking_on: string | null;
+
+  @Field(dateTime(), { always: true, description: 'When the certificate that the partner showed last ends.' })
+  certificate_not_after: string | null;
+}
+
+/** $1 subscription. One stretch of an index, which holds all that is asked. */
+const ATTEMPTS = prepared(
+  'statistics-attempts',
+  `WITH hour AS MATERIALIZED (
+     SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${HOURS - 1} hours',
+       statement_timestamp(), interval '1 hour') "from"),
+   attempt AS MATERIALIZED (
+     SELECT date_trunc('hour', at, 'UTC') AS "from", duration_ms, failure FROM notification_attempts
+     WHERE subscription_id = $1 AND at >= (SELECT min("from") FROM hour)),
+   took AS (
+     SELECT "from", count(*) FILTER (WHERE failure IS NULL) AS delivered,
+       percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY duration_ms) AS ms
+     FROM attempt GROUP BY "from"),
+   failed AS (
+     SELECT "from", json_object_agg(failure, count) AS failed
+     FROM (SELECT "from", failure, count(*) AS count FROM attempt WHERE failure IS NOT NULL GROUP BY "from", failure) class
+     GROUP BY "from")
+   SELECT "from", coalesce(delivered, 0)::int AS delivered, coalesce(failed, '{}') AS failed, ms[1] AS p50_ms, ms[2] AS p95_ms
+   FROM hour LEFT JOIN took USING ("from") LEFT JOIN failed USING ("from") ORDER BY "from"`,
+);
+
+/** $1 subscription. */
+const UNDELIVERED = prepared(
+  'statistics-undelivered',
+  `SELECT
+     least(
+       (SELECT n.created_datetime FROM notifications n WHERE n.subscription_id = $1 AND n.queued_datetime IS NOT NULL
+        ORDER BY n.position LIMIT 1),
+       (SELECT n.created_datetime FROM deliveries d JOIN notifications n ON n.position = d.notification_position
+        WHERE d.subscription_id = $1 AND d.trigger <> 'REPLAY' ORDER BY d.notification_position LIMIT 1)
+     ) AS oldest_undelivered,
+     (SELECT count(DISTINCT booking_code)::int FROM (
+        SELECT booking_code FROM notifications WHERE subscription_id = $1 AND queued_datetime IS NOT NULL
+        UNION ALL
+        SELECT booking_code FROM deliveries WHERE subscription_id = $1 AND trigger <> 'REPLAY') waiting) AS bookings_waiting,
+     least(
+       (SELECT min(exam.at) FROM (SELECT * FROM (${CAUSES}) all_causes WHERE subscription_id = $1) cause
+        CROSS JOIN LATERAL (${NEXT_EXAM}) exam),
+       (SELECT min(told.booking_on) FROM (
+          SELECT booking_code FROM deliveries WHERE subscription_id = $1 AND trigger IN ('FIRST', 'MANUAL')
+          ORDER BY notification_position LIMIT ${MOST_PENDING}) pending
+        CROSS JOIN LATERAL (${lastTold('pending.booking_code')}) told WHERE told.booking_on >= ${NOW})
+     ) AS next_booking_on`,
+);
+
+interface Undelivered {
+  oldest_undelivered: Date | null;
+  bookings_waiting: number;
+  next_booking_on: string | null;
+}
+
+@ApiTags('Subscriptions')
+@Access('admin')
+@Controller('admin/subscriptions')
+export class StatisticsController {
+  constructor(
+    private readonly database: Database,
+    private readonly subscriptions: SubscriptionStore,
+  ) {}
+
+  @Get(':id/statistics')
+  @ApiOperation({ summary: 'How a partner does: its attempts by hour, and what waits for it' })
+  @Answer(200, SubscriptionStatistics)
+  @Problems(404)
+  async statistics(@Param('id') id: string): Promise<SubscriptionStatistics> {
+    const { certificate_not_after } = await this.subscriptions.get(id);
+    const [hours, undelivered] = await Promise.all([
+      this.database.query<Omit<AttemptHour, 'from'> & { from: Date }>(ATTEMPTS, [id]),
+      this.database.queryOne<Undelivered>(UNDELIVERED, [id]),
+    ]);
+    const { oldest_undelivered, bookings_waiting, next_booking_on } = undelivered!;
+    return {
+      subscription_id: id,
+      hours: hours.map((hour) => ({ ...hour, from: formatDateTime(hour.from) })),
+      oldest_undelivered: formatOptionalDateTime(oldest_undelivered),
+      bookings_waiting,
+      next_booking_on,
+      certificate_not_after: formatOptionalDateTime(certificate_not_after),
+    };
+  }
+}
