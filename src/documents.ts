@@ -3,6 +3,7 @@ import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swag
 import type { Express } from 'express';
 import { version } from '../package.json';
 import { Config } from './config.js';
+import { NotificationRequest, notificationWebhook } from './notifications/notification-request.js';
 import { SCOPES } from './platform/context/caller.js';
 import { assertAccessDeclared, documentAccess } from './platform/http/documented-access.js';
 
@@ -43,7 +44,11 @@ export function openApiDocument(app: NestExpressApplication, config: Config): Op
       'oauth2',
     )
     .build();
-  const document = SwaggerModule.createDocument(app, builder, { ignoreGlobalPrefix: true });
+  const document = SwaggerModule.createDocument(app, builder, {
+    ignoreGlobalPrefix: true,
+    extraModels: [NotificationRequest],
+  });
+  Object.assign(document, { webhooks: { notification: notificationWebhook } });
   documentAccess(app, document);
   dropFilterExamples(document);
   return withNullTypes(document);

@@ -1,34 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { Clock, formatDateTime } from '../../platform/clock.js';
+import { Clock } from '../../platform/clock.js';
+import { sampleNotificationRequest } from '../notification-request.js';
 import { verificationFailed } from '../notifications.errors.js';
 import { PartnerClient } from '../partner/partner-client.js';
 import { PartnerDirectory } from './partner-directory.js';
 import type { Subscription } from './subscription.entity.js';
 import { SubscriptionStore } from './subscription-store.js';
 import { VerifySubscription } from './subscriptions.commands.js';
-
-/** A complete NotificationRequest with invented codes. */
-function sampleBody(now: Date): string {
-  return JSON.stringify({
-    booking_code: 'SAMPLE0001',
-    booking_on: formatDateTime(new Date(now.getTime() + 7 * 86_400_000)),
-    candidate_fname: 'Sample',
-    candidate_id: 'SAMPLE-CANDIDATE',
-    candidate_lname: 'Candidate',
-    candidate_mname: 'Q',
-    change_reason: 'BOOKING_CREATED',
-    client_eligibility_id: 'SAMPLE-ELIGIBILITY',
-    delivery_mode: 'SITE_PROCTORED',
-    effective_date: formatDateTime(now),
-    exam_code: 'SAMPLE-EXAM',
-    exam_portions: [{ portion_code: 'SAMPLE', portion_name: 'Sample portion' }],
-    location_address: '1 Sample Street, Springfield',
-    location_code: 'SAMPLE-SITE',
-    location_name: 'Sample test center',
-    location_timezone: 'America/New_York',
-  });
-}
 
 @CommandHandler(VerifySubscription)
 export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscription> {
@@ -43,7 +22,12 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
     const sent = await this.store.get(id);
     const profile = this.directory.profileOf(sent);
     const now = this.clock.now();
-    const sample = { id: randomUUID(), body: sampleBody(now), event_sequence: 1, traceparent: null };
+    const sample = {
+      id: randomUUID(),
+      body: JSON.stringify(sampleNotificationRequest(now)),
+      event_sequence: 1,
+      traceparent: null,
+    };
     const result = await this.client.put(profile.endpoint, profile.headers(sample, now.getTime()), sample.body);
     if (!result.delivered)
       throw verificationFailed.error({

@@ -1,0 +1,159 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { CHANGE_REASONS, type ChangeReason } from '../bookings/bookings.events.js';
+import { formatDateTime } from '../platform/clock.js';
+
+const UTC = { type: 'string', format: 'date-time', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' } as const;
+
+class NotifiedPortion {
+  /** The client's code of the portion. */
+  @ApiProperty({ type: String, description: "The client's code of the portion." })
+  portion_code: string;
+
+  @ApiPropertyOptional({ type: String })
+  portion_name?: string;
+}
+
+/**
+ * What a partner receives: the specification's NotificationRequest. Members without a value are left out; the order of the
+ * members is that of the names. Every attempt of a notification sends the same bytes, frozen when the event was translated
+ * (delivery/translation-statement.ts); what they are is compared with this class by test/notification-request.e2e.ts.
+ */
+export class NotificationRequest {
+  /** Of the appointment. */
+  @ApiProperty({ type: String, description: 'Of the appointment.' })
+  booking_code: string;
+
+  /** Start of the booking, `YYYY-MM-DDThh:mm:ssZ`. */
+  @ApiProperty({ ...UTC, description: 'Start of the booking.' })
+  booking_on: string;
+
+  @ApiProperty({ type: String })
+  candidate_fname: string;
+
+  @ApiProperty({ type: String, description: "The customer's id of the candidate." })
+  candidate_id: string;
+
+  @ApiProperty({ type: String })
+  candidate_lname: string;
+
+  @ApiPropertyOptional({ type: String })
+  candidate_mname?: string;
+
+  /** The change that fired the event. */
+  @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that fired the event.' })
+  change_reason: ChangeReason;
+
+  @ApiPropertyOptional({ type: String })
+  client_eligibility_id?: string;
+
+  @ApiPropertyOptional({ type: String, enum: ['SITE_PROCTORED', 'SVC_REMOTE_PROCTORED'] })
+  delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
+
+  /** Always sent: the second at which the event was generated, `YYYY-MM-DDThh:mm:ssZ`; it rises strictly for each booking. */
+  @ApiProperty({
+    ...UTC,
+    description: 'The second at which the event was generated; it rises strictly for each booking. Order events by it.',
+  })
+  effective_date: string;
+
+  /** Of the test. */
+  @ApiPropertyOptional({ type: String, description: 'Of the test.' })
+  exam_code?: string;
+
+  @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true })
+  exam_portions?: NotifiedPortion[];
+
+  /** This one and the next two: only for SITE_PROCTORED. */
+  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  location_address?: string;
+
+  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  location_code?: string;
+
+  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  location_name?: string;
+
+  /** IANA name: of the test site, or for SVC_REMOTE_PROCTORED the zone that the candidate chose. */
+  @ApiPropertyOptional({
+    type: String,
+    description: 'IANA name: of the test site, or the one that the candidate chose.',
+  })
+  location_timezone?: string;
+}
+
+/** A complete one with invented codes: what a verification sends. */
+export function sampleNotificationRequest(now: Date): NotificationRequest {
+  return {
+    booking_code: 'SAMPLE0001',
+    booking_on: formatDateTime(new Date(now.getTime() + 7 * 86_400_000)),
+    candidate_fname: 'Sample',
+    candidate_id: 'SAMPLE-CANDIDATE',
+    candidate_lname: 'Candidate',
+    candidate_mname: 'Q',
+    change_reason: 'BOOKING_CREATED',
+    client_eligibility_id: 'SAMPLE-ELIGIBILITY',
+    delivery_mode: 'SITE_PROCTORED',
+    effective_date: formatDateTime(now),
+    exam_code: 'SAMPLE-EXAM',
+    exam_portions: [{ portion_code: 'SAMPLE', portion_name: 'Sample portion' }],
+    location_address: '1 Sample Street, Springfield',
+    location_code: 'SAMPLE-SITE',
+    location_name: 'Sample test center',
+    location_timezone: 'America/New_York',
+  };
+}
+
+const header = (name: string, description: string, example: string) => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema: { type: 'string' },
+  example,
+});
+
+/** The call as the OpenAPI document shows it, under `webhooks`. */
+export const notificationWebhook = {
+  put: {
+    operationId: 'notification',
+    tags: ['Notifications to partners'],
+    summary: 'PUT {partner_url}/notifications: the service tells a partner of a change',
+    description:
+      'Sent over HTTPS with the authentication of the subscription, at least once, in order within a booking. A repeat has ' +
+      'the same webhook-id and the same body.',
+    security: [],
+    parameters: [
+      header(
+        'webhook-id',
+        'One for each event and subscription, the same on every attempt.',
+        '019ab2c4-7d1e-7b60-9f3a-5c2d8e4f6a1b',
+      ),
+      header('webhook-timestamp', 'Seconds since 1970, of the attempt.', '1763640000'),
+      header(
+        'webhook-signature',
+        'Standard Webhooks v1, HMAC-SHA256 of `{id}.{timestamp}.{body}`; two, the newest first, for 24 h after a rotation.',
+        'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+      ),
+      header('event-sequence', '1, 2, 3 … of the booking, whatever the subscription filters.', '1'),
+      header('traceparent', 'W3C trace context.', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'),
+      header('User-Agent', 'The name of the service.', 'candidate-eligibility-service'),
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/NotificationRequest' },
+          example: sampleNotificationRequest(new Date('2025-11-20T12:00:00Z')),
+        },
+      },
+    },
+    responses: {
+      '200': { description: 'Received. Exactly this status, within the wait time; the body is of no account.' },
+      '400': { description: 'No such candidate or exam: the event waits for an operator.' },
+      '500': { description: 'Components are down: the service tries again by itself, and holds later events back.' },
+      default: {
+        description: 'Anything else, or no answer: the event waits for an operator. Redirects are not followed.',
+      },
+    },
+  },
+};
