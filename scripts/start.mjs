@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|openapi|demo|partner|bench|chaos|model] [arguments]
+// usage: node scripts/start.mjs [main|admin|openapi|demo|partner|bench|chaos|model|simulate] [arguments]
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,6 +17,7 @@ const programs = {
   bench: 'dist/bench/bench.js',
   chaos: 'dist/bench/chaos.js',
   model: 'dist/model/check.js',
+  simulate: 'dist/test/simulation/simulate.js',
 };
 
 function newest(path) {
@@ -35,6 +36,7 @@ const sources = [
   'demo',
   'model',
   'test/support',
+  'test/simulation',
   'ormconfig.ts',
   'tsconfig.json',
   'nest-cli.json',

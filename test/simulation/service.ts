@@ -1,0 +1,116 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import pg from 'pg';
+import { createApp } from '../../src/app.js';
+import { Config } from '../../src/config.js';
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.js';
+import { currentTransaction, Database, type Statement } from '../../src/platform/database/database.js';
+import { migrate } from '../../src/platform/database/migrate.js';
+import { PartnerClient } from '../../src/notifications/partner/partner-client.js';
+import { processOf, type SimulatedTime } from './simulated-time.js';
+import type { SimulatedPartners } from './partners.js';
+import type { Chance, Turns } from './turns.js';
+
+/** What changes from seed to seed, as the processes see it. */
+export interface Surroundings {
+  chance: Chance;
+  partners: SimulatedPartners;
+  /** How probably a statement is refused, and as probably its answer is lost. */
+  databaseFaults: number;
+  running: boolean;
+}
+
+/** A name of its own in front of pg_catalog's: every statement of the service reads the simulated clock. */
+const CLOCK = [
+  'CREATE SCHEMA simulated',
+  'CREATE TABLE simulated.clock (now timestamptz NOT NULL)',
+  'INSERT INTO simulated.clock VALUES (pg_catalog.now())',
+  ...['clock_timestamp', 'statement_timestamp', 'now'].map(
+    (name) =>
+      `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
+  ),
+  `CREATE FUNCTION simulated.random() RETURNS float8 LANGUAGE sql STABLE AS 'SELECT 0.5::float8'`,
+];
+
+/** Two processes of the service on one real PostgreSQL, whose time is simulated. */
+export class SimulatedService {
+  private constructor(
+    readonly apps: readonly INestApplicationContext[],
+    readonly control: pg.Client,
+    private readonly stop: () => Promise<void>,
+  ) {}
+
+  static async start(time: SimulatedTime, turns: Turns, around: Surroundings): Promise<SimulatedService> {
+    const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
+    chmodSync(folder, 0o755);
+    const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
+    const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
+    const control = new pg.Client({ connectionString: server.url });
+    await control.connect();
+    for (const statement of CLOCK) await control.query(statement);
+    await control.query('ALTER DATABASE simulation SET search_path = public, simulated, pg_catalog');
+    await migrate(server.url);
+    const config = () =>
+      new Config({
+        DATABASE_URL: server.url,
+        DATA_DIR: folder,
+        SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
+        PORT: '0',
+        HOST: '127.0.0.1',
+        METRICS_PORT: '0',
+        LOG_LEVEL: 'silent',
+        PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8',
+        RETRY_SCHEDULE_S: '1,2,4',
+        BASE_URL: 'http://localhost',
+      });
+    time.install();
+    const apps: INestApplicationContext[] = [];
+    for (const process of [0, 1]) {
+      const app = await processOf.run(process, () => createApp(config(), server.url));
+      app.get(PartnerClient).put = (endpoint, headers, body) => around.partners.put(endpoint, headers, String(body));
+      hinder(app.get(Database), turns, around);
+      apps.push(app);
+    }
+    return new SimulatedService(apps, control, async () => {
+      time.end();
+      await control.end();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+  }
+
+  async setClock(now: Date): Promise<void> {
+    await this.control.query('UPDATE simulated.clock SET now = $1', [now]);
+  }
+
+  async rows(text: string, values: unknown[] = []): Promise<Record<string, any>[]> {
+    return (await this.control.query<Record<string, any>>(text, values)).rows;
+  }
+
+  end(): Promise<void> {
+    return this.stop();
+  }
+}
+
+/** Every statement waits for its turn, and so does its answer; some are refused, of some the answer is lost. */
+function hinder(database: Database, turns: Turns, around: Surroundings): void {
+  const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+  const around_ = <T>(work: (statement: Statement, values?: unknown[]) => Promise<T>) =>
+    async function (statement: Statement, values?: unknown[]): Promise<T> {
+      if (!around.running) return work(statement, values);
+      await turns.wait();
+      const alone = currentTransaction.current === undefined || currentTransaction.current === null;
+      if (around.chance.hits(around.databaseFaults)) throw lost();
+      const answer = await work(statement, values);
+      await turns.wait();
+      if (alone && around.chance.hits(around.databaseFaults)) {
+        around.partners.disturbed = true;
+        throw lost();
+      }
+      return answer;
+    };
+  database.query = around_(database.query.bind(database)) as typeof database.query;
+  database.execute = around_(database.execute.bind(database));
+}

@@ -1,0 +1,77 @@
+/**
+ * The real delivery loops of two processes against a simulated partner, network, clock and a database that refuses and loses
+ * answers: see docs/delivery.md.
+ *
+ * usage: npm run simulate [-- --seeds 500 | --seed N] [--fault NAME | --faults]
+ */
+import 'reflect-metadata';
+import { spawnSync } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { plant, PLANTED } from './faults.js';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '500' },
+    seed: { type: 'string' },
+    fault: { type: 'string' },
+    faults: { type: 'boolean', default: false },
+  },
+});
+
+/** Whether every promise was kept. */
+async function simulate(from: number, to: number): Promise<boolean> {
+  // Loaded here: a planted fault changes what is loaded.
+  const { SimulatedTime } = await import('./simulated-time.js');
+  const { Turns } = await import('./turns.js');
+  const { SimulatedService } = await import('./service.js');
+  const { Simulation } = await import('./simulation.js');
+  const time = new SimulatedTime();
+  const turns = new Turns();
+  const around = { databaseFaults: 0, running: false } as ConstructorParameters<typeof Simulation>[4];
+  const service = await SimulatedService.start(time, turns, around);
+  let attempts = 0;
+  try {
+    for (let seed = from; seed <= to; seed++) {
+      const simulation = new Simulation(seed, service, time, turns, around);
+      const broken = await simulation.run();
+      attempts += simulation.attempts;
+      if (broken === null) continue;
+      process.stdout.write(`seed ${seed}: ${broken}\n  ${simulation.log.join('\n  ')}\n`);
+      process.stdout.write(`again: npm run simulate -- --seed ${seed}\n`);
+      return false;
+    }
+  } finally {
+    await service.end();
+  }
+  process.stdout.write(`${to - from + 1} seeds, ${attempts} attempts: every promise kept\n`);
+  return true;
+}
+
+/** Whether each planted fault is found. */
+function findAll(): boolean {
+  let all = true;
+  for (const { name } of PLANTED) {
+    const { status, stdout } = spawnSync(process.execPath, [__filename, '--fault', name, '--seeds', '2000'], {
+      encoding: 'utf8',
+    });
+    const found = status === 1 && stdout.startsWith('seed ');
+    all &&= found;
+    process.stdout.write(`${name}: ${found ? stdout.split('\n', 1)[0] : `NOT FOUND ${stdout.slice(-300)}`}\n`);
+  }
+  return all;
+}
+
+async function main(): Promise<boolean> {
+  if (values.faults) return findAll();
+  if (values.fault !== undefined) plant(values.fault);
+  const seed = values.seed === undefined ? null : Number(values.seed);
+  return seed === null ? simulate(1, Number(values.seeds)) : simulate(seed, seed);
+}
+
+main().then(
+  (isWell) => process.exit(isWell ? 0 : 1),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(2);
+  },
+);
