@@ -15,7 +15,7 @@ beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '30', SECRETS_KEY } });
 });
 beforeEach(async () => {
-  subscribed = await Subscribed.start(app, { wait_ms: 2000 });
+  subscribed = await Subscribed.start(app);
   jobs = new BulkJobs(app, subscribed.operator);
 });
 afterEach(() => subscribed.stop());
@@ -148,7 +148,7 @@ describe('one partner', () => {
   let other: Subscribed;
   /** Both have the same three events in the queue. */
   beforeEach(async () => {
-    other = await Subscribed.start(app, { wait_ms: 2000 }, { scene: subscribed.scene });
+    other = await Subscribed.start(app, {}, { scene: subscribed.scene });
     other.partner.answer({ status: 400 });
     await refused(subscribed, 3);
     await eventually(async () => expect(await other.queue()).toHaveLength(3));
@@ -211,14 +211,16 @@ describe('an operator', () => {
     async (action) => {
       const id = await slowJob();
       const steered = await jobs.steer(id, action);
-      const begun = subscribed.partner.requests.length;
       expect(steered['state']).toBe(action === 'pause' ? 'PAUSED' : 'ABORTED');
-      await pause(1000);
-      // Those of the moment of the answer, at most.
-      const sent = subscribed.partner.requests.length;
-      expect(sent - begun).toBeLessThanOrEqual(16);
-      const after = await jobs.having(id, { sent, delivered: sent, waiting: 300 - sent });
-      expect(after['state']).toBe(action === 'pause' ? 'PAUSED' : 'ABORTED');
+      const { sent, state } = await eventually(async () => {
+        const found = await jobs.get(id);
+        expect(found).toMatchObject({ delivered: found['sent'], waiting: 300 - found['sent'] });
+        expect(subscribed.partner.requests).toHaveLength(found['sent']);
+        return found;
+      });
+      expect(state).toBe(steered['state']);
+      // Those that began at the moment of the answer, at most.
+      expect(sent - steered['sent']).toBeLessThanOrEqual(16);
       await pause(500);
       expect(subscribed.partner.requests).toHaveLength(sent);
       const [{ count }] = await app.given.sql(
