@@ -12,12 +12,15 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** An exam with a result of 5 MiB; the address at which it is read. */
-async function examWithResult(scene: Scene): Promise<string> {
+/** An exam with so many revisions of a result of 5 MiB; the address at which they are read. */
+async function examWithResult(scene: Scene, revisions = 1): Promise<string> {
   const { svc_eligiblity_id, candidate } = await app.given.eligibility(scene);
   const userPhotoBase64String = Buffer.alloc(4 * 1024 * 1024, 7).toString('base64');
-  const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, userPhotoBase64String });
-  expect((await new Deliveries(app).register(scene.token, body)).status).toBe(200);
+  for (let revision = 1; revision <= revisions; revision++) {
+    const examMetaData = { examCode: svc_eligiblity_id };
+    const body = registrationBody({ examMetaData, userPhotoBase64String, reviewStatus: `${revision}` });
+    expect((await new Deliveries(app).register(scene.token, body)).status).toBe(200);
+  }
   return `/accounts/${scene.account}/candidates/${candidate.candidate_id}/tests/${scene.testCode}/results`;
 }
 
@@ -48,3 +51,16 @@ it('110 readers that do not read keep no other tenant from reading, and no state
   await pause(200);
   expect((await app.call('GET', big, { token: hostile.token })).status).toBe(200);
 });
+
+// Node's clock of a socket looks every 30 s whether bytes have left meanwhile.
+it('a connection whose peer reads nothing is ended within a minute', async () => {
+  const scene = await app.given.scene();
+  const socket = await silentReader(await examWithResult(scene, 6), scene.token);
+  await pause(64_000);
+  // What was sent before is still there to be read; the end of it is not.
+  let bytes = 0;
+  socket.on('data', (part: Buffer) => (bytes += part.length));
+  socket.resume();
+  await once(socket, 'close');
+  expect(bytes).toBeLessThan(30 * 1024 * 1024);
+}, 170_000);
