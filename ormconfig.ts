@@ -55,6 +55,7 @@ import { UnmatchedResultsSettledBy1763641720000 } from './src/migrations/1763641
 import { BookingsCandidate1763641730000 } from './src/migrations/1763641730000-bookings-candidate.js';
 import { DeliveriesSuspension1763641210000 } from './src/migrations/1763641210000-deliveries-suspension.js';
 import { RetentionColumns1763641810000 } from './src/migrations/1763641810000-retention-columns.js';
+import { EligibilitiesSearch1763641740000 } from './src/migrations/1763641740000-eligibilities-search.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -124,6 +125,7 @@ const MIGRATIONS = [
   BookingsCandidate1763641730000,
   DeliveriesSuspension1763641210000,
   RetentionColumns1763641810000,
+  EligibilitiesSearch1763641740000,
 ];
 
 /**

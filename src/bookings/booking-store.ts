@@ -13,6 +13,11 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
+const ELIGIBILITIES_OF = prepared(
+  'booking-eligibilities-of',
+  `SELECT DISTINCT svc_eligiblity_id FROM bookings
+   WHERE booking_code BETWEEN upper($1::text) AND upper($1::text) || 'ZZZZZZZZZZ' LIMIT 200`,
+);
 const FIND_OF_CANDIDATE = prepared(
   'bookings-of-candidate',
   `SELECT * FROM bookings WHERE account_code = $1 AND candidate_id = $2 AND ($3::text IS NULL OR status = $3)
@@ -89,6 +94,12 @@ export class BookingStore {
     const booking = await this.database.queryOne<Booking>(FIND, [bookingCode, accountCode]);
     if (!booking) throw bookingNotFound.error();
     return booking;
+  }
+
+  /** The records that have a booking whose code begins so, in any case: at most 200. */
+  async eligibilitiesOf(prefix: string): Promise<string[]> {
+    const rows = await this.database.query<{ svc_eligiblity_id: string }>(ELIGIBILITIES_OF, [prefix]);
+    return rows.map((row) => row.svc_eligiblity_id);
   }
 
   /** Newest first. */

@@ -3,6 +3,7 @@ import { BookingPersonalData } from './booking-personal-data.js';
 import { FindBookingCodesHandler } from './booking-codes.handler.js';
 import { BookingStore } from './booking-store.js';
 import { BookingsController } from './bookings.controller.js';
+import { CandidatesController } from './candidates.controller.js';
 import {
   BookExamHandler,
   CancelBookingHandler,
@@ -12,7 +13,7 @@ import {
 } from './bookings.handlers.js';
 
 @Module({
-  controllers: [BookingsController],
+  controllers: [BookingsController, CandidatesController],
   providers: [
     BookingStore,
     BookingPersonalData,

@@ -11,6 +11,7 @@ import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { ReadEligibilitiesHandler } from './export.handler.js';
 import { FindEligibilitiesHandler, FindLaunchSubjectHandler, ListEligibilitiesHandler } from './read.handlers.js';
+import { SearchEligibilitiesHandler } from './search.handler.js';
 import {
   ApproveAccommodationsHandler,
   CancelEligibilityHandler,
@@ -41,6 +42,7 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     CompleteEligibilityHandler,
     FindEligibilitiesHandler,
     ListEligibilitiesHandler,
+    SearchEligibilitiesHandler,
     FindLaunchSubjectHandler,
     LockEligibilityHandler,
     LockEligibilitiesOfCandidateHandler,

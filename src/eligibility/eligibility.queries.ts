@@ -2,6 +2,7 @@ import { Query } from '@nestjs/cqrs';
 
 import type { EligibilityResponseModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
+import type { FoundEligibilityModel } from './search.fields.js';
 
 /** What the start of a test needs to know of a record. */
 export interface LaunchSubject {
@@ -61,6 +62,23 @@ export class FindDormantCandidates extends Query<string[]> {
   constructor(
     readonly accountCode: string,
     readonly since: Date,
+    readonly take: number,
+  ) {
+    super();
+  }
+}
+
+/**
+ * Records whose candidate_id, name, e-mail address, client_eligibility_id or own id begins with the prefix, in any case, and
+ * those with these ids; in the order of what was found and its value.
+ */
+export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
+  constructor(
+    /** Null: all accounts. */
+    readonly accountCodes: string[] | null,
+    readonly prefix: string,
+    readonly ids: string[],
+    readonly skip: number,
     readonly take: number,
   ) {
     super();

@@ -46,6 +46,29 @@ const OF_ACCOUNT = prepared(
        = ANY (${opaque('$5::text[]')}::text[])
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) page ORDER BY position DESC LIMIT $7`,
 );
+const MANY = 2000;
+// More than so many: the walk through the account's records finds a page of them soon.
+const CHANGED = prepared(
+  'eligibility-changed',
+  `SELECT svc_eligiblity_id FROM (
+     SELECT svc_eligiblity_id FROM eligibilities
+     WHERE account_code = ${opaque('$1::text')} AND updated_datetime >= ${opaque('$2::timestamptz')}
+     UNION ALL
+     SELECT svc_eligiblity_id FROM eligibilities
+     WHERE account_code = ${opaque('$1::text')} AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date IS NOT NULL
+       AND eligibility_end_date BETWEEN ${opaque('$2::timestamptz')} AND ${opaque('$3::timestamptz')}) AS changed
+   LIMIT ${MANY + 1}`,
+);
+const OF_CHANGED = prepared(
+  'eligibility-of-changed',
+  `SELECT * FROM eligibilities
+   WHERE svc_eligiblity_id = ANY (${opaque('$1::text[]')}::text[])
+     AND ${afterCursor(opaque('$2::bigint'))}
+     AND (${opaque('$3::text')} IS NULL OR test_code = ${opaque('$3')})
+     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${opaque('$5::timestamptz')} THEN 'EXPIRED' ELSE status END
+       = ANY (${opaque('$4::text[]')}::text[])
+   ORDER BY position DESC LIMIT $6`,
+);
 const TO_LAUNCH = prepared(
   'eligibility-to-launch',
   `SELECT eligibility.*, test.launch_url FROM eligibilities eligibility JOIN tests test USING (account_code, test_code)
@@ -103,13 +126,21 @@ export class ListEligibilities extends Query<Eligibility[]> {
 export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities> {
   constructor(private readonly database: Database) {}
 
-  execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
+  async execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
+    const { testCode = null, updatedSince, statuses } = filter;
+    if (updatedSince) {
+      const values = [accountCode, updatedSince, now];
+      const changed = await this.database.query<{ svc_eligiblity_id: string }>(CHANGED, values);
+      const ids = [...new Set(changed.map((row) => row.svc_eligiblity_id))];
+      if (changed.length <= MANY)
+        return this.database.query<Eligibility>(OF_CHANGED, [ids, page.after, testCode, statuses, now, page.take]);
+    }
     return this.database.query<Eligibility>(OF_ACCOUNT, [
       accountCode,
       page.after,
-      filter.testCode ?? null,
-      filter.updatedSince ?? null,
-      filter.statuses,
+      testCode,
+      updatedSince ?? null,
+      statuses,
       now,
       page.take,
     ]);

@@ -1,0 +1,56 @@
+import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../config.js';
+import { SearchEligibilities } from '../eligibility/eligibility.queries.js';
+import { FoundEligibilityModel } from '../eligibility/search.fields.js';
+import { Access } from '../platform/http/access.js';
+import { sealCursor } from '../platform/http/cursor.js';
+import { AnswerList, Problems } from '../platform/http/documented.js';
+import { linkNext, PageQuery, pageOf } from '../platform/http/paging.js';
+import { Field } from '../platform/validation/fields.js';
+import { text } from '../platform/validation/rules.js';
+import { BookingStore } from './booking-store.js';
+
+class SearchQuery extends PageQuery {
+  @Field(text({ min: 1, max: 50 }))
+  account_code?: string;
+
+  @Field(text({ min: 1, max: 254, notBlank: true }), {
+    required: true,
+    description:
+      'How one of candidate_id, name, e-mail address, svc_eligiblity_id, client_eligibility_id, booking_code begins; any case.',
+  })
+  q: string;
+}
+
+@ApiTags('Administration')
+@Controller('admin/candidates')
+@Access('admin')
+export class CandidatesController {
+  constructor(
+    private readonly queryBus: QueryBus,
+    private readonly store: BookingStore,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'Search the records of all candidates' })
+  @AnswerList(FoundEligibilityModel, 'By what was found; `Link: rel="next"` leads to the next page.')
+  @Problems(400)
+  async search(
+    @Query() query: SearchQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<FoundEligibilityModel[]> {
+    const page = pageOf(query);
+    const skip = page.after ?? 0;
+    const accountCodes = query.account_code === undefined ? null : [query.account_code];
+    const ids = await this.store.eligibilitiesOf(query.q);
+    const found = await this.queryBus.execute(new SearchEligibilities(accountCodes, query.q, ids, skip, page.take));
+    if (found.length > page.size)
+      linkNext(request, response, this.config, 'cursor', sealCursor(String(skip + page.size)));
+    return found.slice(0, page.size);
+  }
+}

@@ -1,0 +1,9 @@
+import { Field } from '../platform/validation/fields.js';
+import { text } from '../platform/validation/rules.js';
+import { EligibilityResponseModel } from './eligibility.dto.js';
+
+/** A record as operators find it. */
+export class FoundEligibilityModel extends EligibilityResponseModel {
+  @Field(text({ max: 50 }), { required: true })
+  account_code: string;
+}

@@ -1,0 +1,59 @@
+import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { FindKnownAccounts } from '../platform/known-accounts.js';
+import { Clock } from '../platform/clock.js';
+import { Database, opaque, prepared } from '../platform/database/database.js';
+import { presentEligibility } from './eligibility-record.js';
+import type { Eligibility } from './eligibility.entity.js';
+import { SearchEligibilities } from './eligibility.queries.js';
+import type { FoundEligibilityModel } from './search.fields.js';
+
+// Each search is a walk through one index, account by account, that ends when the page is full.
+const beginsWith = (rank: number, value: string, where = '') => `
+  SELECT ${rank} AS rank, value, position, svc_eligiblity_id FROM unnest(${opaque('$1::text[]')}) AS mine (account)
+  CROSS JOIN LATERAL (
+    SELECT lower(${value}) AS value, position, svc_eligiblity_id FROM eligibilities
+    WHERE account_code = mine.account ${where}
+      AND lower(${value}) ~>=~ ${opaque('lower($2::text)')}
+      AND lower(${value}) ~<=~ ${opaque(`lower($2::text) || U&'\\+10FFFF'`)}
+    ORDER BY lower(${value}) USING ~<~, position LIMIT ${opaque('$4::bigint')}) AS hit`;
+
+const SEARCH = prepared(
+  'eligibility-search',
+  `WITH hits AS (
+     SELECT 0 AS rank, svc_eligiblity_id AS value, position, svc_eligiblity_id FROM eligibilities
+     WHERE svc_eligiblity_id = ANY (${opaque('$3::text[]')}::text[]) AND account_code = ANY (${opaque('$1::text[]')}::text[])
+     UNION ALL (${beginsWith(1, 'candidate_id')})
+     UNION ALL (${beginsWith(2, 'last_name')})
+     UNION ALL (${beginsWith(3, `first_name || ' ' || last_name`)})
+     UNION ALL (${beginsWith(4, 'email', 'AND email IS NOT NULL')})
+     UNION ALL (${beginsWith(5, 'client_eligibility_id', 'AND client_eligibility_id IS NOT NULL')})
+     UNION ALL (
+       SELECT 6, svc_eligiblity_id, position, svc_eligiblity_id FROM eligibilities
+       WHERE svc_eligiblity_id BETWEEN ${opaque('upper($2::text)')} AND ${opaque(`upper($2::text) || 'ZZZZZZZZ'`)}
+         AND account_code = ANY (${opaque('$1::text[]')}::text[])
+       ORDER BY svc_eligiblity_id LIMIT ${opaque('$4::bigint')})),
+   best AS (SELECT DISTINCT ON (svc_eligiblity_id) * FROM hits ORDER BY svc_eligiblity_id, rank)
+   SELECT e.* FROM (
+     SELECT * FROM best ORDER BY rank, value USING ~<~, position OFFSET $5 LIMIT $6) AS page
+   JOIN eligibilities e USING (svc_eligiblity_id)
+   ORDER BY page.rank, page.value USING ~<~, page.position`,
+);
+
+@QueryHandler(SearchEligibilities)
+export class SearchEligibilitiesHandler implements IQueryHandler<SearchEligibilities> {
+  constructor(
+    private readonly database: Database,
+    private readonly queryBus: QueryBus,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({ accountCodes, prefix, ids, skip, take }: SearchEligibilities): Promise<FoundEligibilityModel[]> {
+    const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(null)));
+    const values = [accounts, prefix, ids, skip + take, skip, take];
+    const now = this.clock.now();
+    return (await this.database.query<Eligibility>(SEARCH, values)).map((record) => ({
+      account_code: record.account_code,
+      ...presentEligibility(record, now),
+    }));
+  }
+}

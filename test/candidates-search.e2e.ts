@@ -1,0 +1,109 @@
+import { startApp, type TestApp } from './support/app';
+
+let app: TestApp;
+let operator: string;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  app = await startApp();
+  operator = await app.given.operator();
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+const search = (query: string) => app.call('GET', `/admin/candidates?${query}`, { token: operator });
+const ids = async (q: string, more = '') => {
+  const answer = await search(`q=${encodeURIComponent(q)}${more}`);
+  expect(answer.status).toBe(200);
+  return (answer.body as Record<string, any>[]).map((row) => row['svc_eligiblity_id'] as string);
+};
+
+describe('the search of candidates', () => {
+  it('finds a record by how anything of it begins, in any case', async () => {
+    const record = await app.given.eligibility(scene, {
+      client_eligibility_id: 'Zeta-77',
+      candidate: {
+        candidate_id: 'QQ-Alpha',
+        first_name: 'Wilhelmina',
+        last_name: 'Oudekerk',
+        email: 'Wil.O@example.org',
+      },
+    });
+    await app.given.eligibility(scene);
+    const booking = await app.given.booking(scene, record);
+    await app.call('DELETE', `/accounts/${scene.account}/bookings/${booking['booking_code']}`, { token: scene.token });
+    const id = record['svc_eligiblity_id'] as string;
+    const code = booking['booking_code'] as string;
+    for (const q of [
+      'qq-al',
+      'WILHEL',
+      'oude',
+      'wilhelmina oude',
+      'wil.o@',
+      'zeta',
+      id.toLowerCase(),
+      code.toLowerCase(),
+    ])
+      expect([q, await ids(q)]).toEqual([q, [id]]);
+    for (const q of ['udekerk', '%', '_', 'nobody at all']) expect([q, await ids(q)]).toEqual([q, []]);
+    const [found] = (await search('q=qq-alpha')).body;
+    expect(found).toMatchObject({ account_code: scene.account, status: 'ELIGIBLE', candidate: record['candidate'] });
+  });
+
+  it('gives every record once, page by page, of one account when it is named', async () => {
+    const other = await app.given.scene();
+    const made: string[] = [];
+    for (let n = 0; n < 5; n++)
+      for (const where of [scene, other]) {
+        const record = await app.given.eligibility(where, { candidate: { first_name: 'Same', last_name: 'Samesson' } });
+        if (where === other) made.push(record['svc_eligiblity_id'] as string);
+      }
+    const walked: string[] = [];
+    let path = `/admin/candidates?q=same&account_code=${other.account}&limit=2`;
+    for (;;) {
+      const answer = await app.call('GET', path, { token: operator });
+      walked.push(...(answer.body as Record<string, any>[]).map((row) => row['svc_eligiblity_id'] as string));
+      const next = /<([^>]+)>/.exec(answer.headers.get('link') ?? '');
+      if (!next) break;
+      path = next[1].slice(app.url.length);
+    }
+    expect(walked.length).toBe(5);
+    expect([...walked].sort()).toEqual([...made].sort());
+    expect(await ids('same')).toHaveLength(10);
+  });
+
+  it('needs a text and the scope admin', async () => {
+    expect((await search('')).status).toBe(400);
+    expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);
+  });
+
+  it('walks indexes, and reads no more records of an account than a page takes', async () => {
+    await app.given.sql(
+      `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
+         portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
+       SELECT translate(lpad(to_hex(n), 8, 'z'), '0123456789abcdefz', 'ABCDEFGHJKMNPQRSZ'), $1, 'bulk-' || n, $2, 'ELIGIBLE', false,
+         '{}', 'Bulk', 'Bulkson', '{}', '[]', now(), '2020-01-01Z'
+       FROM generate_series(1, 20000) n`,
+      [scene.account, scene.testCode],
+    );
+    await app.given.sql('ANALYZE eligibilities');
+    const read = async () =>
+      Number(
+        (
+          await app.given.sql(
+            `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_user_tables WHERE relname = 'eligibilities'`,
+          )
+        )[0]['n'],
+      );
+    const cost = async (work: () => Promise<unknown>) => {
+      await app.given.sql('SELECT pg_stat_force_next_flush()');
+      const before = await read();
+      await work();
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      return (await read()) - before;
+    };
+    const since = `/accounts/${scene.account}/eligibilities?updated_since=2099-01-01T00:00:00Z`;
+    expect(await cost(() => ids('bulk', '&limit=10'))).toBeLessThan(2000);
+    expect(await cost(() => app.call('GET', since, { token: scene.token }))).toBeLessThan(2000);
+  });
+});
