@@ -37,11 +37,7 @@ const entry = (id: string) =>
   ]);
 
 /** Writes one to three entries as one transaction of a random fate; answers with those that are committed. */
-async function write(
-  client: pg.Client,
-  names: string[],
-  killer: pg.Pool,
-): Promise<{ kept: string[]; lost: boolean }> {
+async function write(client: pg.Client, names: string[], killer: pg.Pool): Promise<{ kept: string[]; lost: boolean }> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   await client.query('BEGIN');
   for (const name of names) {
