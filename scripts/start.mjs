@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|openapi|demo|partner|bench|chaos|model|simulate] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|chaos|model|simulate] [arguments]
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,6 +11,7 @@ const require = createRequire(import.meta.url);
 const programs = {
   main: 'dist/main.js',
   admin: 'dist/src/admin.js',
+  import: 'dist/src/import-file.js',
   openapi: 'dist/src/write-openapi.js',
   demo: 'dist/demo/demo.js',
   partner: 'dist/demo/partner.js',
