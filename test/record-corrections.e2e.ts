@@ -184,7 +184,7 @@ it('year 1 stays year 1 in a process whose time zone is not UTC', async () => {
     await service.stop();
     folder.remove();
   }
-});
+}, 180_000);
 
 describe('a record that expires while it is read', () => {
   it('is shown as the filter found it', async () => {
