@@ -55,7 +55,7 @@ module.exports = {
       severity: 'error',
       comment: 'What follows a request or a transaction is below everything else.',
       from: { path: '^src/platform/context/' },
-      to: { path: '^src/', pathNot: ['^src/platform/context/', '^src/platform/errors\\.ts$'] },
+      to: { path: '^src/', pathNot: '^src/platform/context/' },
     },
     {
       name: 'partner-imports-nothing-of-ours',

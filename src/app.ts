@@ -12,6 +12,7 @@ import { boundConnections } from './platform/http/connection.js';
 import { useCursorKeys } from './platform/http/cursor.js';
 import { JsonAdapter } from './platform/http/json-adapter.js';
 import { publicRoutes } from './platform/http/public-routes.js';
+import { RequestForm } from './platform/http/request-form.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
 import { requestLog } from './platform/http/request-log.js';
 import { RequestMetrics } from './platform/http/request-metrics.js';
@@ -41,7 +42,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     publicRoutes(app, config),
   );
   // After the access guard, which the module tree brings: who may not send a body is refused before it is read.
-  app.useGlobalGuards(app.get(BodyGate));
+  app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
   if (!config.roles.has('api')) app.use(healthOnly(config));
   if (config.basePath !== '') app.setGlobalPrefix(config.basePath);
   serveDocuments(app, config);

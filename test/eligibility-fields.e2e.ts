@@ -101,7 +101,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['candidate.email', '', 'email_invalid'],
     ['candidate.email', `${'a'.repeat(245)}@example.org`, 'too_long'],
     ['candidate.country', 'XX', 'country_invalid'],
-    ['candidate.country', 'USA', 'too_long'],
+    ['candidate.country', 'USA', 'country_invalid'],
     ['candidate.country', 'ＵＳ', 'country_invalid'],
     ['candidate.province_state', 'New York', 'province_state_invalid'],
     ['candidate.province_state', 'ZZ', 'province_state_invalid'],

@@ -95,7 +95,7 @@ describe('the OpenAPI document', () => {
     );
     for (const member of ['eligibility_end_date', 'schedule_start_date'])
       expect(rule('EligibilityModel', member)).toEqual(
-        optionalText({ format: 'date-time', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' }),
+        optionalText({ format: 'date-time', pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$' }),
       );
     for (const member of ['portion_codes', 'voucher_codes'])
       expect(rule('EligibilityModel', member)).toEqual({
@@ -122,10 +122,15 @@ describe('the OpenAPI document', () => {
     for (const [member, maxLength] of lengths)
       expect(rule('CandidateModel', member)).toEqual(optionalText({ maxLength }));
     expect(rule('CandidateModel', 'middle_name')).toEqual(
-      optionalText({ minLength: 1, maxLength: 100, pattern: '\\S' }),
+      optionalText({ minLength: 1, maxLength: 100, pattern: '[^\\x00-\\x20\\x7f-\\xa0]' }),
     );
     for (const member of ['first_name', 'last_name'])
-      expect(rule('CandidateModel', member)).toEqual({ type: 'string', minLength: 1, maxLength: 100, pattern: '\\S' });
+      expect(rule('CandidateModel', member)).toEqual({
+        type: 'string',
+        minLength: 1,
+        maxLength: 100,
+        pattern: '[^\\x00-\\x20\\x7f-\\xa0]',
+      });
     expect(rule('CandidateModel', 'country')).toEqual(
       optionalText({ minLength: 2, maxLength: 2, pattern: '^[A-Za-z]{2}$' }),
     );

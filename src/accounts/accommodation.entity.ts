@@ -1,3 +1,4 @@
+import { Exclude } from 'class-transformer';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('accommodations')
@@ -8,6 +9,8 @@ export class Accommodation {
   @PrimaryColumn('text')
   accommodation_code: string;
 
+  /** The order of lists; answers do not have it. */
+  @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 

@@ -1,10 +1,12 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { ValidateBy } from 'class-validator';
-import { Field, ObjectListField, type FieldContext } from '../platform/validation/fields.js';
-import { boolean, code, dateTime, fault, httpUrl, integer, text, type Rule } from '../platform/validation/rules.js';
+import { Field, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
+import { httpUrl } from '../platform/validation/formats.js';
+import { boolean, code, dateTime, fault, integer, text, type Rule } from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validation/identifiers.js';
-import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
+import { declareFaults } from '../platform/errors.js';
+
+declareFaults({
+  portion_code_repeated: ['The test has two portions with one code.', 'Give each portion a code of its own.'],
+});
 
 const MOST_PORTIONS = 50;
 const MOST_MINUTES = 100_000;
@@ -13,7 +15,7 @@ const nameRule = text({ max: 200, notBlank: true });
 
 /** A test has one or more portions, and no portion code twice. */
 const portionsRule: Rule = {
-  schema: {},
+  schema: { minItems: 1 },
   faults(value) {
     if (!Array.isArray(value)) return [];
     if (value.length === 0) return [fault('too_few', 'A test has one or more portions.')];
@@ -25,21 +27,6 @@ const portionsRule: Rule = {
     );
   },
 };
-
-const Portions = () =>
-  applyDecorators(
-    ApiProperty({ minItems: 1 }),
-    ValidateBy(
-      {
-        name: 'portions',
-        validator: {
-          validate: (value: unknown) => portionsRule.faults(value).length === 0,
-          defaultMessage: () => 'portions',
-        },
-      },
-      { context: { rule: portionsRule } satisfies FieldContext },
-    ),
-  );
 
 export class TestPath extends AccountPath {
   @Field(testCodeRule, { required: true })
@@ -119,8 +106,11 @@ export class TestBody {
   @Field(integer(1, MOST_MINUTES))
   duration_minutes?: number | null;
 
-  @Portions()
-  @ObjectListField(() => PortionModel, MOST_PORTIONS, { required: true, description: 'One or more.' })
+  @ObjectListField(() => PortionModel, MOST_PORTIONS, {
+    required: true,
+    description: 'One or more.',
+    and: portionsRule,
+  })
   portions: PortionModel[];
 }
 

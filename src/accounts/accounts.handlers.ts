@@ -2,7 +2,7 @@ import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQue
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
+import { declareFaults, accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
 import { randomCode } from '../platform/secrets.js';
 import { Account } from './account.entity.js';
@@ -26,6 +26,10 @@ import {
 } from './accounts.queries.js';
 import { CATALOGUE } from './catalogue.js';
 import { Test } from './test.entity.js';
+
+declareFaults({
+  portion_in_use: ['A live eligibility has the portion.', 'Keep the portion until no live eligibility has it.'],
+});
 
 const ACCOUNT_CODE_LENGTH = 12;
 

@@ -14,6 +14,7 @@ import {
 } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { instanceToPlain } from 'class-transformer';
 import type { Request, Response } from 'express';
 import type { EntityTarget, ObjectLiteral } from 'typeorm';
 import { Config } from '../config.js';
@@ -72,7 +73,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
         .limit(page.take);
       if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
       const rows = (await find.getMany()) as CatalogueEntries[Kind][];
-      return sendPage(rows, page, request, response, this.config).map(withoutPosition);
+      return instanceToPlain(sendPage(rows, page, request, response, this.config)) as Entry[];
     }
 
     @Get(':code')
@@ -82,7 +83,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     async get(@Param() { account_code, code }: EntryPath): Promise<Entry> {
       const row = await this.database.manager.findOneBy(entity, { account_code, [codeColumn]: code });
       if (!row) throw notFound.error();
-      return withoutPosition(row as CatalogueEntries[Kind]);
+      return instanceToPlain(row) as Entry;
     }
 
     @Delete(':code')
@@ -98,10 +99,6 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     }
   }
   return Routes;
-}
-
-function withoutPosition<Row extends { position: number }>({ position: _, ...entry }: Row): Omit<Row, 'position'> {
-  return entry;
 }
 
 @ApiTags('Administration')

@@ -1,3 +1,4 @@
+import { Exclude } from 'class-transformer';
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 @Entity('schools')
@@ -8,6 +9,8 @@ export class School {
   @PrimaryColumn('text')
   school_code: string;
 
+  /** The order of lists; answers do not have it. */
+  @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 

@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { DomainError } from '../platform/errors.js';
 import { SCOPES } from '../platform/context/caller.js';
-import { readBody } from '../platform/validation/validation.pipe.js';
+import { readBody } from '../platform/validation/members.js';
 import { CreateApplication, CreateUser, RotateApplicationSecret, UpdateUser } from './auth.commands.js';
 import { CreateUserBody } from './user.dto.js';
 

@@ -1,7 +1,13 @@
-import { validationError } from '../platform/errors.js';
+import { declareFaults, validationError } from '../platform/errors.js';
 import { SCOPES, type Scope } from '../platform/context/caller.js';
 import { Field } from '../platform/validation/fields.js';
 import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
+
+declareFaults({
+  username_invalid: ['The value cannot be a user name.', 'See the description of the member.'],
+  grant_unknown: ['There is no such grant.', 'Use password and refresh_token.'],
+  scope_unknown: ['There is no such scope.', 'Use the scopes that the document names.'],
+});
 
 const MOST_ACCOUNTS = 1000;
 

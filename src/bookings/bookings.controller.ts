@@ -1,10 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
-import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CandidatePath, CandidateTestPath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { formatDateTime, parseDateTime } from '../platform/clock.js';
-import { validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import {
   Answer,
@@ -14,8 +13,9 @@ import {
   IdempotencyHeader,
   Problems,
 } from '../platform/http/documented.js';
+import { ChecksMore, RequestFaults } from '../platform/http/request-form.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
-import { InspectionPipe, type Inspected } from '../platform/validation/validation.pipe.js';
+import { Faults } from '../platform/validation/faults.js';
 import { BookingStore } from './booking-store.js';
 import type { Booking } from './booking.entity.js';
 import { BookExam, CancelBooking, RecordAbsence, RescheduleBooking } from './bookings.commands.js';
@@ -36,15 +36,16 @@ export class BookingsController {
   @HttpCode(201)
   @Idempotent()
   @ApiOperation({ summary: 'Book the exam of an eligibility' })
-  @ApiBody({ type: BookingRequest })
+  @ChecksMore()
   @Answer(201, BookingModel, 'Booked.')
   @BodyProblems(404)
   @IdempotencyHeader()
   async book(
     @Param() path: CandidateTestPath,
-    @Body(InspectionPipe.of(BookingRequest)) inspected: Inspected<BookingRequest>,
+    @Body() body: BookingRequest,
+    @RequestFaults() faults: Faults,
   ): Promise<BookingModel> {
-    const appointment = appointmentOf(inspected);
+    const appointment = appointmentOf(body, faults);
     return present(
       await this.commandBus.execute(new BookExam(path.account_code, path.candidate_id, path.test_code, appointment)),
     );
@@ -76,15 +77,16 @@ export class BookingsController {
   @Put('bookings/:booking_code')
   @Idempotent()
   @ApiOperation({ summary: 'Move a booking' })
-  @ApiBody({ type: BookingRequest })
+  @ChecksMore()
   @Answer(200, BookingModel, 'Moved.')
   @BodyProblems(404)
   @IdempotencyHeader()
   async reschedule(
     @Param() path: BookingPath,
-    @Body(InspectionPipe.of(BookingRequest)) inspected: Inspected<BookingRequest>,
+    @Body() body: BookingRequest,
+    @RequestFaults() faults: Faults,
   ): Promise<BookingModel> {
-    const appointment = appointmentOf(inspected);
+    const appointment = appointmentOf(body, faults);
     return present(
       await this.commandBus.execute(new RescheduleBooking(path.account_code, path.booking_code, appointment)),
     );
@@ -114,9 +116,9 @@ export class BookingsController {
 }
 
 /** @throws DomainError validation_error with the faults of the form and of a location that does not fit the delivery mode */
-function appointmentOf({ body, faults }: Inspected<BookingRequest>): Appointment {
-  const all = [...faults, ...locationFaults(body, faults)];
-  if (all.length > 0) throw validationError.error({ errors: all });
+function appointmentOf(body: BookingRequest, faults: Faults): Appointment {
+  faults.add(...locationFaults(body, faults));
+  faults.refuse();
   return {
     booking_on: parseDateTime(body.booking_on)!,
     delivery_mode: body.delivery_mode,

@@ -1,8 +1,15 @@
 import { candidateIdRule } from '../eligibility/eligibility.fields.js';
 import { Field } from '../platform/validation/fields.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
-import { boolean, dateTime, fault, oneOf, text, timeZone, type Rule } from '../platform/validation/rules.js';
+import { timeZone } from '../platform/validation/formats.js';
+import { boolean, dateTime, fault, oneOf, text, type Rule } from '../platform/validation/rules.js';
 import { BOOKING_STATUSES, DELIVERY_MODES, type BookingStatus, type DeliveryMode } from './bookings.rules.js';
+import { declareFaults } from '../platform/errors.js';
+
+declareFaults({
+  status_invalid: ['There is no such status of a booking.', 'Use one of those that the document names, in any case.'],
+  delivery_mode_invalid: ['There is no such delivery mode.', 'Use SITE_PROCTORED or SVC_REMOTE_PROCTORED.'],
+});
 
 const locationCode = () => text({ min: 1, max: 50, example: 'TC-042' });
 const locationName = () => text({ max: 200, notBlank: true, example: 'Springfield Test Center' });
@@ -67,7 +74,7 @@ export class BookingModel {
   @Field(testCodeRule, { required: true })
   test_code: string;
 
-  @Field(oneOf(BOOKING_STATUSES, 'status_invalid'), { required: true })
+  @Field(oneOf(BOOKING_STATUSES, 'format_invalid'), { required: true })
   status: BookingStatus;
 
   @Field(dateTime(), { required: true })

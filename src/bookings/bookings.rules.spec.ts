@@ -1,4 +1,5 @@
 import type { Fault } from '../platform/errors.js';
+import { Faults } from '../platform/validation/faults.js';
 import { locationFaults } from './bookings.rules.js';
 
 const site = { location_code: 'C', location_name: 'N', location_address: 'A', location_timezone: 'America/Chicago' };
@@ -6,8 +7,8 @@ const told = (faults: Fault[]) => faults.map(({ pointer, code }) => `${pointer} 
 
 describe('the location of a booking', () => {
   it('a site has code, name, address and time zone', () => {
-    expect(locationFaults({ delivery_mode: 'SITE_PROCTORED', ...site }, [])).toEqual([]);
-    expect(told(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, []))).toEqual([
+    expect(locationFaults({ delivery_mode: 'SITE_PROCTORED', ...site }, new Faults())).toEqual([]);
+    expect(told(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, new Faults()))).toEqual([
       '/location_code required',
       '/location_name required',
       '/location_address required',
@@ -16,9 +17,11 @@ describe('the location of a booking', () => {
   });
 
   it('a remote exam has at most the zone of the candidate', () => {
-    expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED' }, [])).toEqual([]);
-    expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', location_timezone: 'Asia/Tokyo' }, [])).toEqual([]);
-    expect(told(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', ...site }, []))).toEqual([
+    expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED' }, new Faults())).toEqual([]);
+    expect(
+      locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', location_timezone: 'Asia/Tokyo' }, new Faults()),
+    ).toEqual([]);
+    expect(told(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', ...site }, new Faults()))).toEqual([
       '/location_code not_allowed',
       '/location_name not_allowed',
       '/location_address not_allowed',
@@ -26,7 +29,10 @@ describe('the location of a booking', () => {
   });
 
   it('is not judged by a delivery mode that is at fault itself', () => {
-    for (const pointer of ['/delivery_mode', ''])
-      expect(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, [{ pointer, code: 'x', detail: 'x' }])).toEqual([]);
+    for (const pointer of ['/delivery_mode', '']) {
+      const faults = new Faults();
+      faults.add({ pointer, code: 'x', detail: 'x' });
+      expect(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, faults)).toEqual([]);
+    }
   });
 });

@@ -1,4 +1,9 @@
-import type { Fault } from '../platform/errors.js';
+import { declareFaults, type Fault } from '../platform/errors.js';
+import type { Faults } from '../platform/validation/faults.js';
+
+declareFaults({
+  not_allowed: ['The member does not go with the delivery mode.', 'Leave it out for SVC_REMOTE_PROCTORED.'],
+});
 
 export const BOOKING_STATUSES = ['BOOKED', 'CANCELLED', 'COMPLETED', 'ABSENT', 'EXCUSED_ABSENT'] as const;
 export type BookingStatus = (typeof BOOKING_STATUSES)[number];
@@ -28,13 +33,12 @@ const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as c
  */
 export function locationFaults(
   { delivery_mode, ...location }: Partial<Location> & { delivery_mode: DeliveryMode },
-  faults: readonly Fault[],
+  faults: Faults,
 ): Fault[] {
-  const isSound = (pointer: string) => !faults.some((found) => found.pointer === pointer || found.pointer === '');
-  if (!isSound('/delivery_mode')) return [];
+  if (faults.concern('/delivery_mode')) return [];
   if (delivery_mode === 'SITE_PROCTORED')
     return [...SITE_MEMBERS, 'location_timezone' as const]
-      .filter((member) => location[member] == null && isSound(`/${member}`))
+      .filter((member) => location[member] == null && !faults.concern(`/${member}`))
       .map((member) => ({ pointer: `/${member}`, code: 'required', detail: 'Must be given for SITE_PROCTORED.' }));
   return SITE_MEMBERS.filter((member) => location[member] != null).map((member) => ({
     pointer: `/${member}`,

@@ -1,3 +1,4 @@
+import { declareFaults } from '../platform/errors.js';
 import { ApiProperty } from '@nestjs/swagger';
 import { candidateIdRule } from '../eligibility/eligibility.fields.js';
 import { CHANGE_KINDS, CHANGES, type Change, type ChangeKind } from '../platform/changes/change.entity.js';
@@ -6,6 +7,10 @@ import { limitRule } from '../platform/http/paging.js';
 import { Field } from '../platform/validation/fields.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
 import { dateTime, fault, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
+
+declareFaults({
+  change_unknown: ['There is no such change.', 'Use one of those that the document names.'],
+});
 
 /** Where a reader of the feed stands: after this row, in the feed's order. */
 export interface FeedPosition {

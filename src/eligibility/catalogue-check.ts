@@ -2,11 +2,33 @@ import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { Database, prepared } from '../platform/database/database.js';
 import { Batched, numbered } from '../platform/database/batched.js';
-import type { Fault } from '../platform/errors.js';
-import { FindVoucherFaults } from '../vouchers/vouchers.queries.js';
+import { declareFaults, type Fault } from '../platform/errors.js';
+import type { Faults } from '../platform/validation/faults.js';
+import { refusalFaults } from '../vouchers/vouchers.commands.js';
+import { FindVoucherRefusals } from '../vouchers/vouchers.queries.js';
 import type { EligibilityModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { chosenPortions, isSameSet, isUspsCode } from './eligibility.rules.js';
+
+declareFaults({
+  test_unknown: [
+    'The account has no test with this code.',
+    'Codes are case-sensitive; ask the operator which there are.',
+  ],
+  school_code_unknown: ['The account has no school with this code.', 'Schools are added by the operator beforehand.'],
+  accommodation_unknown: [
+    'The account has no accommodation with this code.',
+    'Accommodations are added by the operator beforehand.',
+  ],
+  attribute_key_unknown: [
+    'The account has no attribute key with this name.',
+    'Keys are agreed with the operator beforehand.',
+  ],
+  attribute_key_repeated: ['The key stands twice.', 'Give each key once.'],
+  portion_unknown: ['The test has no portion with this code.', 'Use the codes of the portions of the test.'],
+  portion_required: ['The test has several portions and none is named.', 'Name one or more portions.'],
+  province_state_invalid: ['The value is not a USPS code.', 'For the United States use the two-letter code of USPS.'],
+});
 
 // Scalar subqueries and no EXISTS: for many questions PostgreSQL may answer that by reading a whole table.
 const LOOK_UP = prepared(
@@ -66,14 +88,13 @@ const NOTHING_KNOWN: Known = {
 };
 
 export interface CheckedBody {
-  faults: Fault[];
   /** The portions that the record will have. */
   portionCodes: string[];
   /** Whether an accommodation asked for needs an operator's approval. */
   approvalPending: boolean;
 }
 
-/** Checks what a body says against the account's catalogue. */
+/** Checks what a body says against the account's catalogue. Members with a fault of their form are not looked at again. */
 @Injectable()
 export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
@@ -85,9 +106,8 @@ export class CatalogueCheck {
     this.lookUp = new Batched<CatalogueQuestion, CatalogueRow>(database, LOOK_UP, numbered);
   }
 
-  /** @param faults those of the form; members with such a fault are not looked at again */
-  forNew(accountCode: string, body: EligibilityModel, faults: Fault[]): Promise<CheckedBody> {
-    const testCode = new SoundMembers(faults).is('/test_code') ? body.test_code : null;
+  forNew(accountCode: string, body: EligibilityModel, faults: Faults): Promise<CheckedBody> {
+    const testCode = faults.concern('/test_code') ? null : body.test_code;
     return this.check(accountCode, testCode, body, faults, null);
   }
 
@@ -99,7 +119,7 @@ export class CatalogueCheck {
     accountCode: string,
     testCode: string,
     body: EligibilityModel,
-    faults: Fault[],
+    faults: Faults,
     record: Eligibility | null,
   ): Promise<CheckedBody> {
     const attribute_keys = record?.additional_attributes.map(({ key }) => key) ?? [];
@@ -110,18 +130,17 @@ export class CatalogueCheck {
     accountCode: string,
     testCode: string | null,
     body: EligibilityModel,
-    faults: Fault[],
+    faults: Faults,
     changed: Known | null,
   ): Promise<CheckedBody> {
     const known = changed ?? NOTHING_KNOWN;
-    const sound = new SoundMembers(faults);
-    const candidate = sound.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
-    const school = sound.member('/candidate/school_code', candidate.school_code);
+    const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
+    const school = faults.member('/candidate/school_code', candidate.school_code);
     // A change of the accommodations is forbidden, whether the account has them or not.
     const accommodations =
-      changed === null ? sound.list('/candidate/special_accommodations', candidate.special_accommodations) : [];
-    const attributeKeys = sound
-      .list('/candidate/additional_attributes', candidate.additional_attributes)
+      changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
+    const attributeKeys = faults
+      .entries('/candidate/additional_attributes', candidate.additional_attributes)
       .map((entry) => entry?.key);
     const [catalogue] = await this.lookUp.ask({
       account: accountCode,
@@ -149,12 +168,12 @@ export class CatalogueCheck {
         add(pointer, 'attribute_key_unknown', 'The account has no attribute key with this name.');
       if (attributeKeys.indexOf(key) < index) add(pointer, 'attribute_key_repeated', 'The key stands twice.');
     });
-    found.push(...provinceFault(sound, candidate, known));
-    const portions = portionsOf(body, sound, catalogue, changed);
-    const all = [...faults, ...found, ...portions.faults];
+    found.push(...provinceFault(faults, candidate, known));
+    const portions = portionsOf(body, faults, catalogue, changed);
+    const vouchers = faults.entries('/voucher_codes', body.voucher_codes);
+    faults.add(...found, ...portions.faults);
+    if (!faults.isEmpty) faults.add(...(await this.voucherFaults(accountCode, testCode, vouchers, known)));
     return {
-      faults:
-        all.length === 0 ? [] : [...all, ...(await this.voucherFaults(accountCode, testCode, body, sound, known))],
       portionCodes: portions.chosen,
       approvalPending: catalogue.approval_pending,
     };
@@ -164,40 +183,32 @@ export class CatalogueCheck {
   private async voucherFaults(
     accountCode: string,
     testCode: string | null,
-    body: EligibilityModel,
-    sound: SoundMembers,
+    vouchers: (string | undefined)[],
     known: Known,
   ): Promise<Fault[]> {
-    const places = sound
-      .list('/voucher_codes', body.voucher_codes)
-      .flatMap((code, index) => (code === undefined ? [] : [{ code, pointer: `/voucher_codes/${index}` }]));
-    if (places.length === 0 || testCode === null) return [];
-    return this.queryBus.execute(
-      new FindVoucherFaults(
-        accountCode,
-        known.svc_eligiblity_id,
-        testCode,
-        places.map(({ code }) => code),
-        places.map(({ pointer }) => pointer),
-      ),
+    const codes = vouchers.filter((code) => code !== undefined);
+    if (codes.length === 0 || testCode === null) return [];
+    const refusals = await this.queryBus.execute(
+      new FindVoucherRefusals(accountCode, known.svc_eligiblity_id, testCode, codes),
     );
+    return refusalFaults(refusals, vouchers, '/voucher_codes');
   }
 }
 
 /** The portions that the record will have: those asked for, or as they were when they are left out or the same. */
 function portionsOf(
   body: EligibilityModel,
-  sound: SoundMembers,
+  faults: Faults,
   catalogue: CatalogueRow,
   changed: Known | null,
 ): { chosen: string[]; faults: Fault[] } {
-  const asked = sound.list('/portion_codes', body.portion_codes);
+  const asked = faults.entries('/portion_codes', body.portion_codes);
   const codes = asked.filter((code) => code !== undefined);
   const known = changed?.portion_codes ?? [];
   if (changed !== null && (body.portion_codes === undefined || isSameSet(codes, known)))
     return { chosen: known, faults: [] };
   const chosen = chosenPortions(codes, catalogue.portions);
-  if (!catalogue.test_known || !sound.member('/portion_codes', true)) return { chosen, faults: [] };
+  if (!catalogue.test_known || !faults.member('/portion_codes', true)) return { chosen, faults: [] };
   if (asked.length === 0 && catalogue.portions.length > 1)
     return {
       chosen,
@@ -209,7 +220,7 @@ function portionsOf(
         },
       ],
     };
-  const faults = asked.flatMap((code, index) =>
+  const unknown = asked.flatMap((code, index) =>
     code === undefined || catalogue.portions.includes(code) || known.includes(code)
       ? []
       : [
@@ -220,12 +231,12 @@ function portionsOf(
           },
         ],
   );
-  return { chosen, faults };
+  return { chosen, faults: unknown };
 }
 
 /** For the United States the province is a USPS code; a change of either member is judged with the other as it stands. */
-function provinceFault(sound: SoundMembers, candidate: Partial<EligibilityModel['candidate']>, known: Known): Fault[] {
-  if (!sound.is('/candidate/country') || !sound.is('/candidate/province_state')) return [];
+function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['candidate']>, known: Known): Fault[] {
+  if (faults.concern('/candidate/country') || faults.concern('/candidate/province_state')) return [];
   const country = candidate.country === undefined ? known.country : (candidate.country?.toUpperCase() ?? null);
   const province = candidate.province_state === undefined ? known.province_state : candidate.province_state;
   if (country !== 'US' || province === null || isUspsCode(province)) return [];
@@ -236,29 +247,4 @@ function provinceFault(sound: SoundMembers, candidate: Partial<EligibilityModel[
       detail: 'Must be a two-letter USPS code for the United States.',
     },
   ];
-}
-
-/** The members of a body that the form check had nothing against. */
-class SoundMembers {
-  private readonly faulty: string[];
-
-  constructor(faults: Fault[]) {
-    this.faulty = faults.map((fault) => fault.pointer ?? '');
-  }
-
-  /** Neither the member nor anything in it is at fault, nor the body as a whole. */
-  is(pointer: string): boolean {
-    return !this.faulty.some((faulty) => faulty === '' || faulty === pointer || faulty.startsWith(`${pointer}/`));
-  }
-
-  /** The value, unless it is at fault as a whole; what stands in it may be. */
-  member<T>(pointer: string, value: T): T | undefined {
-    return this.faulty.some((faulty) => faulty === '' || faulty === pointer) ? undefined : value;
-  }
-
-  /** The entries of a list in their places; undefined where an entry has a fault. */
-  list<T>(pointer: string, value: T[] | null | undefined): (T | undefined)[] {
-    if (!Array.isArray(this.member(pointer, value))) return [];
-    return value!.map((entry, index) => (this.is(`${pointer}/${index}`) ? entry : undefined));
-  }
 }

@@ -4,10 +4,11 @@ import { insertChangesOf } from '../platform/changes/change-log.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { validationError, type DomainError, type Fault } from '../platform/errors.js';
+import { declareFaults, validationError, type DomainError, type Fault } from '../platform/errors.js';
 import { requestContext } from '../platform/context/request-context.js';
+import { Faults } from '../platform/validation/faults.js';
 import { randomCode } from '../platform/secrets.js';
-import { ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
+import { refusalFaults, ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { CreateEligibility } from './eligibility.commands.js';
 import { REGISTRATION_MODES, type EligibilityModel } from './eligibility.dto.js';
@@ -15,6 +16,14 @@ import { Eligibility } from './eligibility.entity.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
 import { LIVE, openStatus } from './eligibility.rules.js';
 import { EXPIRED } from './expiry-sweep.js';
+
+declareFaults({
+  end_date_past: ['The window is over before it begins.', 'Give an eligibility_end_date in the future.'],
+  end_date_before_start: [
+    'The window ends before it begins.',
+    'Give an eligibility_end_date after schedule_start_date.',
+  ],
+});
 
 const ID_LENGTH = 8;
 const ATTEMPTS = 5;
@@ -96,20 +105,23 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     this.creation = new Batched(database, CREATE, numbered);
   }
 
-  async execute({ accountCode, body, faults }: CreateEligibility): Promise<Eligibility> {
+  async execute({ accountCode, body, faults: ofForm }: CreateEligibility): Promise<Eligibility> {
+    const faults = new Faults(ofForm.list);
     const now = this.clock.now();
-    const checked = await this.catalogue.forNew(accountCode, body, [...faults, ...windowFaults(body, now, faults)]);
-    if (checked.faults.length > 0) throw validationError.error({ errors: checked.faults });
+    faults.add(...windowFaults(body, now, faults));
+    const checked = await this.catalogue.forNew(accountCode, body, faults);
+    faults.refuse();
     const record = newRecord(accountCode, body, checked.portionCodes, checked.approvalPending, now);
     const vouchers = [...new Set(body.voucher_codes ?? [])];
     // Without vouchers one statement is the whole change: a transaction of its own.
     if (vouchers.length === 0) return this.insert(record);
     return this.unitOfWork.run(async () => {
       const created = await this.insert(record);
-      const pointers = vouchers.map((code) => `/voucher_codes/${body.voucher_codes!.indexOf(code)}`);
-      await this.commandBus.execute(
-        new SetVouchers(accountCode, created.svc_eligiblity_id, created.test_code, vouchers, pointers),
+      const refusals = await this.commandBus.execute(
+        new SetVouchers(accountCode, created.svc_eligiblity_id, created.test_code, vouchers),
       );
+      faults.add(...refusalFaults(refusals, body.voucher_codes!, '/voucher_codes'));
+      faults.refuse();
       return created;
     });
   }
@@ -165,10 +177,9 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
 }
 
 /** The end must lie in the future and after the start. */
-function windowFaults(body: EligibilityModel, now: Date, faults: Fault[]): Fault[] {
-  const isSound = (pointer: string) => !faults.some((fault) => fault.pointer === pointer || fault.pointer === '');
-  const start = isSound('/schedule_start_date') ? dateOf(body.schedule_start_date) : null;
-  const end = isSound('/eligibility_end_date') ? dateOf(body.eligibility_end_date) : null;
+function windowFaults(body: EligibilityModel, now: Date, faults: Faults): Fault[] {
+  const start = faults.concern('/schedule_start_date') ? null : dateOf(body.schedule_start_date);
+  const end = faults.concern('/eligibility_end_date') ? null : dateOf(body.eligibility_end_date);
   const pointer = '/eligibility_end_date';
   const found: Fault[] = [];
   if (end !== null && end <= now) found.push({ pointer, code: 'end_date_past', detail: 'Must lie in the future.' });

@@ -1,5 +1,6 @@
 import { Command } from '@nestjs/cqrs';
-import type { Fault } from '../platform/errors.js';
+import type { Faults } from '../platform/validation/faults.js';
+import type { VoucherRefusal } from '../vouchers/vouchers.commands.js';
 import { CandidateModel, EligibilityModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityState } from './eligibility.fields.js';
@@ -19,7 +20,7 @@ export class CreateEligibility extends Command<Eligibility> {
   constructor(
     readonly accountCode: string,
     readonly body: EligibilityModel,
-    readonly faults: Fault[],
+    readonly faults: Faults,
   ) {
     super();
   }
@@ -31,7 +32,7 @@ export class UpdateEligibility extends Command<void> {
     readonly candidateId: string,
     readonly testCode: string,
     readonly body: EligibilityModel,
-    readonly faults: Fault[],
+    readonly faults: Faults,
   ) {
     super();
   }
@@ -47,14 +48,13 @@ export class CancelEligibility extends Command<void> {
   }
 }
 
-/** `pointers[i]` is where `voucherCodes[i]` stands in the request. */
-export class ReplaceVouchers extends Command<void> {
+/** Answers with the codes that cannot be redeemed: when there is one, nothing was changed. */
+export class ReplaceVouchers extends Command<VoucherRefusal[]> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
     readonly testCode: string,
     readonly voucherCodes: string[],
-    readonly pointers: string[],
   ) {
     super();
   }

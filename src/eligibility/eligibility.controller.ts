@@ -1,11 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiBody, ApiExtraModels, ApiOperation, ApiQuery, ApiTags, getSchemaPath } from '@nestjs/swagger';
-import { Allow } from 'class-validator';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { Clock, parseDateTime } from '../platform/clock.js';
-import { validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import {
   Answer,
@@ -15,12 +13,14 @@ import {
   IdempotencyHeader,
   Problems,
 } from '../platform/http/documented.js';
-import { Field } from '../platform/validation/fields.js';
+import { ChecksMore, ReadBodyBy, RequestFaults } from '../platform/http/request-form.js';
+import { Faults } from '../platform/validation/faults.js';
+import { anything, Field } from '../platform/validation/fields.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
 import { dateTime } from '../platform/validation/rules.js';
-import { InspectionPipe, inspectBody, type Inspected } from '../platform/validation/validation.pipe.js';
+import { inspectBody } from '../platform/validation/members.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
@@ -33,6 +33,7 @@ import {
   statusAt,
 } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
+import { refusalFaults } from '../vouchers/vouchers.commands.js';
 import { FindEligibilities } from './eligibility.queries.js';
 import { ListEligibilities, statusesOf } from './read.handlers.js';
 
@@ -44,7 +45,7 @@ const STATUS_FILTER = {
 
 class StatusQuery {
   /** Judged by `statusesOf`, which has a code of its own for it. */
-  @Allow()
+  @Field(anything)
   status?: unknown;
 }
 
@@ -65,7 +66,8 @@ class VoucherCodesBody {
 }
 
 /** The codes and where the list of them stands: `[…]` and `{"voucher_codes": […]}` are the same. */
-interface VoucherCodes {
+@ReadBodyBy(readVoucherCodes)
+class VoucherCodes {
   voucher_codes: string[];
   pointer: string;
 }
@@ -85,13 +87,14 @@ export class EligibilityController {
   @Access('create')
   @Idempotent()
   @ApiOperation({ summary: 'Create an eligibility' })
-  @ApiBody({ type: EligibilityModel })
+  @ChecksMore()
   @Answer(200, EligibilityResponseModel, 'A candidate was added.')
   @BodyProblems()
   @IdempotencyHeader()
   async create(
     @Param() { account_code }: AccountPath,
-    @Body(InspectionPipe.of(EligibilityModel)) { body, faults }: Inspected<EligibilityModel>,
+    @Body() body: EligibilityModel,
+    @RequestFaults() faults: Faults,
   ): Promise<EligibilityResponseModel> {
     const record = await this.commandBus.execute(new CreateEligibility(account_code, body, faults));
     return presentEligibility(record, this.clock.now());
@@ -101,12 +104,13 @@ export class EligibilityController {
   @HttpCode(204)
   @Access('update')
   @ApiOperation({ summary: 'Update an eligibility' })
-  @ApiBody({ type: EligibilityModel })
+  @ChecksMore()
   @AnswerEmpty(204, 'Updated.')
   @BodyProblems(404)
   async update(
     @Param() path: CandidateTestPath,
-    @Body(InspectionPipe.of(EligibilityModel)) { body, faults }: Inspected<EligibilityModel>,
+    @Body() body: EligibilityModel,
+    @RequestFaults() faults: Faults,
   ): Promise<void> {
     await this.commandBus.execute(
       new UpdateEligibility(path.account_code, path.candidate_id, path.test_code, body, faults),
@@ -138,8 +142,15 @@ export class EligibilityController {
   @ApiQuery({ ...STATUS_FILTER, required: true })
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
-  async ofStatus(@Param() path: CandidatePath, @Query() query: StatusQuery): Promise<EligibilityResponseModel[]> {
-    return this.find(path, {}, statusesOf(query.status));
+  @ChecksMore()
+  async ofStatus(
+    @Param() path: CandidatePath,
+    @Query() query: StatusQuery,
+    @RequestFaults() faults: Faults,
+  ): Promise<EligibilityResponseModel[]> {
+    const statuses = statusesOf(query.status);
+    faults.refuse();
+    return this.find(path, {}, statuses);
   }
 
   @Get('candidates/:candidate_id/tests/:test_code')
@@ -165,13 +176,14 @@ export class EligibilityController {
   @BodyProblems(404)
   async replaceVouchers(
     @Param() path: CandidateTestPath,
-    @Body(new InspectionPipe(inspectVoucherCodes)) { body, faults }: Inspected<VoucherCodes>,
+    @Body() { voucher_codes, pointer }: VoucherCodes,
   ): Promise<void> {
-    if (faults.length > 0) throw validationError.error({ errors: faults });
-    const pointers = body.voucher_codes.map((_code, index) => `${body.pointer}/${index}`);
-    await this.commandBus.execute(
-      new ReplaceVouchers(path.account_code, path.candidate_id, path.test_code, body.voucher_codes, pointers),
+    const refusals = await this.commandBus.execute(
+      new ReplaceVouchers(path.account_code, path.candidate_id, path.test_code, voucher_codes),
     );
+    const faults = new Faults();
+    faults.add(...refusalFaults(refusals, voucher_codes, pointer));
+    faults.refuse();
   }
 
   @Get('candidates/:candidate_id/tests/:test_code/vouchers')
@@ -226,9 +238,9 @@ export class EligibilityController {
   }
 }
 
-function inspectVoucherCodes(value: unknown): Inspected<VoucherCodes> {
-  if (Array.isArray(value))
-    return { body: { voucher_codes: value as string[], pointer: '' }, faults: voucherCodesRule.faults(value) };
-  const { body, faults } = inspectBody(VoucherCodesBody, value);
-  return { body: { voucher_codes: body.voucher_codes, pointer: '/voucher_codes' }, faults };
+function readVoucherCodes(value: unknown, faults: Faults): VoucherCodes {
+  const isList = Array.isArray(value);
+  if (isList) faults.add(...voucherCodesRule.faults(value));
+  const voucher_codes = isList ? (value as string[]) : inspectBody(VoucherCodesBody, value, faults).body.voucher_codes;
+  return { voucher_codes, pointer: isList ? '' : '/voucher_codes' };
 }

@@ -1,8 +1,20 @@
-import { Field, ObjectField, ObjectListField } from '../platform/validation/fields.js';
-import { boolean, country, dateTime, email, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { Field, ObjectField, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
+import { country, email } from '../platform/validation/formats.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
-import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
 import { candidateIdRule, ELIGIBILITY_STATUSES } from './eligibility.fields.js';
+import { declareFaults } from '../platform/errors.js';
+
+declareFaults({
+  client_eligibility_id_invalid: [
+    'The value cannot be a client_eligibility_id.',
+    'Use at most 20 letters, digits, hyphens, dots and underscores.',
+  ],
+  registration_mode_invalid: [
+    'There is no such registration mode.',
+    'Use one of those that the document names, in any case.',
+  ],
+});
 
 export const REGISTRATION_MODES = [
   'Online',
@@ -159,7 +171,7 @@ export class EligibilityResponseModel {
   @Field(dateTime(), { always: true })
   schedule_start_date: string | null;
 
-  @Field(oneOf(ELIGIBILITY_STATUSES, 'status_invalid'), { required: true })
+  @Field(oneOf(ELIGIBILITY_STATUSES, 'format_invalid'), { required: true })
   status: string;
 
   @Field(testCodeRule, { required: true })

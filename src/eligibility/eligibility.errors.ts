@@ -5,6 +5,7 @@ export const duplicateEligibility = defineProblem(
   'invalid',
   'A live eligibility exists already',
   'The account has a live record for this candidate and test; its id is in svc_eligiblity_id.',
+  ['svc_eligiblity_id'],
 );
 export const clientEligibilityIdInUse = defineProblem(
   'client_eligibility_id_in_use',
@@ -40,7 +41,8 @@ export const notEligibleToSchedule = defineProblem(
   'not_eligible_to_schedule',
   'forbidden',
   'The candidate cannot be scheduled',
-  'The eligibility does not allow a booking now, or not at that time.',
+  'The eligibility does not allow a booking now, or not at that time; an open booking is named in booking_code.',
+  ['booking_code'],
 );
 export const invalidStatusFilter = defineProblem(
   'invalid_status_filter',

@@ -1,8 +1,23 @@
 import { Field } from '../platform/validation/fields.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
 import { code } from '../platform/validation/rules.js';
+import { declareFaults } from '../platform/errors.js';
 
-export const candidateIdRule = code(50, { code: 'candidate_id_invalid', example: 'C-1001' });
+declareFaults({
+  candidate_id_invalid: [
+    'The value cannot be the id of a candidate: it must be able to stand in an address.',
+    'Use printable characters without / and \\, without blanks at the ends, and not . or .. alone.',
+  ],
+});
+
+const candidateId = { code: 'candidate_id_invalid', example: 'C-1001' };
+
+export const candidateIdRule = code(50, {
+  ...candidateId,
+  description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends; not `.` or `..`.',
+  // RFC 3986 §5.2.4: clients take such segments out of an address before they send it.
+  accepts: (value) => !/^\.{1,2}$/.test(value),
+});
 
 /** What the id of an erased candidate begins with; so many characters follow, and both fit in any id. */
 export const ERASED_ID = 'ERASED-';
@@ -10,7 +25,8 @@ export const ERASED_ID_LENGTH = 12;
 
 /** Path of everything below a candidate. */
 export class CandidatePath extends AccountPath {
-  @Field(candidateIdRule, { required: true })
+  /** `.` and `..` are nobody's id: they find nobody. */
+  @Field(code(50, candidateId), { required: true })
   candidate_id: string;
 }
 

@@ -2,7 +2,7 @@ import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
-import { ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
+import { ReleaseVouchers, SetVouchers, type VoucherRefusal } from '../vouchers/vouchers.commands.js';
 import {
   ApproveAccommodations,
   type BookedEligibility,
@@ -63,15 +63,17 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
     private readonly commandBus: CommandBus,
   ) {}
 
-  async execute({ accountCode, candidateId, testCode, voucherCodes, pointers }: ReplaceVouchers): Promise<void> {
-    await this.unitOfWork.run(async () => {
+  execute({ accountCode, candidateId, testCode, voucherCodes }: ReplaceVouchers): Promise<VoucherRefusal[]> {
+    return this.unitOfWork.run(async () => {
       const record = addressed(await this.store.lockOfTest(accountCode, candidateId, testCode));
       if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw eligibilityBooked.error();
-      await this.commandBus.execute(
-        new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes, pointers),
+      const refusals = await this.commandBus.execute(
+        new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes),
       );
+      if (refusals.length > 0) return refusals;
       this.store.tell('UPDATED', this.store.changeState(record, {}, this.clock.now()));
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id);
+      return [];
     });
   }
 }

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { forbiddenOperation, validationError, type Fault } from '../platform/errors.js';
-import { SetVouchers } from '../vouchers/vouchers.commands.js';
+import { forbiddenOperation, type Fault } from '../platform/errors.js';
+import { Faults } from '../platform/validation/faults.js';
+import { refusalFaults, SetVouchers } from '../vouchers/vouchers.commands.js';
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { refusalOf, dateOf, registrationModeOf } from './create.handler.js';
@@ -43,23 +44,20 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   ) {}
 
   /** All or nothing: one fault, or one forbidden member, and nothing changes. */
-  async execute({ accountCode, candidateId, testCode, body, faults }: UpdateEligibility): Promise<void> {
+  async execute({ accountCode, candidateId, testCode, body, faults: ofForm }: UpdateEligibility): Promise<void> {
     await this.unitOfWork.run(async () => {
+      // The work may be done again.
+      const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       // The form of the request comes before its state (contract: order of checks).
-      const record = faults.length > 0 ? records.changeable : addressed(records);
-      const checked = await this.catalogue.forChange(
-        accountCode,
-        testCode,
-        body,
-        [...faults, ...windowFaults(record, body, faults)],
-        record,
-      );
-      if (!record || checked.faults.length > 0) throw validationError.error({ errors: checked.faults });
+      const record = faults.isEmpty ? addressed(records) : records.changeable;
+      faults.add(...windowFaults(record, body, faults));
+      const checked = await this.catalogue.forChange(accountCode, testCode, body, faults, record);
+      if (!record || !faults.isEmpty) throw faults.error();
       const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
       const forbidden = forbiddenChanges(record, { candidateId, testCode }, body, checked.portionCodes, applied);
       if (forbidden.length > 0) throw forbiddenOperation.error({ errors: forbidden });
-      const vouchersChange = await this.applyVouchers(record, body, applied);
+      const vouchersChange = await this.applyVouchers(record, body, applied, faults);
       await this.change(record, changesOf(record, body, checked.portionCodes), vouchersChange);
     });
   }
@@ -85,14 +83,20 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   }
 
   /** Codes given are added to the set; null clears it. Says whether that changes it. */
-  private async applyVouchers(record: Eligibility, body: EligibilityModel, applied: string[]): Promise<boolean> {
+  private async applyVouchers(
+    record: Eligibility,
+    body: EligibilityModel,
+    applied: string[],
+    faults: Faults,
+  ): Promise<boolean> {
     if (body.voucher_codes === undefined) return false;
     const asked = body.voucher_codes === null ? [] : [...new Set([...applied, ...body.voucher_codes])];
     if (isSameSet(asked, applied)) return false;
-    const pointers = asked.map((code) => `/voucher_codes/${body.voucher_codes?.indexOf(code) ?? ''}`);
-    await this.commandBus.execute(
-      new SetVouchers(record.account_code, record.svc_eligiblity_id, record.test_code, asked, pointers),
+    const refusals = await this.commandBus.execute(
+      new SetVouchers(record.account_code, record.svc_eligiblity_id, record.test_code, asked),
     );
+    faults.add(...refusalFaults(refusals, body.voucher_codes ?? [], '/voucher_codes'));
+    faults.refuse();
     return true;
   }
 }
@@ -116,9 +120,8 @@ function windowOf(record: Eligibility | null, body: EligibilityModel) {
 }
 
 /** A date with a fault of its form is not compared. */
-function windowFaults(record: Eligibility | null, body: EligibilityModel, faults: Fault[]): Fault[] {
-  const unreadable = ['', '/schedule_start_date', '/eligibility_end_date'];
-  if (faults.some(({ pointer }) => unreadable.includes(pointer ?? ''))) return [];
+function windowFaults(record: Eligibility | null, body: EligibilityModel, faults: Faults): Fault[] {
+  if (faults.concern('/schedule_start_date') || faults.concern('/eligibility_end_date')) return [];
   const { schedule_start_date: start, eligibility_end_date: end } = windowOf(record, body);
   if (start === null || end === null || end > start) return [];
   return [

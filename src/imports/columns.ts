@@ -1,8 +1,20 @@
-import { distance } from 'fastest-levenshtein';
 import { CandidateModel, EligibilityModel } from '../eligibility/eligibility.commands.js';
-import type { Fault } from '../platform/errors.js';
-import { declaredFields } from '../platform/validation/fields.js';
-import { escapePointer } from '../platform/validation/validation.pipe.js';
+import { declareFaults, type Fault } from '../platform/errors.js';
+import { formOf } from '../platform/validation/fields.js';
+import { escapePointer, nearestHint } from '../platform/validation/members.js';
+
+declareFaults({
+  action_invalid: ['There is no such action.', 'Use ADD, UPDATE or CANCEL.'],
+  column_count_invalid: [
+    'The line has not as many cells as there are columns.',
+    'Give each column a cell, an empty one where there is no value.',
+  ],
+  candidate_erased: [
+    'The candidate was erased before the row was done.',
+    'Nothing to do: the row has gone with the candidate.',
+  ],
+  column_repeated: ['The file has two columns of one name.', 'Give each column once.'],
+});
 
 /** Between the entries of a list in one cell. */
 export const LIST_SEPARATOR = ';';
@@ -34,7 +46,7 @@ export const attributeColumn = (key: string): string => `${ATTRIBUTE}${key}`;
 export const isCandidateColumn = (name: string): boolean => OF_CANDIDATE.includes(name);
 
 function namesOf(dto: typeof CandidateModel | typeof EligibilityModel): string[] {
-  return declaredFields(dto).map(({ name }) => name);
+  return [...formOf(dto).fields.keys()];
 }
 
 /** Where a cell of the column goes in the row. */
@@ -58,7 +70,11 @@ export class Columns {
       const pointer = `/${escapePointer(name)}`;
       const place = placeOf(name);
       if (place === null) {
-        faults.push({ pointer, code: 'unknown_field', detail: `There is no such column.${hint(name)}` });
+        faults.push({
+          pointer,
+          code: 'unknown_field',
+          detail: `There is no such column.${nearestHint(name, ['action', ...EXPORTED])}`,
+        });
         continue;
       }
       const key = JSON.stringify(place.kind === 'idle' ? name : place);
@@ -108,12 +124,4 @@ function placeOf(name: string): Place | null {
   const member = name.startsWith(CANDIDATE) ? name.slice(CANDIDATE.length) : name;
   if (OF_CANDIDATE.includes(member)) return { kind: 'candidate', name: member };
   return (READ_ONLY as readonly string[]).includes(name) ? { kind: 'idle' } : null;
-}
-
-function hint(name: string): string {
-  if (name.length > 64) return '';
-  const nearest = ['action', ...EXPORTED]
-    .map((known) => ({ known, far: distance(name.toLowerCase(), known) }))
-    .sort((a, b) => a.far - b.far)[0];
-  return nearest.far <= Math.max(2, nearest.known.length / 2) ? ` Did you mean "${nearest.known}"?` : '';
 }

@@ -10,7 +10,7 @@ import { FindVouchersOfMany } from '../vouchers/vouchers.queries.js';
 import { attributeColumn, EXPORTED, isCandidateColumn, LIST_SEPARATOR } from './columns.js';
 import { CsvAnswer, sendCsv } from './csv-answer.js';
 import { writeLine } from './csv-cell.js';
-import { ImportAccountPath } from './imports.dto.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
 
 const STRETCH = 500;
 
@@ -26,7 +26,7 @@ export class ExportController {
     'Texts that a spreadsheet would take for a formula begin with an apostrophe; an import takes it off again.',
   )
   @Problems(400)
-  async get(@Param() { account_code }: ImportAccountPath, @Res() response: Response): Promise<void> {
+  async get(@Param() { account_code }: AccountPath, @Res() response: Response): Promise<void> {
     await sendCsv(response, `eligibilities-${account_code}.csv`, this.lines(account_code));
   }
 

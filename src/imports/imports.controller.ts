@@ -12,7 +12,8 @@ import { ImportReception } from './import-reception.js';
 import { ImportStore } from './import-store.js';
 import { ImportWorker } from './import-worker.js';
 import type { Import } from './import.entity.js';
-import { ImportAccountPath, ImportAnswer, ImportModel, ImportPath, ImportQuery, presentImport } from './imports.dto.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
+import { ImportAnswer, ImportModel, ImportPath, ImportQuery, presentImport } from './imports.dto.js';
 import { importEnded } from './imports.errors.js';
 import type { RowOutcome } from './imports.rules.js';
 
@@ -44,7 +45,7 @@ export class ImportsController {
   @Answer(202, ImportAnswer, 'The rows are received, and will be done in the background.')
   @BodyProblems(408)
   async create(
-    @Param() { account_code }: ImportAccountPath,
+    @Param() { account_code }: AccountPath,
     @Query() { dry_run }: ImportQuery,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,

@@ -1,5 +1,6 @@
 import { formatOptionalDateTime } from '../platform/clock.js';
 import { Field } from '../platform/validation/fields.js';
+import { AccountPath } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
 import type { Import } from './import.entity.js';
 import { IMPORT_STATES, MOST_ROWS, type ImportState } from './imports.rules.js';
@@ -19,12 +20,7 @@ export class ImportQuery {
   dry_run?: string;
 }
 
-export class ImportAccountPath {
-  @Field({ schema: { type: 'string' }, faults: () => [] }, { required: true })
-  account_code: string;
-}
-
-export class ImportPath extends ImportAccountPath {
+export class ImportPath extends AccountPath {
   @Field({ schema: { type: 'string' }, faults: () => [] }, { required: true })
   import_id: string;
 }
@@ -35,7 +31,7 @@ export class ImportAnswer {
 }
 
 export class ImportModel extends ImportAnswer {
-  @Field(oneOf(IMPORT_STATES, 'state_invalid'), { required: true })
+  @Field(oneOf(IMPORT_STATES, 'format_invalid'), { required: true })
   state: ImportState;
 
   @Field(boolean(), { required: true })

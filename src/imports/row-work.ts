@@ -12,9 +12,10 @@ import { DomainError, insufficientScope, internalError, type Fault } from '../pl
 import { parseJson } from '../platform/http/json-text.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { Faults } from '../platform/validation/faults.js';
 import { isObject } from '../platform/validation/fields.js';
+import { inspectBody } from '../platform/validation/members.js';
 import { oneOf } from '../platform/validation/rules.js';
-import { inspectBody } from '../platform/validation/validation.pipe.js';
 import { ACTIONS, type Action, type Outcome, type RowOutcome, type WaitingRow } from './imports.rules.js';
 
 /** Rows whose form is checked before others get their turn. */
@@ -30,7 +31,7 @@ const OUTCOME: Record<Action, Outcome> = { ADD: 'CREATED', UPDATE: 'UPDATED', CA
 interface Task {
   readonly action: Action;
   readonly body: EligibilityModel;
-  readonly faults: Fault[];
+  readonly faults: Faults;
 }
 
 /**
@@ -133,14 +134,14 @@ function taskOf(row: WaitingRow, scopes: ReadonlySet<string>): Task | RowOutcome
   const action = actionFaults.length > 0 || given == null ? 'ADD' : (given as Action);
   const inspected = inspectBody(EligibilityModel, isObject(value) ? members : value);
   // A cancellation says no more than which record it means.
-  const faults = [...inspected.faults, ...actionFaults].filter(
+  const faults = [...inspected.faults.list, ...actionFaults].filter(
     ({ pointer = '', code }) => action !== 'CANCEL' || code !== 'required' || !NAMES.has(pointer),
   );
   const isSettled = action === 'ADD' ? actionFaults.length > 0 : faults.some(isAboutTheRecord);
   if (isSettled || (action === 'CANCEL' && faults.length > 0)) return ['REFUSED', faults];
   if (!scopes.has(SCOPE[action]))
     return refused(insufficientScope.error({ detail: `The token has not the scope ${SCOPE[action]}.` }));
-  return { action, body: inspected.body, faults };
+  return { action, body: inspected.body, faults: new Faults(faults) };
 }
 
 const NAMES = new Set(['/candidate/first_name', '/candidate/last_name']);
@@ -180,7 +181,7 @@ function groupsOf(tasks: readonly (Task | RowOutcome)[]): (Task | RowOutcome)[][
 /** What may be in the way of another creation; null for a row that is done alone. */
 function keysOf({ action, body, faults }: Task): string[] | null {
   if (action !== 'ADD' || body.voucher_codes?.length) return null;
-  if (faults.length > 0) return [];
+  if (!faults.isEmpty) return [];
   const record = JSON.stringify([body.candidate.candidate_id, body.test_code]);
   return body.client_eligibility_id == null ? [record] : [record, body.client_eligibility_id];
 }

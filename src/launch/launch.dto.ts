@@ -2,6 +2,14 @@ import { candidateIdRule } from '../eligibility/eligibility.fields.js';
 import { Field } from '../platform/validation/fields.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, text } from '../platform/validation/rules.js';
+import { declareFaults } from '../platform/errors.js';
+
+declareFaults({
+  svc_eligiblity_id_invalid: [
+    'The value cannot be the id of an eligibility.',
+    'Use the 8 letters and digits of svc_eligiblity_id.',
+  ],
+});
 
 export class LaunchPath {
   @Field(

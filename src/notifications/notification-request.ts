@@ -2,7 +2,11 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { CHANGE_REASONS, type ChangeReason } from '../bookings/bookings.events.js';
 import { formatDateTime } from '../platform/clock.js';
 
-const UTC = { type: 'string', format: 'date-time', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$' } as const;
+const UTC = {
+  type: 'string',
+  format: 'date-time',
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
+} as const;
 
 class NotifiedPortion {
   /** The client's code of the portion. */

@@ -39,6 +39,8 @@ export class Problem {
     readonly kind: ProblemKind,
     readonly title: string,
     readonly description: string,
+    /** Extension members that a document of this problem may carry (RFC 9457 §3.2). */
+    readonly members: readonly string[],
   ) {}
 
   /** The error to throw. `detail` is for the caller: it never names SQL, paths, libraries or another account's data. */
@@ -78,11 +80,39 @@ export function problemCatalogue(): readonly Problem[] {
 }
 
 /** Declares a problem and enters it in the catalogue. A code means one thing everywhere. */
-export function defineProblem(code: string, kind: ProblemKind, title: string, description: string): Problem {
+export function defineProblem(
+  code: string,
+  kind: ProblemKind,
+  title: string,
+  description: string,
+  members: readonly string[] = [],
+): Problem {
   if (catalogue.has(code)) throw new Error(`The problem ${code} is declared twice.`);
-  const problem = new Problem(code, kind, title, description);
+  const problem = new Problem(code, kind, title, description, members);
   catalogue.set(code, problem);
   return problem;
+}
+
+/** A code of `errors[].code`: what can be wrong with one member or parameter, and what to do about it. */
+export interface FaultMeaning {
+  readonly code: string;
+  readonly description: string;
+  readonly remedy: string;
+}
+
+const meanings = new Map<string, FaultMeaning>();
+
+/** Every code of a fault, but for those that are problems of their own. */
+export function faultCatalogue(): readonly FaultMeaning[] {
+  return [...meanings.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
+}
+
+/** Enters codes of faults in the catalogue, beside the rule that answers with them: what each means, and what to do. */
+export function declareFaults(declared: Record<string, readonly [description: string, remedy: string]>): void {
+  for (const [code, [description, remedy]] of Object.entries(declared)) {
+    if (meanings.has(code)) throw new Error(`The fault ${code} is declared twice.`);
+    meanings.set(code, { code, description, remedy });
+  }
 }
 
 export const validationError = defineProblem(

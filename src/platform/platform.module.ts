@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { APP_FILTER, APP_PIPE, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
 import { Clock } from './clock.js';
@@ -17,7 +17,7 @@ import { ProblemsController } from './http/problems.controller.js';
 import { AddressLimit } from './http/address-limit.js';
 import { RequestMetrics } from './http/request-metrics.js';
 import { RateLimit } from './http/rate-limit.js';
-import { RequestValidationPipe } from './validation/validation.pipe.js';
+import { RequestForm } from './http/request-form.js';
 import { Metrics } from './observability/metrics.js';
 import { Readiness } from './observability/readiness.js';
 import { PersonalDataHolders } from './personal-data.js';
@@ -54,7 +54,7 @@ const ground = [
     BodyGate,
     RequestMetrics,
     { provide: APP_FILTER, useClass: ProblemFilter },
-    { provide: APP_PIPE, useClass: RequestValidationPipe },
+    RequestForm,
   ],
   exports: [...ground, CqrsModule, DiscoveryModule],
 })

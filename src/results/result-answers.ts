@@ -17,7 +17,7 @@ const MOST_WAIT_MS = 8_000;
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
 export class ResultModel {
-  @Field(oneOf(RESULT_SOURCES, 'source_invalid'), { required: true })
+  @Field(oneOf(RESULT_SOURCES, 'format_invalid'), { required: true })
   source: ResultSource;
 
   @Field(integer(1, 2_147_483_647), { required: true, description: 'Counts the accepted bodies of the exam.' })
@@ -37,7 +37,7 @@ export class UnmatchedResultModel {
   @Field(text({ max: 36 }), { required: true })
   id: string;
 
-  @Field(oneOf(RESULT_SOURCES, 'source_invalid'), { required: true })
+  @Field(oneOf(RESULT_SOURCES, 'format_invalid'), { required: true })
   source: ResultSource;
 
   @Field(dateTime(), { required: true })
@@ -60,7 +60,7 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
   @Field(dateTime(), { description: 'When an operator accepted it.' })
   accepted_datetime: string | null;
 
-  @Field(oneOf(['OPERATOR', 'MATCHED'], 'settled_by_unknown'), {
+  @Field(oneOf(['OPERATOR', 'MATCHED'], 'format_invalid'), {
     description: 'An operator accepted it, or the same body came again from the same user and was matched.',
   })
   settled_by: 'OPERATOR' | 'MATCHED' | null;

@@ -1,10 +1,10 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { malformedJson, payloadTooLarge, validationError } from '../platform/errors.js';
+import { malformedJson, payloadTooLarge } from '../platform/errors.js';
 import { parseJson, withoutMark } from '../platform/http/json-text.js';
 import { canonicalJson } from '../platform/http/canonical-json.js';
-import { declaredFields, isObject } from '../platform/validation/fields.js';
-import { inspectBody } from '../platform/validation/validation.pipe.js';
+import { formOf, isObject } from '../platform/validation/fields.js';
+import { inspectBody } from '../platform/validation/members.js';
 
 /**
  * A result's body as it came, in parts.
@@ -32,7 +32,6 @@ export interface KeptBody {
   readonly hash: Buffer;
 }
 
-const MOST_FAULTS = 1000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NULL_TEXT = 'null';
@@ -48,8 +47,8 @@ export function readResultBody<T extends object>(
   const { value, text, photo, videoLink } = bytes === undefined ? NOTHING : split(withoutMark(bytes));
   const { body, faults } = inspectBody(dto, value);
   // More entries than any exam has are a matter of size, not of form.
-  if (faults.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
-  if (faults.length > 0) throw validationError.error({ errors: faults.slice(0, MOST_FAULTS) });
+  if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
+  faults.refuse();
   return { value: body, kept: { text, photo, videoLink, hash: hashOf(dto, body as Record<string, unknown>, text) } };
 }
 
@@ -181,7 +180,7 @@ function hashOf(dto: Dto, body: Record<string, unknown>, text: string): Buffer {
 /** Null for a known member is as left out. */
 function withoutNulls(dto: Dto, value: Record<string, unknown>): Record<string, unknown> {
   const left = { ...value };
-  for (const { name, nested } of declaredFields(dto)) {
+  for (const { name, nested } of formOf(dto).fields.values()) {
     const member = left[name];
     if (member === null) delete left[name];
     else if (nested && isObject(member)) left[name] = withoutNulls(nested(), member);

@@ -1,6 +1,6 @@
-import { Field, ObjectField, ObjectListField } from '../platform/validation/fields.js';
-import { base64, httpUrl, integer, text, type Rule } from '../platform/validation/rules.js';
-import { TolerantReader } from '../platform/validation/validation.pipe.js';
+import { Field, ObjectField, ObjectListField, TolerantReader } from '../platform/validation/fields.js';
+import { base64, httpUrl } from '../platform/validation/formats.js';
+import { integer, text, type Rule } from '../platform/validation/rules.js';
 
 // The limit of the body bounds the whole; these keep single members within what can be indexed, shown and worked on.
 const MOST_PHOTO_BYTES = 5 * 1024 * 1024;

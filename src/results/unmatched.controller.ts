@@ -3,7 +3,7 @@ import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
-import { validationError } from '../platform/errors.js';
+import { declareFaults, validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
@@ -19,6 +19,10 @@ import {
 import { AcceptUnmatchedResult } from './results.commands.js';
 import { unmatchedResultNotFound } from './results.errors.js';
 import { UnmatchedStore } from './unmatched-store.js';
+
+declareFaults({
+  one_required: ['Exactly one of several members must be given.', 'Give one of them and leave out the others.'],
+});
 
 class UnmatchedPath {
   @Field(text({ min: 1, max: 50 }), { required: true })

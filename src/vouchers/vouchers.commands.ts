@@ -1,4 +1,5 @@
 import { Command } from '@nestjs/cqrs';
+import type { Fault } from '../platform/errors.js';
 import type { Voucher } from './voucher.entity.js';
 
 export const DISCOUNT_TYPES = ['PERCENT', 'AMOUNT'] as const;
@@ -42,22 +43,38 @@ export class DeleteVoucher extends Command<void> {
   }
 }
 
+/** Why a voucher cannot be redeemed: voucher_unknown, _not_applicable, _not_yet_valid, _expired or _exhausted. */
+export interface VoucherRefusal {
+  readonly voucherCode: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** What is wrong with a list of codes: each refusal at the place of its code in the list. */
+export function refusalFaults(
+  refusals: readonly VoucherRefusal[],
+  codes: readonly unknown[],
+  pointer: string,
+): Fault[] {
+  return refusals.map(({ voucherCode, code, detail }) => ({
+    pointer: `${pointer}/${codes.indexOf(voucherCode)}`,
+    code,
+    detail,
+  }));
+}
+
 /**
  * Makes the vouchers of an eligibility exactly these: releases those left out, redeems the new ones. Those that it has
- * already stay, even when they could not be redeemed any more. Repeats collapse. All or nothing, in the caller's
- * transaction, which holds the row of the eligibility: two calls for one record must not meet here.
- *
- * `pointers[i]` is where `voucherCodes[i]` stands in the request.
- * @throws DomainError validation_error with a fault for every code that cannot be redeemed: voucher_unknown,
- *   voucher_not_applicable, voucher_not_yet_valid, voucher_expired, voucher_exhausted
+ * already stay, even when they could not be redeemed any more. Repeats collapse. In the caller's transaction, which holds
+ * the row of the eligibility: two calls for one record must not meet here. Answers with the codes that cannot be redeemed:
+ * when there is one, nothing was changed.
  */
-export class SetVouchers extends Command<void> {
+export class SetVouchers extends Command<VoucherRefusal[]> {
   constructor(
     readonly accountCode: string,
     readonly svcEligibilityId: string,
     readonly testCode: string,
     readonly voucherCodes: readonly string[],
-    readonly pointers: readonly string[],
   ) {
     super();
   }

@@ -1,48 +1,53 @@
-import { isISO4217CurrencyCode, ValidateBy, type ValidationArguments } from 'class-validator';
+import { isISO4217CurrencyCode } from 'class-validator';
 import { parseDateTime } from '../platform/clock.js';
-import { Field, type FieldContext } from '../platform/validation/fields.js';
+import { Field, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule } from '../platform/validation/identifiers.js';
-import { ReadOnlyMembers } from '../platform/validation/validation.pipe.js';
 import { DISCOUNT_TYPES, type DiscountType } from './vouchers.commands.js';
+import { declareFaults } from '../platform/errors.js';
 import { hasDecimalsOf, isMoney } from './vouchers.rules.js';
+
+declareFaults({
+  percent_too_high: ['The discount is more than 100 percent.', 'Give at most 100 for PERCENT.'],
+  ends_before_start: ['The validity ends before it begins.', 'Give a valid_until at or after valid_from.'],
+  discount_type_invalid: ['There is no such kind of discount.', 'Use PERCENT or AMOUNT.'],
+  currency_invalid: ['The value is not a currency code.', 'Use a three-letter code of ISO 4217.'],
+  too_many_decimals: ['The discount has more decimals than its currency.', 'Round it to the decimals of the currency.'],
+});
 
 // The columns' range: numeric(12, 2) and int.
 const MOST_DISCOUNT = 9_999_999_999.99;
 const MOST_USES = 2_147_483_647;
 const MOST_TESTS = 200;
 
-/** A member that must agree with the others of the body. */
-const Agrees = (detail: string, errorCode: string, agrees: (body: VoucherBody) => boolean) =>
-  ValidateBy(
-    {
-      name: errorCode,
-      validator: {
-        validate: (_value: unknown, args?: ValidationArguments) => agrees(args!.object as VoucherBody),
-        defaultMessage: () => errorCode,
-      },
-    },
-    { context: { code: errorCode, detail } satisfies FieldContext },
-  );
+type Given = { [Member in keyof VoucherBody]: unknown };
 
-function isPossible({ discount_type, discount_value }: VoucherBody): boolean {
-  return discount_type !== 'PERCENT' || typeof discount_value !== 'number' || discount_value <= 100;
-}
+const isPossible = {
+  code: 'percent_too_high',
+  detail: 'Must be at most 100 for PERCENT.',
+  holds: ({ discount_type, discount_value }: Given): boolean =>
+    discount_type !== 'PERCENT' || typeof discount_value !== 'number' || discount_value <= 100,
+};
 
-function hasItsDecimals({ discount_type, discount_value, currency }: VoucherBody): boolean {
-  return (
+const hasItsDecimals = {
+  code: 'too_many_decimals',
+  detail: 'Must have no more decimals than the currency.',
+  holds: ({ discount_type, discount_value, currency }: Given): boolean =>
     discount_type !== 'AMOUNT' ||
     typeof discount_value !== 'number' ||
     typeof currency !== 'string' ||
-    hasDecimalsOf(discount_value, currency)
-  );
-}
+    hasDecimalsOf(discount_value, currency),
+};
 
-function isOrdered({ valid_from, valid_until }: VoucherBody): boolean {
-  const from = typeof valid_from === 'string' ? parseDateTime(valid_from) : null;
-  const until = typeof valid_until === 'string' ? parseDateTime(valid_until) : null;
-  return from === null || until === null || from <= until;
-}
+const isOrdered = {
+  code: 'ends_before_start',
+  detail: 'Must not lie before valid_from.',
+  holds({ valid_from, valid_until }: Given): boolean {
+    const from = typeof valid_from === 'string' ? parseDateTime(valid_from) : null;
+    const until = typeof valid_until === 'string' ? parseDateTime(valid_until) : null;
+    return from === null || until === null || from <= until;
+  },
+};
 
 export class VoucherPath extends AccountPath {
   @Field(code(), { required: true })
@@ -54,9 +59,12 @@ export class VoucherBody {
   @Field(oneOf(DISCOUNT_TYPES, 'discount_type_invalid'), { required: true })
   discount_type: DiscountType;
 
-  @Agrees('Must be at most 100 for PERCENT.', 'percent_too_high', isPossible)
-  @Agrees('Must have no more decimals than the currency.', 'too_many_decimals', hasItsDecimals)
-  @Field(decimal(0, MOST_DISCOUNT, 2), { required: true, description: 'At most 100 for PERCENT.', example: 25 })
+  @Field(decimal(0, MOST_DISCOUNT, 2), {
+    required: true,
+    description: 'At most 100 for PERCENT.',
+    example: 25,
+    agreements: [isPossible, hasItsDecimals],
+  })
   discount_value: number;
 
   @Field(
@@ -79,8 +87,7 @@ export class VoucherBody {
   @Field(dateTime(), { description: 'First moment of its validity, included.' })
   valid_from?: string | null;
 
-  @Agrees('Must not lie before valid_from.', 'ends_before_start', isOrdered)
-  @Field(dateTime(), { description: 'Last moment of its validity, included.' })
+  @Field(dateTime(), { description: 'Last moment of its validity, included.', agreements: [isOrdered] })
   valid_until?: string | null;
 
   @Field(integer(1, MOST_USES), { description: 'How many eligibilities may have it at once; 1 when left out.' })

@@ -3,11 +3,11 @@ import { FindUnknownTests, IsTestNamedByVoucher } from '../accounts/accounts.que
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { accountNotFound, forbiddenOperation, notFound, validationError, type Fault } from '../platform/errors.js';
+import { accountNotFound, forbiddenOperation, notFound, validationError } from '../platform/errors.js';
 import { Voucher } from './voucher.entity.js';
 import { VoucherRedemption } from './voucher-redemption.entity.js';
-import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers } from './vouchers.commands.js';
-import { FindAppliedVouchers, FindVoucherFaults, FindVouchersOfMany } from './vouchers.queries.js';
+import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers, type VoucherRefusal } from './vouchers.commands.js';
+import { FindAppliedVouchers, FindVoucherRefusals, FindVouchersOfMany } from './vouchers.queries.js';
 import { changeOf, type VoucherTerms } from './vouchers.rules.js';
 
 // Rows are locked in the order of their codes, whoever locks them: no two calls wait for each other.
@@ -129,20 +129,21 @@ export class SetVouchersHandler implements ICommandHandler<SetVouchers> {
     private readonly clock: Clock,
   ) {}
 
-  async execute({ accountCode, svcEligibilityId, testCode, voucherCodes, pointers }: SetVouchers): Promise<void> {
-    await this.unitOfWork.run(async () => {
+  execute({ accountCode, svcEligibilityId, testCode, voucherCodes }: SetVouchers): Promise<VoucherRefusal[]> {
+    return this.unitOfWork.run(async () => {
       const vouchers = await this.database.query<VoucherTerms & { held: boolean }>(LOCK_WANTED_AND_HELD, [
         accountCode,
         voucherCodes,
         svcEligibilityId,
       ]);
       const now = this.clock.now();
-      const { redeem, release, faults } = changeOf(voucherCodes, pointers, vouchers, testCode, now);
-      if (faults.length > 0) throw validationError.error({ errors: faults });
+      const { redeem, release, refusals } = changeOf(voucherCodes, vouchers, testCode, now);
+      if (refusals.length > 0) return refusals;
       if (release.length > 0) await this.database.execute(RELEASE, [svcEligibilityId, release]);
-      if (redeem.length === 0) return;
+      if (redeem.length === 0) return [];
       const redeemed = await this.database.execute(REDEEM, [accountCode, redeem, svcEligibilityId, now]);
       if (redeemed !== redeem.length) throw new Error('A locked voucher changed under its lock.');
+      return [];
     });
   }
 }
@@ -169,8 +170,8 @@ export class FindVouchersOfManyHandler implements IQueryHandler<FindVouchersOfMa
   }
 }
 
-@QueryHandler(FindVoucherFaults)
-export class FindVoucherFaultsHandler implements IQueryHandler<FindVoucherFaults> {
+@QueryHandler(FindVoucherRefusals)
+export class FindVoucherRefusalsHandler implements IQueryHandler<FindVoucherRefusals> {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
@@ -181,11 +182,10 @@ export class FindVoucherFaultsHandler implements IQueryHandler<FindVoucherFaults
     svcEligibilityId,
     testCode,
     voucherCodes,
-    pointers,
-  }: FindVoucherFaults): Promise<Fault[]> {
+  }: FindVoucherRefusals): Promise<VoucherRefusal[]> {
     const values = [accountCode, voucherCodes, svcEligibilityId];
     const vouchers = await this.database.query<VoucherTerms & { held: boolean }>(FIND_WANTED_AND_HELD, values);
-    return changeOf(voucherCodes, pointers, vouchers, testCode, this.clock.now()).faults;
+    return changeOf(voucherCodes, vouchers, testCode, this.clock.now()).refusals;
   }
 }
 

@@ -3,7 +3,7 @@ import { VouchersController } from './vouchers.controller.js';
 import {
   DeleteVoucherHandler,
   FindAppliedVouchersHandler,
-  FindVoucherFaultsHandler,
+  FindVoucherRefusalsHandler,
   IsTestNamedByVoucherHandler,
   FindVouchersOfManyHandler,
   PutVoucherHandler,
@@ -20,7 +20,7 @@ import {
     SetVouchersHandler,
     ReleaseVouchersHandler,
     FindAppliedVouchersHandler,
-    FindVoucherFaultsHandler,
+    FindVoucherRefusalsHandler,
     IsTestNamedByVoucherHandler,
     FindVouchersOfManyHandler,
   ],

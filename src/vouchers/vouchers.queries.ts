@@ -1,5 +1,5 @@
 import { Query } from '@nestjs/cqrs';
-import type { Fault } from '../platform/errors.js';
+import type { VoucherRefusal } from './vouchers.commands.js';
 
 /** The codes of the vouchers that an eligibility has. */
 export class FindAppliedVouchers extends Query<string[]> {
@@ -16,18 +16,15 @@ export class FindVouchersOfMany extends Query<Map<string, string[]>> {
 }
 
 /**
- * The faults that `SetVouchers` would refuse these codes with, for a request that is refused anyway and is to name
- * all of its faults. Locks and redeems nothing.
- *
- * `svcEligibilityId` is null for a record that is yet to be made. `pointers[i]` is where `voucherCodes[i]` stands.
+ * What `SetVouchers` would refuse of these codes, for a request that is refused anyway and is to name all of its faults.
+ * Locks and redeems nothing. `svcEligibilityId` is null for a record that is yet to be made.
  */
-export class FindVoucherFaults extends Query<Fault[]> {
+export class FindVoucherRefusals extends Query<VoucherRefusal[]> {
   constructor(
     readonly accountCode: string,
     readonly svcEligibilityId: string | null,
     readonly testCode: string,
     readonly voucherCodes: readonly string[],
-    readonly pointers: readonly string[],
   ) {
     super();
   }

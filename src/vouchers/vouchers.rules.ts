@@ -1,4 +1,16 @@
-import type { Fault } from '../platform/errors.js';
+import type { VoucherRefusal } from './vouchers.commands.js';
+import { declareFaults } from '../platform/errors.js';
+
+declareFaults({
+  voucher_unknown: [
+    'The account has no such voucher, or it is disabled.',
+    'Codes are case-sensitive; ask the operator.',
+  ],
+  voucher_not_applicable: ['The voucher is not for this test.', 'Use a voucher that is for the test.'],
+  voucher_not_yet_valid: ['The validity of the voucher has not begun.', 'Use it from its first day on.'],
+  voucher_expired: ['The validity of the voucher is over.', 'Use another voucher.'],
+  voucher_exhausted: ['The voucher is used up.', 'Use another voucher, or take it off a record that has it.'],
+});
 
 /** What the rules need to know of a voucher. */
 export interface VoucherTerms {
@@ -11,7 +23,7 @@ export interface VoucherTerms {
   disabled: boolean;
 }
 
-type Refusal = Omit<Fault, 'pointer'>;
+type Refusal = Omit<VoucherRefusal, 'voucherCode'>;
 
 const UNKNOWN: Refusal = { code: 'voucher_unknown', detail: 'The account has no voucher with this code.' };
 const NOT_APPLICABLE: Refusal = { code: 'voucher_not_applicable', detail: 'The voucher is not for this test.' };
@@ -47,32 +59,30 @@ export function hasDecimalsOf(amount: number, currency: string): boolean {
 export interface VoucherChange {
   redeem: string[];
   release: string[];
-  faults: Fault[];
+  refusals: VoucherRefusal[];
 }
 
 /**
  * What to do so that a record has exactly the wanted vouchers.
  *
  * @param vouchers those wanted that exist, and those held
- * @param pointers where each wanted code stands in the request
  */
 export function changeOf(
   wanted: readonly string[],
-  pointers: readonly string[],
   vouchers: readonly (VoucherTerms & { held: boolean })[],
   testCode: string,
   now: Date,
 ): VoucherChange {
   const known = new Map(vouchers.map((voucher) => [voucher.voucher_code, voucher]));
   const redeem: string[] = [];
-  const faults: Fault[] = [];
+  const refusals: VoucherRefusal[] = [];
   for (const code of new Set(wanted)) {
     const voucher = known.get(code);
     if (voucher?.held) continue;
     const refusal = refusalOf(voucher, testCode, now);
-    if (refusal) faults.push({ pointer: pointers[wanted.indexOf(code)], ...refusal });
+    if (refusal) refusals.push({ voucherCode: code, ...refusal });
     else redeem.push(code);
   }
   const release = vouchers.filter(({ held, voucher_code }) => held && !wanted.includes(voucher_code));
-  return { redeem, release: release.map((voucher) => voucher.voucher_code), faults };
+  return { redeem, release: release.map((voucher) => voucher.voucher_code), refusals };
 }

@@ -1,6 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
+import { catalogueEntries } from '../../src/platform/http/problem-catalogue';
 import type { Answer } from './app';
 
 interface Operation {
@@ -29,6 +30,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
       const operation = operations.find((known) => known.method === method && known.pattern.test(plain));
       // Unknown routes and wrong methods are nobody's answer; a broken path matches nothing.
       if (!operation) return;
+      assertCodesKnown(answer);
       const where = `${method} ${operation.template} ${answer.status}`;
       const response = operation.responses[String(answer.status)];
       if (!response) throw new Error(`${where} is not in the OpenAPI document.`);
@@ -44,6 +46,15 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
         );
     },
   };
+}
+
+/** Every code of a fault has an entry in the error catalogue. */
+function assertCodesKnown({ body }: Answer): void {
+  const errors = (body as { errors?: { code: string }[] } | undefined)?.errors;
+  if (!Array.isArray(errors)) return;
+  const known = new Set(catalogueEntries().map((entry) => entry.code));
+  const unknown = errors.filter(({ code }) => code !== undefined && !known.has(code));
+  if (unknown.length > 0) throw new Error(`Not in the error catalogue: ${unknown.map(({ code }) => code).join()}.`);
 }
 
 function operationsOf(document: OpenAPIObject): Operation[] {

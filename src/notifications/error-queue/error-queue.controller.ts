@@ -7,7 +7,7 @@ import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
-import { readBody } from '../../platform/validation/validation.pipe.js';
+import { readBody } from '../../platform/validation/members.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
 import { NotificationReader, presentNotification } from './notification-reader.js';
 import {

@@ -1,6 +1,6 @@
-import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
-import { Field } from '../../platform/validation/fields.js';
+import { Field, joined } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
@@ -75,7 +75,7 @@ export class NotificationFilter implements NotificationConditions {
 }
 
 /** One class, so that all faults of a query are told together. */
-export class ErrorQueueQuery extends IntersectionType(NotificationFilter, PageQuery) {}
+export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 
 export class NotificationQuery extends ErrorQueueQuery {
   @Field(oneOf(STATES, 'state_unknown'))

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { ContextValue } from './context-value.js';
-import type { Fault } from '../errors.js';
 import type { Caller } from './caller.js';
 
 /** What is known of the request that is being served; follows it through every await. */
@@ -9,12 +8,10 @@ export interface RequestContext {
   readonly requestId: string | null;
   readonly traceparent: string | null;
   caller: Caller | null;
-  /** What path, query and body were found to have against them, so that one answer names all of it. */
-  readonly faults: Fault[];
 }
 
 const servedRequest = new ContextValue<RequestContext>();
-const OUTSIDE: RequestContext = Object.freeze({ requestId: null, traceparent: null, caller: null, faults: [] });
+const OUTSIDE: RequestContext = Object.freeze({ requestId: null, traceparent: null, caller: null });
 
 /** The context of the running request; an empty one in background work. */
 export function requestContext(): RequestContext {
@@ -23,7 +20,7 @@ export function requestContext(): RequestContext {
 
 /** Does background work in somebody's name: what it leaves in the audit log is theirs, under the id of their request. */
 export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: () => T): T {
-  return servedRequest.run({ requestId, traceparent: null, caller, faults: [] }, work);
+  return servedRequest.run({ requestId, traceparent: null, caller }, work);
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -32,7 +29,6 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 
 class ServedRequest implements RequestContext {
   caller: Caller | null = null;
-  readonly faults: Fault[] = [];
   private trace: string | null = null;
 
   constructor(

@@ -48,6 +48,24 @@ class ErrorModel {
     schema: { type: 'array', items: { $ref: '#/components/schemas/ErrorModelFault' } },
   })
   errors?: ErrorModelFault[];
+
+  @Field(anyText, { description: 'Of duplicate_eligibility: the id of the record that is in the way.' })
+  svc_eligiblity_id?: string | null;
+
+  @Field(anyText, { description: 'Of not_eligible_to_schedule: the open booking.' })
+  booking_code?: string | null;
+
+  @Field(anyText, { description: 'Of verification_failed: the class of the failure.' })
+  failure?: string | null;
+
+  @Field(anyText, { description: 'Of verification_failed: the short code of the cause.' })
+  reason?: string | null;
+
+  @Field(integer(100, 999), { description: 'Of verification_failed: what the partner answered with.' })
+  http_status?: number | null;
+
+  @Field(anyText, { description: 'Of verification_failed: the beginning of the partner’s answer.' })
+  excerpt?: string | null;
 }
 
 const MEANING: Record<number, string> = {

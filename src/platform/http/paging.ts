@@ -2,7 +2,16 @@ import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { Field } from '../validation/fields.js';
 import { text, type Rule } from '../validation/rules.js';
+import { declareFaults } from '../errors.js';
 import { openCursor, sealCursor } from './cursor.js';
+
+declareFaults({
+  limit_invalid: ['The limit is no whole number from 1.', 'Give it once, as digits.'],
+  cursor_invalid: [
+    'The cursor is none of this service.',
+    'Take the address of the next page from the Link header as it is.',
+  ],
+});
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;

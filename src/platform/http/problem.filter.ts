@@ -15,6 +15,7 @@ import {
   unsupportedMediaType,
   type ProblemKind,
 } from '../errors.js';
+import { namedFaults } from '../validation/faults.js';
 import { Logger } from '../observability/logger.js';
 import { requestContext } from '../context/request-context.js';
 import { AddressLimit } from './address-limit.js';
@@ -22,8 +23,6 @@ import { closeAfterAnswer } from './connection.js';
 import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
-/** More faults than a person or a program will read; bounds the answer to a hostile body. */
-const MOST_FAULTS = 1000;
 
 export function statusOf(kind: ProblemKind): number {
   switch (kind) {
@@ -96,7 +95,7 @@ export class ProblemFilter implements ExceptionFilter {
           code: error.code,
           request_id: requestContext().requestId,
           ...error.members,
-          ...(error.errors.length > 0 ? { errors: error.errors.slice(0, MOST_FAULTS) } : {}),
+          ...(error.errors.length > 0 ? { errors: namedFaults(error.errors) } : {}),
         }),
       );
   }

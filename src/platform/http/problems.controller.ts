@@ -1,47 +1,72 @@
-import { Controller, Get, Param } from '@nestjs/common';
+import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { notFound, problemCatalogue, type Problem } from '../errors.js';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { notFound } from '../errors.js';
 import { Access } from './access.js';
 import { PublicProblems } from './documented.js';
-import { statusOf } from './problem.filter.js';
+import { catalogueEntries, cataloguePage, type CatalogueEntry } from './problem-catalogue.js';
 
 const ENTRY = {
   type: 'object',
-  required: ['code', 'status', 'title', 'description'],
+  required: ['code', 'status', 'title', 'description', 'remedy', 'members'],
   properties: {
     code: { type: 'string' },
     status: { type: 'integer' },
     title: { type: 'string' },
     description: { type: 'string' },
+    remedy: { type: ['string', 'null'], description: 'What to do about it.' },
+    members: { type: 'array', items: { type: 'string' }, description: 'Extension members of the problem document.' },
   },
 };
 
-/** The error catalogue: what the `type` of every problem document points to. */
+const answered = (description: string, schema: object) =>
+  ApiResponse({
+    status: 200,
+    description,
+    content: { 'application/json': { schema }, 'text/html': { schema: { type: 'string' } } },
+  });
+
+/** The error catalogue: what the `type` of every problem document points to. A browser gets a page. */
 @ApiTags('Errors')
 @Controller('problems')
 export class ProblemsController {
+  constructor(private readonly config: Config) {}
+
   @Get()
   @Access('public')
-  @ApiOperation({ summary: 'Every problem that this service answers with' })
-  @ApiResponse({ status: 200, description: 'The catalogue.', schema: { type: 'array', items: ENTRY } })
+  @ApiOperation({ summary: 'Every code that this service answers with, in `code` or in `errors[].code`' })
+  @answered('The catalogue.', { type: 'array', items: ENTRY })
   @PublicProblems()
-  list(): object[] {
-    return problemCatalogue().map(entry);
+  list(@Req() request: Request, @Res({ passthrough: true }) response: Response): CatalogueEntry[] | string {
+    const entries = catalogueEntries();
+    return this.isForPeople(request, response) ? this.page('Problems', entries) : entries;
   }
 
   @Get(':code')
   @Access('public')
-  @ApiOperation({ summary: 'What one problem means' })
+  @ApiOperation({ summary: 'What one code means' })
   @ApiParam({ name: 'code', schema: { type: 'string' }, example: 'validation_error' })
-  @ApiResponse({ status: 200, description: 'The entry.', schema: ENTRY })
+  @answered('The entry.', ENTRY)
   @PublicProblems(404)
-  get(@Param('code') code: string): object {
-    const problem = problemCatalogue().find((candidate) => candidate.code === code);
-    if (!problem) throw notFound.error();
-    return entry(problem);
+  get(
+    @Param('code') code: string,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): CatalogueEntry | string {
+    const entry = catalogueEntries().find((candidate) => candidate.code === code);
+    if (!entry) throw notFound.error();
+    return this.isForPeople(request, response) ? this.page(entry.title, [entry]) : entry;
   }
-}
 
-function entry({ code, kind, title, description }: Problem): object {
-  return { code, status: statusOf(kind), title, description };
+  private isForPeople(request: Request, response: Response): boolean {
+    response.vary('Accept');
+    const isPage = request.accepts(['application/json', 'text/html']) === 'text/html';
+    if (isPage) response.type('html');
+    return isPage;
+  }
+
+  private page(title: string, entries: readonly CatalogueEntry[]): string {
+    return cataloguePage(title, entries, (code) => `${this.config.basePath}/problems/${code}`);
+  }
 }

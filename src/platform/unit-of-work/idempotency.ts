@@ -9,10 +9,15 @@ import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { Database, prepared } from '../database/database.js';
 import { UnitOfWork } from './unit-of-work.js';
-import { defineProblem, validationError } from '../errors.js';
+import { declareFaults, defineProblem, validationError } from '../errors.js';
 import { sha256 } from '../secrets.js';
 import { canonicalJson } from '../http/canonical-json.js';
+import { receivedBody } from '../http/request-form.js';
 import { requestContext } from '../context/request-context.js';
+
+declareFaults({
+  idempotency_key_invalid: ['The Idempotency-Key cannot be used.', 'Send 1 to 255 printable ASCII characters.'],
+});
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 export const IDEMPOTENCY_KEY_LIFE_HOURS = 24;
@@ -86,7 +91,7 @@ class IdempotencyInterceptor implements NestInterceptor {
       });
     const caller = requestContext().caller!;
     const owner = [caller.consumerKey, caller.username, key];
-    const hash = sha256(canonicalJson([request.method, request.originalUrl, (request.body as unknown) ?? null]));
+    const hash = sha256(canonicalJson([request.method, request.originalUrl, receivedBody(request) ?? null]));
     return this.unitOfWork.run(async () => {
       const lock = await this.database.queryOne<{ locked: boolean }>(TRY_LOCK, [JSON.stringify(owner)]);
       if (!lock?.locked) throw idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });

@@ -1,134 +1,160 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { ValidateBy, ValidateIf, ValidateNested, type ValidationOptions } from 'class-validator';
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { fault, listOf, type Rule } from './rules.js';
 
 const DECLARED = Symbol('declared fields');
+const READ_ONLY_MEMBERS = Symbol('read-only members');
+const TOLERANT_READER = Symbol('tolerant reader');
 
-type Dto = new () => object;
+export type Dto<T extends object = object> = new () => T;
 
-/**
- * A member as its decorator declares it: the rule of its own value, the class of the objects in it, and whether it must
- * be given.
- */
-export interface DeclaredField {
-  readonly name: string;
-  readonly rule: Rule;
-  readonly nested: (() => Dto) | null;
-  readonly required: boolean;
+/** What a member says together with the others of its object. */
+interface Agreement<Body = never> {
+  readonly code: string;
+  readonly detail: string;
+  /** Asked when the member is given. The members of the body may have any type yet. */
+  holds(body: Body): boolean;
 }
 
-/** The members that a class and its ancestors declare. */
-export function declaredFields(dto: Dto): readonly DeclaredField[] {
+/** A member as its decorator declares it. */
+export interface DeclaredField {
+  readonly name: string;
+  /** The rules of its own value. */
+  readonly rules: readonly Rule[];
+  /** The class of the objects in it. */
+  readonly nested: (() => Dto) | null;
+  readonly required: boolean;
+  readonly agreements: readonly Agreement<Record<string, unknown>>[];
+}
+
+/** All that a class says of its members. */
+export interface Form {
+  /** Those of the class and its ancestors, by name. */
+  readonly fields: ReadonlyMap<string, DeclaredField>;
+  /** Members that only the service sets: accepted and without effect. */
+  readonly readOnly: ReadonlySet<string>;
+  /** Unknown members are kept, never refused. */
+  readonly isTolerant: boolean;
+}
+
+const forms = new Map<Dto, Form>();
+
+/** Read once for each class. */
+export function formOf(dto: Dto): Form {
+  let form = forms.get(dto);
+  if (form === undefined) {
+    form = {
+      fields: new Map(declaredFields(dto).map((field) => [field.name, field])),
+      readOnly: new Set(Reflect.getMetadata(READ_ONLY_MEMBERS, dto) as string[] | undefined),
+      isTolerant: Reflect.getMetadata(TOLERANT_READER, dto) === true,
+    };
+    forms.set(dto, form);
+  }
+  return form;
+}
+
+function declaredFields(dto: Dto): readonly DeclaredField[] {
   return (Reflect.getMetadata(DECLARED, dto.prototype as object) as DeclaredField[] | undefined) ?? [];
 }
 
-function Declared(rule: Rule, required: boolean, nested: (() => Dto) | null = null): PropertyDecorator {
-  return (target, name) =>
-    Reflect.defineMetadata(
-      DECLARED,
-      [...declaredFields(target.constructor as Dto), { name: String(name), rule, nested, required }],
-      target,
-    );
+/** A class with the members of both. */
+export function joined<A extends object, B extends object>(first: Dto<A>, second: Dto<B>): Dto<A & B> {
+  const both = IntersectionType(first, second);
+  Reflect.defineMetadata(DECLARED, [...declaredFields(first), ...declaredFields(second)], both.prototype as object);
+  return both as Dto<A & B>;
 }
 
-/** What a failed class-validator constraint of ours carries for the problem document. */
-export interface FieldContext {
-  rule?: Rule;
-  code?: string;
-  detail?: string;
-}
+/** Members of the resource that only the service sets: accepted in a body of this class and without effect. */
+export const ReadOnlyMembers =
+  (...names: string[]) =>
+  (target: Dto): void =>
+    Reflect.defineMetadata(READ_ONLY_MEMBERS, names, target);
 
-interface FieldOptions {
+/**
+ * Unknown members are kept in bodies of this class, never refused. Such a body is judged where it stands and not copied:
+ * it may be large, and what is kept of it is what came.
+ */
+export const TolerantReader =
+  () =>
+  (target: Dto): void =>
+    Reflect.defineMetadata(TOLERANT_READER, true, target);
+
+interface FieldOptions<Body = never> {
   required?: boolean;
   /** Of an answer: never left out, although it may be null. */
   always?: boolean;
   description?: string;
   example?: unknown;
+  agreements?: readonly Agreement<Body>[];
+  /** A further rule of the value. */
+  and?: Rule;
 }
 
-const REQUIRED: FieldContext = { code: 'required', detail: 'Must be given.' };
+function declare(
+  rule: Rule,
+  nested: (() => Dto) | null,
+  { required = false, agreements = [], and }: FieldOptions,
+): PropertyDecorator {
+  return (target, name) =>
+    Reflect.defineMetadata(
+      DECLARED,
+      [
+        ...declaredFields(target.constructor as Dto),
+        {
+          name: String(name),
+          rules: and === undefined ? [rule] : [rule, and],
+          nested,
+          required,
+          agreements,
+        },
+      ],
+      target,
+    );
+}
 
-function context(value: FieldContext): ValidationOptions {
-  return { context: value };
+/** What the member is, then what its rule says that no pattern can. */
+function withDescription({ description }: { description?: string }, own: string): string {
+  return description === undefined ? own : `${own} ${description}`;
+}
+
+/** What the OpenAPI document says of the member: `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1. */
+function documented(
+  schema: object,
+  { required = false, always = required, description, example, and }: FieldOptions,
+): PropertyDecorator {
+  return ApiProperty({
+    ...schema,
+    ...and?.schema,
+    ...(description === undefined ? {} : { description: withDescription(schema, description) }),
+    ...(example === undefined ? {} : { example }),
+    required: always,
+    ...(required ? {} : { nullable: true }),
+  });
 }
 
 /**
- * A member of a request body, path or query: one statement of its rule, for class-validator and for OpenAPI alike.
+ * A member of a request body, path or query: one statement of its rule, for the check and for OpenAPI alike.
  * Optional members may be null or left out.
  */
-export function Field(rule: Rule, options: FieldOptions = {}): PropertyDecorator {
-  const { required = false, always = required, ...documented } = options;
-  return applyDecorators(
-    Declared(rule, required),
-    // `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1.
-    ApiProperty({ ...rule.schema, ...documented, required: always, ...(required ? {} : { nullable: true }) }),
-    required ? Present() : ValidateIf((_object, value) => value != null),
-    ValidateBy(
-      {
-        name: 'field',
-        validator: {
-          validate: (value: unknown) => value == null || rule.faults(value).length === 0,
-          defaultMessage: () => 'invalid',
-        },
-      },
-      context({ rule }),
-    ),
-  );
+export function Field<Body = never>(rule: Rule, options: FieldOptions<Body> = {}): PropertyDecorator {
+  return applyDecorators(declare(rule, null, options), documented(rule.schema, options));
 }
 
 /** A nested object, checked by its own class. */
 export function ObjectField(type: () => Dto, options: FieldOptions = {}): PropertyDecorator {
-  const { required = false, ...documented } = options;
-  return applyDecorators(
-    Declared(anObject, required, type),
-    ApiProperty({ type: () => type(), ...documented, required, ...(required ? {} : { nullable: true }) }),
-    Type(type),
-    required ? Present() : ValidateIf((_object, value) => value != null),
-    ValidateBy(
-      {
-        name: 'object',
-        validator: {
-          validate: (value: unknown) => value == null || isObject(value),
-          defaultMessage: () => 'no object',
-        },
-      },
-      context({ rule: anObject }),
-    ),
-    ValidateNested(),
-  );
+  return applyDecorators(declare(anObject, type, options), documented({ type: () => type() }, options));
 }
 
 /** An array of nested objects. */
 export function ObjectListField(type: () => Dto, maxItems: number, options: FieldOptions = {}): PropertyDecorator {
-  const { required = false, ...documented } = options;
-  const objects = listOf(anObject, maxItems);
   return applyDecorators(
-    Declared(objects, required, type),
-    ApiProperty({
-      type: () => type(),
-      isArray: true,
-      maxItems,
-      ...documented,
-      required,
-      ...(required ? {} : { nullable: true }),
-    }),
-    Type(type),
-    required ? Present() : ValidateIf((_object, value) => value != null),
-    ValidateBy(
-      {
-        name: 'list',
-        validator: {
-          validate: (value: unknown) => value == null || objects.faults(value).length === 0,
-          defaultMessage: () => 'no list',
-        },
-      },
-      context({ rule: objects }),
-    ),
-    ValidateNested({ each: true }),
+    declare(listOf(anObject, maxItems), type, options),
+    documented({ type: () => type(), isArray: true, maxItems }, options),
   );
 }
+
+/** Judged by whoever reads it, who has a code of its own for it. */
+export const anything: Rule = { schema: {}, faults: () => [] };
 
 const anObject: Rule = {
   schema: {},
@@ -137,11 +163,4 @@ const anObject: Rule = {
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function Present(): PropertyDecorator {
-  return ValidateBy(
-    { name: 'present', validator: { validate: (value: unknown) => value != null, defaultMessage: () => 'required' } },
-    context(REQUIRED),
-  );
 }

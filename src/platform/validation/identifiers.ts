@@ -1,5 +1,10 @@
 import { Field } from './fields.js';
 import { text } from './rules.js';
+import { declareFaults } from '../errors.js';
+
+declareFaults({
+  test_code_invalid: ['The value cannot be the code of a test.', 'Use letters, digits and hyphens, 50 at most.'],
+});
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -1,6 +1,5 @@
-import { isEmail, isISO31661Alpha2 } from 'class-validator';
 import { formatDateTime, parseDateTime } from '../clock.js';
-import type { Fault } from '../errors.js';
+import { declareFaults, type Fault } from '../errors.js';
 
 /** A JSON Schema of OpenAPI 3.1. */
 export type Schema = Record<string, unknown>;
@@ -11,6 +10,31 @@ export interface Rule {
   /** The faults of a value that is neither undefined nor null; pointers are relative to the value (`""`, `/3`). */
   faults(value: unknown): Fault[];
 }
+
+declareFaults({
+  type_invalid: ['The value has another JSON type than the member.', 'Send the type that the document names.'],
+  control_character: [
+    'The text holds a control character; line breaks and tabs count as such but in free text.',
+    'Take it out. Line breaks and tabs may stand in comments, overAllComments, reviewerNotes, reason and PEM members.',
+  ],
+  lone_surrogate: ['The text holds half of a surrogate pair.', 'Send well-formed Unicode.'],
+  too_long: ['The text is longer than the member may be.', 'Shorten it; Unicode code points are counted.'],
+  too_short: ['The text is shorter than the member must be.', 'Lengthen it; Unicode code points are counted.'],
+  blank: ['The text is empty or holds blanks only.', 'Give a value, or leave an optional member out.'],
+  format_invalid: ['The value does not have the form of the member.', 'See the description of the member.'],
+  kind_unknown: ['There is no such kind.', 'Use one of those that the document names.'],
+  out_of_range: ['The number is too small or too large.', 'Send a number within the bounds that the document names.'],
+  too_many: ['The list has too many entries.', 'Send fewer; the document names the most.'],
+  too_few: ['The list has too few entries.', 'Send more; the document names the least.'],
+  date_time_invalid: [
+    'The value is not a moment written YYYY-MM-DDThh:mm:ssZ, or no real one.',
+    'Send UTC with full seconds: no fraction, no offset.',
+  ],
+  code_invalid: [
+    'The code cannot stand in an address or is not printable.',
+    'Use a code without / and \\ and blank ends.',
+  ],
+});
 
 export function fault(code: string, detail: string, pointer = ''): Fault {
   return { pointer, code, detail };
@@ -26,6 +50,11 @@ interface TextOptions {
   /** Code of the fault when the form is wrong. */
   code?: string;
   pattern?: RegExp;
+  /**
+   * What the OpenAPI document shows in place of the pattern: it must mean the same in every dialect, so no \\p, \\s, \\d,
+   * look-around or flags. What it cannot say stands in the description.
+   */
+  portable?: RegExp;
   /** What the pattern asks for, in words. */
   form?: string;
   format?: string;
@@ -37,6 +66,9 @@ interface TextOptions {
   accepts?: (value: string) => boolean;
   description?: string;
 }
+
+/** A character that is neither a control character nor a blank: what \\S says means something else in each dialect. */
+const VISIBLE = '[^\\x00-\\x20\\x7f-\\xa0]';
 
 const SURROGATE = /[\ud800-\udfff]/;
 
@@ -59,12 +91,13 @@ export function characterFault(value: string, lines = false): Fault | null {
 export function text(options: TextOptions): Rule {
   const { min = 0, max, pattern, accepts, code = 'format_invalid' } = options;
   const form = options.form ?? 'The value does not have the right form.';
+  const shown = (options.portable ?? pattern)?.source ?? (options.notBlank ? VISIBLE : undefined);
   return {
     schema: {
       type: 'string',
       ...(min > 0 || options.notBlank ? { minLength: Math.max(min, 1) } : {}),
       maxLength: max,
-      ...(pattern ? { pattern: pattern.source } : options.notBlank ? { pattern: '\\S' } : {}),
+      ...(shown === undefined ? {} : { pattern: shown }),
       ...(options.format ? { format: options.format } : {}),
       ...(options.example !== undefined ? { example: options.example } : {}),
       ...(options.description ? { description: options.description } : {}),
@@ -159,7 +192,7 @@ export function dateTime(): Rule {
     schema: {
       type: 'string',
       format: 'date-time',
-      pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$',
+      pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
       example: formatDateTime(new Date('2027-01-31T08:00:00Z')),
     },
     faults(value) {
@@ -177,98 +210,15 @@ export function dateTime(): Rule {
  * A code or id that somebody gives to something: it must be able to stand in one segment of a path, and be told from
  * others by eye. So no invisible characters (Unicode's "other": controls, marks of direction, joiners, unassigned).
  */
-export function code(max = 50, { code = 'code_invalid', example }: Pick<TextOptions, 'code' | 'example'> = {}): Rule {
+export function code(max = 50, options: Pick<TextOptions, 'code' | 'example' | 'accepts' | 'description'> = {}): Rule {
   return text({
     min: 1,
     max,
-    code,
-    example,
+    code: 'code_invalid',
     form: 'Must be printable, without / and \\ and without blanks at its ends.',
+    description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends.',
+    ...options,
     pattern: /^(?!\s)[^/\\\p{C}\u2028\u2029]+(?<!\s)$/u,
+    portable: /^[^\x00-\x20\x7f-\xa0/\\]([^\x00-\x1f\x7f-\x9f/\\]*[^\x00-\x20\x7f-\xa0/\\])?$/,
   });
-}
-
-/** An absolute http or https address. */
-export function httpUrl(max = 2000): Rule {
-  return text({
-    min: 1,
-    max,
-    code: 'url_invalid',
-    form: 'Must be an absolute http or https URL.',
-    format: 'uri',
-    accepts: (value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value),
-  });
-}
-
-export function email(): Rule {
-  return text({
-    max: 254,
-    code: 'email_invalid',
-    form: 'Must be an e-mail address.',
-    // JSON Schema's `email` is ASCII alone; RFC 6531 has letters of every script.
-    pattern: /^.+@[^@\s]+\.[^@\s]+$/u,
-    accepts: (value) => isEmail(value),
-    example: 'ada@example.org',
-  });
-}
-
-export function country(): Rule {
-  return text({
-    max: 2,
-    min: 2,
-    code: 'country_invalid',
-    form: 'Must be a two-letter code of ISO 3166-1 alpha-2.',
-    pattern: /^[A-Za-z]{2}$/,
-    accepts: (value) => isISO31661Alpha2(value),
-    example: 'US',
-  });
-}
-
-/** Standard base64 with padding; the empty text is allowed. */
-export function base64(maxBytes: number): Rule {
-  return {
-    schema: { type: 'string', contentEncoding: 'base64' },
-    faults(value) {
-      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
-      if (Buffer.byteLength(value, 'base64') > maxBytes)
-        return [fault('too_long', `Must decode to at most ${maxBytes} bytes.`)];
-      return isBase64(value) ? [] : [fault('base64_invalid', 'Must be base64.')];
-    },
-  };
-}
-
-/** One pass over megabytes: a pattern with groups would fill the stack of the pattern matcher. */
-function isBase64(value: string): boolean {
-  const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
-  return value.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(value.slice(0, value.length - padding));
-}
-
-const timeZones = new Map<string, boolean>();
-
-/** An IANA time zone name in Area/Location form, known to the platform. */
-export function timeZone(): Rule {
-  return text({
-    min: 1,
-    max: 64,
-    code: 'time_zone_invalid',
-    form: 'Must be an IANA time zone name such as America/New_York.',
-    // Intl also takes offsets ("+01:00") and abbreviations; the names of the tz database have an area and a location.
-    pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
-    accepts: isTimeZone,
-    example: 'America/New_York',
-  });
-}
-
-function isTimeZone(name: string): boolean {
-  let known = timeZones.get(name);
-  if (known === undefined) {
-    try {
-      new Intl.DateTimeFormat('en', { timeZone: name });
-      known = true;
-      timeZones.set(name, known);
-    } catch {
-      known = false;
-    }
-  }
-  return known;
 }

@@ -1,0 +1,64 @@
+import { faultCatalogue, problemCatalogue } from '../errors.js';
+import { statusOf } from './problem.filter.js';
+
+/** An entry of the error catalogue: a problem, or what can be wrong with one member of a request. */
+export interface CatalogueEntry {
+  readonly code: string;
+  readonly status: number;
+  readonly title: string;
+  readonly description: string;
+  /** What to do about it; null where the description says it. */
+  readonly remedy: string | null;
+  /** Extension members that the problem document may carry. */
+  readonly members: readonly string[];
+}
+
+/** Every code that stands in `code` or in `errors[].code`, in the order of the codes. */
+export function catalogueEntries(): CatalogueEntry[] {
+  const problems = problemCatalogue().map(({ code, kind, title, description, members }) => ({
+    ...{ code, status: statusOf(kind), title, description, remedy: null, members },
+  }));
+  const known = new Set(problems.map((problem) => problem.code));
+  const faults = faultCatalogue()
+    .filter(({ code }) => !known.has(code))
+    .map(({ code, description, remedy }) => ({
+      ...{
+        code,
+        status: statusOf('invalid'),
+        title: 'A member or parameter is at fault',
+        description,
+        remedy,
+        members: [],
+      },
+    }));
+  return [...problems, ...faults].sort((a, b) => (a.code < b.code ? -1 : 1));
+}
+
+/** The entries as a page for people. */
+export function cataloguePage(
+  title: string,
+  entries: readonly CatalogueEntry[],
+  address: (code: string) => string,
+): string {
+  const shown = entries.map(
+    ({ code, status, description, remedy, members }) => `<section>
+<h2><a href="${escape(address(code))}">${escape(code)}</a></h2>
+<p>Status ${status}. ${escape(description)}</p>
+${remedy === null ? '' : `<p>${escape(remedy)}</p>`}
+${members.length === 0 ? '' : `<p>Further members: ${members.map((member) => `<code>${escape(member)}</code>`).join(', ')}</p>`}
+</section>`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${escape(title)}</title></head>
+<body>
+<h1>${escape(title)}</h1>
+${shown.join('\n')}
+</body>
+</html>
+`;
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}

@@ -1,0 +1,143 @@
+import {
+  createParamDecorator,
+  Injectable,
+  SetMetadata,
+  type CanActivate,
+  type ExecutionContext,
+  type Type,
+} from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+import { Config } from '../../config.js';
+import { Faults } from '../validation/faults.js';
+import { formOf, type Dto } from '../validation/fields.js';
+import { inspectBody, readParameters } from '../validation/members.js';
+
+const CHECKS_MORE = 'checks more';
+const READER = Symbol('reader of the body');
+
+/** The handler has more to check: it takes the {@link RequestFaults}, adds its own and refuses with all of them. */
+export const ChecksMore = () => SetMetadata(CHECKS_MORE, true);
+
+/** The faults of the form of the request, as the argument of a handler that `@ChecksMore()`; of others there are none. */
+export const RequestFaults = createParamDecorator((_data: unknown, context: ExecutionContext): Faults => {
+  return received.get(context.switchToHttp().getRequest<Request>())?.faults ?? new Faults();
+});
+
+/** How a body of this class is read that is not an object of its members. */
+export const ReadBodyBy =
+  <T extends object>(read: (value: unknown, faults: Faults) => T) =>
+  (target: Dto<T>): void =>
+    Reflect.defineMetadata(READER, read, target);
+
+interface Received {
+  readonly body: unknown;
+  readonly faults: Faults;
+}
+
+const received = new WeakMap<Request, Received>();
+
+/** The body as it came: what the handler gets has only the members that its class declares. */
+export function receivedBody(request: Request): unknown {
+  return received.get(request)?.body;
+}
+
+/** The classes of what a handler takes; null where it takes nothing, or reads it itself. */
+interface Taken {
+  readonly path: Dto | null;
+  readonly query: Dto | null;
+  readonly body: Dto | null;
+  readonly readsQueryItself: boolean;
+}
+
+/**
+ * Reads path, query and body into the classes that the handler declares for them, or refuses the request with one
+ * `validation_error` that names every fault. Classes are made of the decorators of fields.ts.
+ *
+ * A guard, after those that let the caller in and read the body: all of a request is checked in one place, before any part
+ * of it is handed on. Pipes are asked one argument at a time.
+ */
+@Injectable()
+export class RequestForm implements CanActivate {
+  private readonly taken = new WeakMap<object, WeakMap<object, Taken>>();
+
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly config: Config,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<Request>();
+    const { path, query, body, readsQueryItself } = this.takenBy(context);
+    const faults = new Faults();
+    if (path !== null) request.params = readParameters(path, request.params, false, faults) as Request['params'];
+    const isStrict = !readsQueryItself && this.isStrict(request);
+    if (query !== null || isStrict) {
+      const value = readParameters(query, request.query as Record<string, unknown>, isStrict, faults);
+      // Express reads the query anew each time that it is asked for.
+      Object.defineProperty(request, 'query', { value, configurable: true });
+    }
+    // The handler works with path and query whatever it has to say of the body.
+    const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
+    received.set(request, { body: request.body as unknown, faults });
+    if (body !== null) request.body = readBody(body, request.body, faults);
+    if (!faults.isEmpty && (isUnreadable || faults.isFull || !this.checksMore(context))) faults.refuse();
+    return true;
+  }
+
+  /** A mistyped filter must never widen a list or a resend. */
+  private isStrict({ path }: Request): boolean {
+    const own = path.slice(this.config.basePath.length);
+    return own.startsWith('/accounts/') || own.startsWith('/admin/');
+  }
+
+  private checksMore(context: ExecutionContext): boolean {
+    return this.reflector.get<boolean | undefined>(CHECKS_MORE, context.getHandler()) === true;
+  }
+
+  private takenBy(context: ExecutionContext): Taken {
+    const controller = context.getClass();
+    const handler = context.getHandler();
+    let ofController = this.taken.get(controller);
+    if (!ofController) this.taken.set(controller, (ofController = new WeakMap<object, Taken>()));
+    let taken = ofController.get(handler);
+    if (!taken) ofController.set(handler, (taken = takenBy(controller, handler.name)));
+    return taken;
+  }
+}
+
+function readBody(dto: Dto, value: unknown, faults: Faults): object {
+  const read = Reflect.getMetadata(READER, dto) as ((value: unknown, faults: Faults) => object) | undefined;
+  return read ? read(value, faults) : inspectBody(dto, value, faults).body;
+}
+
+/** What `unknown` and the plain types are at run time. */
+const BUILT_IN = new Set<unknown>([Object, Array, String, Number, Boolean, Buffer]);
+
+function takenBy(controller: Type, method: string): Taken {
+  const args = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) ?? {}) as Record<
+    string,
+    { index: number; data?: unknown }
+  >;
+  const types = (Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) ?? []) as unknown[];
+  const classOf = (kind: RouteParamtypes): Dto | null => {
+    const argument = Object.entries(args).find(
+      ([key, { data }]) => key.startsWith(`${kind}:`) && data === undefined,
+    )?.[1];
+    const type = argument === undefined ? undefined : (types[argument.index] as Dto | undefined);
+    if (typeof type !== 'function' || BUILT_IN.has(type)) return null;
+    if (formOf(type).fields.size === 0 && !Reflect.hasMetadata(READER, type))
+      throw new Error(`${type.name} of ${controller.name}.${method} declares no field.`);
+    return type;
+  };
+  return {
+    path: classOf(RouteParamtypes.PARAM),
+    query: classOf(RouteParamtypes.QUERY),
+    body: classOf(RouteParamtypes.BODY),
+    readsQueryItself:
+      Object.keys(args).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`)) &&
+      classOf(RouteParamtypes.QUERY) === null,
+  };
+}

@@ -1,0 +1,99 @@
+import { isEmail, isISO31661Alpha2 } from 'class-validator';
+import { declareFaults } from '../errors.js';
+import { characterFault, fault, text, type Rule } from './rules.js';
+
+declareFaults({
+  url_invalid: ['The value is not an address of the kind that is asked for.', 'Send an absolute URL.'],
+  email_invalid: ['The value is not an e-mail address.', 'Send one address, such as ada@example.org.'],
+  country_invalid: ['The value is not a country code.', 'Send a two-letter code of ISO 3166-1 alpha-2, in any case.'],
+  base64_invalid: ['The value is not base64.', 'Send standard base64 with padding (RFC 4648 §4).'],
+  time_zone_invalid: ['The value is not the name of a time zone.', 'Send an IANA name such as America/New_York.'],
+});
+
+/** An absolute http or https address. */
+export function httpUrl(max = 2000): Rule {
+  return text({
+    min: 1,
+    max,
+    code: 'url_invalid',
+    form: 'Must be an absolute http or https URL.',
+    format: 'uri',
+    accepts: (value) => /^https?:\/\/\S+$/i.test(value) && URL.canParse(value),
+  });
+}
+
+export function email(): Rule {
+  return text({
+    max: 254,
+    code: 'email_invalid',
+    form: 'Must be an e-mail address.',
+    // JSON Schema's `email` is ASCII alone; RFC 6531 has letters of every script.
+    portable: /^[^\x00-\x1f\x7f-\x9f]+@[^@\x00-\x20\x7f-\xa0]+\.[^@\x00-\x20\x7f-\xa0]+$/,
+    accepts: (value) => isEmail(value),
+    example: 'ada@example.org',
+  });
+}
+
+/** ISO 3166-1 alpha-2 in any case; whatever text is none has the one code. */
+export function country(): Rule {
+  return {
+    schema: { type: 'string', minLength: 2, maxLength: 2, pattern: '^[A-Za-z]{2}$', example: 'US' },
+    faults(value) {
+      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+      const character = characterFault(value);
+      if (character) return [character];
+      return /^[A-Za-z]{2}$/.test(value) && isISO31661Alpha2(value)
+        ? []
+        : [fault('country_invalid', 'Must be a two-letter code of ISO 3166-1 alpha-2.')];
+    },
+  };
+}
+
+/** Standard base64 with padding; the empty text is allowed. */
+export function base64(maxBytes: number): Rule {
+  return {
+    schema: { type: 'string', contentEncoding: 'base64' },
+    faults(value) {
+      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+      if (Buffer.byteLength(value, 'base64') > maxBytes)
+        return [fault('too_long', `Must decode to at most ${maxBytes} bytes.`)];
+      return isBase64(value) ? [] : [fault('base64_invalid', 'Must be base64.')];
+    },
+  };
+}
+
+/** One pass over megabytes: a pattern with groups would fill the stack of the pattern matcher. */
+function isBase64(value: string): boolean {
+  const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
+  return value.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(value.slice(0, value.length - padding));
+}
+
+const timeZones = new Map<string, boolean>();
+
+/** An IANA time zone name in Area/Location form, known to the platform. */
+export function timeZone(): Rule {
+  return text({
+    min: 1,
+    max: 64,
+    code: 'time_zone_invalid',
+    form: 'Must be an IANA time zone name such as America/New_York.',
+    // Intl also takes offsets ("+01:00") and abbreviations; the names of the tz database have an area and a location.
+    pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
+    accepts: isTimeZone,
+    example: 'America/New_York',
+  });
+}
+
+function isTimeZone(name: string): boolean {
+  let known = timeZones.get(name);
+  if (known === undefined) {
+    try {
+      new Intl.DateTimeFormat('en', { timeZone: name });
+      known = true;
+      timeZones.set(name, known);
+    } catch {
+      known = false;
+    }
+  }
+  return known;
+}

@@ -1,0 +1,205 @@
+import { distance } from 'fastest-levenshtein';
+import { declareFaults, type Fault } from '../errors.js';
+import { Faults } from './faults.js';
+import { formOf, isObject, type DeclaredField, type Dto, type Form } from './fields.js';
+import { characterFault, fault } from './rules.js';
+
+declareFaults({
+  required: ['The member or parameter must be given.', 'Give it; null counts as not given.'],
+  unknown_field: ['The object has no member with this name.', 'Take it out, or see whether the name is mistyped.'],
+  unknown_parameter: [
+    'The route has no parameter with this name.',
+    'Take it out, or see whether the name is mistyped.',
+  ],
+});
+
+/** A body with the faults of its form, for whoever has more to check before it names all of them. */
+export interface Inspected<T> {
+  body: T;
+  faults: Faults;
+}
+
+/** @throws DomainError `validation_error` with a JSON Pointer to each fault. */
+export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
+  const { body, faults } = inspectBody(dto, value);
+  faults.refuse();
+  return body;
+}
+
+/**
+ * The body as an instance of the class, as far as it can be one; without a JSON object there is nothing but the fault that
+ * says so. A body of a tolerant class is judged where it stands and not copied.
+ */
+export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
+  if (value === undefined) faults.add(fault('required', 'A JSON body is needed.'));
+  else if (!isObject(value)) faults.add(fault('type_invalid', 'The body must be a JSON object.'));
+  else if (!formOf(dto).isTolerant) return { body: readMembers(dto, value, faults), faults };
+  else {
+    checkMembers(formOf(dto), value, '', faults);
+    if (!isKeepable(value)) checkKept(value, '', faults);
+    return { body: value as T, faults };
+  }
+  return { body: new dto(), faults };
+}
+
+/**
+ * Path or query parameters as an instance of the class.
+ * @param strict whether a parameter that the class does not declare is a fault
+ */
+export function readParameters(
+  dto: Dto | null,
+  value: Record<string, unknown>,
+  strict: boolean,
+  faults: Faults,
+): object {
+  const found = new Faults();
+  const form = dto === null ? null : formOf(dto);
+  if (strict)
+    for (const parameter of Object.keys(value)) {
+      if (form?.fields.has(parameter)) continue;
+      const hint = nearestHint(parameter, form === null ? [] : [...form.fields.keys()]);
+      faults.add({ parameter, code: 'unknown_parameter', detail: `There is no such parameter.${hint}` });
+      if (faults.isFull) break;
+    }
+  if (dto === null || form === null) return value;
+  const instance: object = new dto();
+  for (const field of form.fields.values()) readMember(field, value, '', instance, found);
+  for (const { pointer, code, detail } of found.list) faults.add({ parameter: pointer!.split('/')[1], code, detail });
+  return instance;
+}
+
+/** The one walk over the members: those that nobody declares, then each that is declared, in its order. */
+function readMembers<T extends object>(dto: Dto<T>, value: Record<string, unknown>, faults: Faults, path = ''): T {
+  const form = formOf(dto);
+  for (const name of Object.keys(value)) {
+    if (form.fields.has(name)) continue;
+    const pointer = `${path}/${escapePointer(name)}`;
+    if (form.readOnly.has(name)) checkIdle(value[name], pointer, faults);
+    else faults.add(unknownMember(name, pointer, form));
+    if (faults.isFull) break;
+  }
+  const instance = new dto();
+  for (const field of form.fields.values()) readMember(field, value, path, instance, faults);
+  return instance;
+}
+
+function readMember(
+  field: DeclaredField,
+  value: Record<string, unknown>,
+  path: string,
+  instance: object,
+  faults: Faults,
+): void {
+  const member = value[field.name];
+  if (member === undefined && !field.required) return;
+  checkMember(field, value, path, faults);
+  (instance as Record<string, unknown>)[field.name] = nestedIn(field, member, path, faults);
+}
+
+/** The member with what it holds read as well, where it can be. */
+function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string, faults: Faults): unknown {
+  if (nested === null || faults.isFull || typeof member !== 'object' || member === null) return member;
+  const pointer = `${path}/${escapePointer(name)}`;
+  // What is wrong as a whole is not looked into.
+  if (!faults.isEmpty && faults.at(pointer)) return member;
+  if (!Array.isArray(member)) return readMembers(nested(), member as Record<string, unknown>, faults, pointer);
+  return member.map((entry: unknown, index) =>
+    isObject(entry) ? readMembers(nested(), entry, faults, `${pointer}/${index}`) : entry,
+  );
+}
+
+/** Adds what the field's own rules have against the member. */
+function checkMember(field: DeclaredField, value: Record<string, unknown>, path: string, faults: Faults): void {
+  const { name, rules, agreements, required } = field;
+  const member = value[name];
+  if (member == null) {
+    if (required) faults.add(fault('required', 'Must be given.', `${path}/${escapePointer(name)}`));
+    return;
+  }
+  for (const rule of rules)
+    for (const found of rule.faults(member))
+      faults.add({ ...found, pointer: `${path}/${escapePointer(name)}${found.pointer}` });
+  for (const { code, detail, holds } of agreements)
+    if (!holds(value)) faults.add(fault(code, detail, `${path}/${escapePointer(name)}`));
+}
+
+/** The faults of the members that the class declares, at every level; nothing is copied. */
+function checkMembers(form: Form, value: Record<string, unknown>, path: string, faults: Faults): void {
+  for (const field of form.fields.values()) {
+    if (faults.isFull) return;
+    const member = value[field.name];
+    if (member == null) continue;
+    checkMember(field, value, path, faults);
+    if (field.nested === null || typeof member !== 'object') continue;
+    const pointer = `${path}/${escapePointer(field.name)}`;
+    if (!faults.isEmpty && faults.at(pointer)) continue;
+    const nested = formOf(field.nested());
+    if (!Array.isArray(member)) checkMembers(nested, member as Record<string, unknown>, pointer, faults);
+    else
+      member.forEach((entry: unknown, index) => {
+        if (isObject(entry)) checkMembers(nested, entry, `${pointer}/${index}`, faults);
+      });
+  }
+}
+
+/** What no database column can keep, wherever it stands: NUL and halves of surrogate pairs, in names too. */
+function checkKept(value: unknown, path: string, faults: Faults): void {
+  if (faults.isFull) return;
+  if (typeof value === 'string') {
+    if (!isKeepable(value) && !faults.at(path)) faults.add(unkeepable(value, path));
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    const pointer = `${path}/${escapePointer(name)}`;
+    if (!isKeepable(name)) faults.add(unkeepable(name, pointer));
+    checkKept(member, pointer, faults);
+  }
+}
+
+function unkeepable(text: string, pointer: string): Fault {
+  return text.includes('\0')
+    ? fault('control_character', 'NUL is not allowed.', pointer)
+    : fault('lone_surrogate', 'The text holds half of a surrogate pair.', pointer);
+}
+
+function isKeepable(value: unknown): boolean {
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.keys(value).every(
+    (name) => (Array.isArray(value) || isKeepable(name)) && isKeepable((value as Record<string, unknown>)[name]),
+  );
+}
+
+/** Members without effect may have any shape, but not hold what is refused wherever it stands. */
+function checkIdle(value: unknown, pointer: string, faults: Faults): void {
+  if (faults.isFull) return;
+  if (typeof value === 'string') {
+    // What GET returned may be sent back: a status message repeats the reason of a hold, with its lines.
+    const found = characterFault(value, true);
+    if (found) faults.add({ ...found, pointer });
+  } else if (typeof value === 'object' && value !== null)
+    for (const [name, member] of Object.entries(value)) checkIdle(member, `${pointer}/${escapePointer(name)}`, faults);
+}
+
+/** Made for the faults that are named, and for no other. */
+function unknownMember(name: string, pointer: string, form: Form): Fault {
+  return fault('unknown_field', `There is no such member.${nearestHint(name, [...form.fields.keys()])}`, pointer);
+}
+
+/** The end of a sentence: the known name that was probably meant, where one is near. */
+export function nearestHint(name: string, known: readonly string[]): string {
+  if (name.length > 64) return '';
+  let nearest = '';
+  let nearestFar = Infinity;
+  for (const candidate of known) {
+    const far = distance(name.toLowerCase(), candidate.toLowerCase());
+    if (far < nearestFar) [nearest, nearestFar] = [candidate, far];
+  }
+  return nearestFar <= Math.max(2, nearest.length / 2) ? ` Did you mean "${nearest}"?` : '';
+}
+
+/** RFC 6901 §3 */
+export function escapePointer(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+const root = join(__dirname, '../..');
+const CODE = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
+
+interface Codes {
+  readonly answered: string[];
+  readonly declared: string[];
+}
+
+/** The codes in an expression: one, or those between which it chooses. */
+function textOf(node: ts.Node | undefined): string[] {
+  if (node === undefined) return [];
+  if (ts.isConditionalExpression(node)) return [...textOf(node.whenTrue), ...textOf(node.whenFalse)];
+  return ts.isStringLiteral(node) && CODE.test(node.text) ? [node.text] : [];
+}
+
+/** The codes of faults that a source answers with, and those that it enters in the catalogue. */
+function codesIn(text: string): Codes {
+  const codes: Codes = { answered: [], declared: [] };
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node)) {
+      const called = node.expression.getText();
+      const [first, second] = node.arguments;
+      if (called === 'defineProblem') codes.declared.push(...textOf(first));
+      else if (called === 'declareFaults' && ts.isObjectLiteralExpression(first))
+        codes.declared.push(...first.properties.map((property) => property.name!.getText()));
+      else if (called === 'fault') codes.answered.push(...textOf(first));
+      else if (called === 'oneOf' || called === 'add') codes.answered.push(...textOf(second));
+    }
+    if (ts.isNewExpression(node) && /(Url|Pem)Error$/.test(node.expression.getText()))
+      codes.answered.push(...(node.arguments ?? []).flatMap(textOf).slice(0, 1));
+    if (ts.isPropertyAssignment(node) && node.name.getText() === 'code')
+      codes.answered.push(...textOf(node.initializer));
+    node.forEachChild(visit);
+  };
+  visit(ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true));
+  return codes;
+}
+
+describe('the codes of faults', () => {
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+    .map((file) => ({ file, ...codesIn(readFileSync(join(root, 'src', file), 'utf8')) }));
+  const declared = sources.flatMap((source) => source.declared);
+
+  it('are all in the catalogue: defineProblem or declareFaults, beside the rule', () => {
+    const missing = sources.flatMap(({ file, answered }) =>
+      answered.filter((code) => !declared.includes(code)).map((code) => `${file}: ${code}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('are all answered with by somebody', () => {
+    const answered = new Set(sources.flatMap((source) => source.answered));
+    const meanings = sources.flatMap(
+      ({ file }) => codesIn(onlyFaults(readFileSync(join(root, 'src', file), 'utf8'))).declared,
+    );
+    expect(meanings.length).toBeGreaterThan(50);
+    expect(meanings.filter((code) => !answered.has(code))).toEqual([]);
+  });
+
+  it('are found in the ways that they are written', () => {
+    const text = `fault('one', ''); oneOf(['A'], 'two'); add('/x', 'three', ''); text({ code: 'four' });
+      throw new PartnerUrlError('five', ''); defineProblem('six', 'invalid'); declareFaults({ seven: ['', ''] });`;
+    expect(codesIn(text)).toEqual({ answered: ['one', 'two', 'three', 'four', 'five'], declared: ['six', 'seven'] });
+  });
+});
+
+/** Problems are thrown by their constants, which this does not follow. */
+function onlyFaults(text: string): string {
+  return text.replaceAll('defineProblem(', 'ignored(');
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * A pattern of the document must mean the same with and without the `u` flag, and in the dialects of Python, RE2 and Java:
+ * generators and validators of all of them read it.
+ */
+const document = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
+
+function patternsIn(value: unknown, name = ''): string[] {
+  if (typeof value === 'string') return name === 'pattern' ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([member, inner]) => patternsIn(inner, member));
+}
+
+/** What is left when escapes that mean the same everywhere are taken out. */
+const unportable = (pattern: string): string[] =>
+  pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
+
+const TEXTS = [
+  '',
+  'a',
+  'A1',
+  'a b',
+  ' a',
+  'a ',
+  '\u00a0a',
+  'a/b',
+  'a\\b',
+  'a\n',
+  'a\tb',
+  '\u0000',
+  '\u007f',
+  '\u0085',
+  'é',
+].concat(
+  [
+    '😀',
+    'a😀b',
+    '\u200f',
+    '\u2028',
+    'ß',
+    '٣',
+    '2027-01-31T08:00:00Z',
+    'ada@example.org',
+    '@',
+    'true',
+    'TRUE',
+    'Europe/Rome',
+  ],
+  ['K7MWQ2XA', '00000000-0000-0000-0000-000000000000', '.', '..', 'x'.repeat(300), 'p{C}', 'x:y', 'ada@b.c@d'],
+);
+
+describe('the patterns of the OpenAPI document', () => {
+  const patterns = [...new Set(patternsIn(JSON.parse(document)))];
+
+  it('use no class, look-around or flag that some dialect lacks or reads otherwise', () => {
+    expect(patterns.length).toBeGreaterThan(10);
+    expect(patterns.filter((pattern) => unportable(pattern).length > 0)).toEqual([]);
+  });
+
+  it('mean the same with and without the u flag', () => {
+    const differing = patterns.flatMap((pattern) =>
+      TEXTS.filter((text) => new RegExp(pattern).test(text) !== new RegExp(pattern, 'u').test(text)).map((text) => [
+        pattern,
+        text,
+      ]),
+    );
+    expect(differing).toEqual([]);
+  });
+
+  it('are refused when they do not: the check sees it', () => {
+    for (const pattern of [
+      '\\p{C}',
+      '\\s',
+      '\\S',
+      '\\d',
+      '\\w',
+      '(?!a)',
+      '(?<!a)',
+      '(?i)a',
+      'a++',
+      'a*?',
+      '\\u0041',
+      '[a&&b]',
+    ])
+      expect([pattern, unportable(pattern).length > 0]).toEqual([pattern, true]);
+    expect(unportable('^[^\\x00-\\x20/\\\\]+[A-Za-z0-9._-]{2,3}\\.$')).toEqual([]);
+  });
+});
