@@ -6,7 +6,7 @@ import { School } from './src/accounts/school.entity.js';
 import { TestPortion } from './src/accounts/test-portion.entity.js';
 import { Test } from './src/accounts/test.entity.js';
 import { Application } from './src/auth/application.entity.js';
-import { LoginAttempt, TokenRequestCount } from './src/auth/login-attempt.entity.js';
+import { LoginAttempt, TokenRefusal, TokenRequestCount } from './src/auth/login-attempt.entity.js';
 import { TokenFamily, AccessToken, RefreshToken } from './src/auth/token.entity.js';
 import { User, UserAccount } from './src/auth/user.entity.js';
 import { Booking } from './src/bookings/booking.entity.js';
@@ -25,6 +25,7 @@ import { ErrorQueueCount, ResendItem, ResendJob } from './src/notifications/deli
 import { Subscription } from './src/notifications/subscriptions/subscription.entity.js';
 import { AuditRow } from './src/platform/audit/audit-row.entity.js';
 import { ChangeEpoch, ChangeRow } from './src/platform/changes/change.entity.js';
+import { AuditSeal } from './src/platform/audit/audit-seal.entity.js';
 import { StoredEventRow } from './src/platform/events/stored-event.entity.js';
 import { APPLICATION_NAME, CONNECTION } from './src/platform/database/connections.js';
 import { Job } from './src/platform/jobs/job.entity.js';
@@ -56,6 +57,15 @@ import { BookingsCandidate1763641730000 } from './src/migrations/1763641730000-b
 import { DeliveriesSuspension1763641210000 } from './src/migrations/1763641210000-deliveries-suspension.js';
 import { RetentionColumns1763641810000 } from './src/migrations/1763641810000-retention-columns.js';
 import { EligibilitiesSearch1763641740000 } from './src/migrations/1763641740000-eligibilities-search.js';
+import { AuditLogOrigin1763641600000 } from './src/migrations/1763641600000-audit-log-origin.js';
+import { AuditLogAccountIndex1763641600100 } from './src/migrations/1763641600100-audit-log-account-index.js';
+import { UsersApplicationsSupport1763641600200 } from './src/migrations/1763641600200-users-applications-support.js';
+import { TokenRefusals1763641600300 } from './src/migrations/1763641600300-token-refusals.js';
+import { LoginAttemptsKeyIndex1763641600400 } from './src/migrations/1763641600400-login-attempts-key-index.js';
+import { LoginAttemptsKey1763641600500 } from './src/migrations/1763641600500-login-attempts-key.js';
+import { AuditSeals1763641600600 } from './src/migrations/1763641600600-audit-seals.js';
+import { ResultsCredentials1763641600700 } from './src/migrations/1763641600700-results-credentials.js';
+import { ResultsCredentialsIndex1763641600800 } from './src/migrations/1763641600800-results-credentials-index.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -67,6 +77,7 @@ const ENTITIES = [
   Test,
   Application,
   LoginAttempt,
+  TokenRefusal,
   TokenRequestCount,
   TokenFamily,
   AccessToken,
@@ -93,6 +104,7 @@ const ENTITIES = [
   AuditRow,
   ChangeEpoch,
   ChangeRow,
+  AuditSeal,
   StoredEventRow,
   IdempotencyKey,
   AccountResultId,
@@ -126,6 +138,15 @@ const MIGRATIONS = [
   DeliveriesSuspension1763641210000,
   RetentionColumns1763641810000,
   EligibilitiesSearch1763641740000,
+  AuditLogOrigin1763641600000,
+  AuditLogAccountIndex1763641600100,
+  UsersApplicationsSupport1763641600200,
+  TokenRefusals1763641600300,
+  LoginAttemptsKeyIndex1763641600400,
+  LoginAttemptsKey1763641600500,
+  AuditSeals1763641600600,
+  ResultsCredentials1763641600700,
+  ResultsCredentialsIndex1763641600800,
 ];
 
 /**

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
-import { runAdminCommand } from './auth/admin-cli.js';
+import { runAdminCommand } from './admin-cli.js';
 import { Config, ConfigError } from './config.js';
 import { openDatabase } from './service.js';
 import { migrate } from './platform/database/migrate.js';

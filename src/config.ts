@@ -42,6 +42,8 @@ export class Config {
   readonly tokenRateLimitPerMinute: number;
   readonly lockoutAttempts: number;
   readonly lockoutS: number;
+  /** Whether users with the scope `admin` or `support` may sign in by password. */
+  readonly operatorPasswords: boolean;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** Express' `trust proxy` value: false, a number of hops, or a list of networks. */
   readonly trustProxy: boolean | number | string;
@@ -79,6 +81,7 @@ export class Config {
     this.tokenRateLimitPerMinute = read.integer('TOKEN_RATE_LIMIT_PER_MINUTE', 60, 0, 1e9);
     this.lockoutAttempts = read.integer('LOCKOUT_ATTEMPTS', 5, 1, 1e6);
     this.lockoutS = read.integer('LOCKOUT_S', 900, 1, 1e9);
+    this.operatorPasswords = read.oneOf('OPERATOR_PASSWORDS', 'on', ['on', 'off']) === 'on';
     this.logLevel = read.oneOf('LOG_LEVEL', 'info', LOG_LEVELS);
     this.trustProxy = read.trustProxy('TRUST_PROXY');
     this.shutdownGraceMs = read.integer('SHUTDOWN_GRACE_MS', 10_000, 0, 600_000);

@@ -16,6 +16,7 @@ const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
   results: 'Deliver results',
   bookings: 'Book, move and cancel appointments',
   admin: 'Administer the service',
+  support: 'Daily work of operators, for the accounts that the user belongs to',
 };
 
 /** The OpenAPI 3.1 document, built from the code. `servers` is the path prefix alone, so that it is the same everywhere. */

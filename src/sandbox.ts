@@ -9,7 +9,7 @@ import type { Config } from './config.js';
 import { formatOptionalDateTime } from './platform/clock.js';
 import { Database } from './platform/database/database.js';
 import { UnitOfWork } from './platform/unit-of-work/unit-of-work.js';
-import { SCOPES, type Scope } from './platform/context/caller.js';
+import { CLIENT_SCOPES, SCOPES, type Scope } from './platform/context/caller.js';
 import { randomToken } from './platform/secrets.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 
@@ -38,8 +38,6 @@ interface SandboxFile {
   attribute_keys: { attribute_key: string }[];
   vouchers: { voucher_code: string; valid_from: string | null; valid_until: string | null }[];
 }
-
-const CLIENT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 
 const TESTS: ({ test_code: string } & TestDefinition)[] = [
   {

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { Readable } from 'node:stream';
-import { runAdminCommand } from '../src/auth/admin-cli';
+import { runAdminCommand } from '../src/admin-cli';
 import { startApp, type Answer, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
 import { OAuth } from './support/oauth';
@@ -53,9 +53,14 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('keeps odd names as they are sent', async () => {
-    const username = 'Zoë O’Neill+test@example.org';
-    expect((await call('POST', '/admin/users', body({ username }))).body.username).toBe(username);
+  it('takes names of A-Z, a-z, 0-9 and ._@+-, and goes on with the others of an earlier release', async () => {
+    const odd = 'Zo.e_O-Neill+test@example.org';
+    expect((await call('POST', '/admin/users', body({ username: odd }))).body.username).toBe(odd);
+    const username = 'Zoë O’Neill';
+    expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
+    await app.given.sql(`INSERT INTO users (username, password_hash, scopes) VALUES ($1, '$argon2id$x', '{}')`, [
+      username,
+    ]);
     const path = `/admin/users/${encodeURIComponent(username)}`;
     expect((await call('PUT', path, { disabled: true })).body).toMatchObject({ username, disabled: true });
   });
@@ -72,7 +77,7 @@ describe('/admin/users', () => {
     expect(faults(answer).sort()).toEqual([
       '/account_codes/0 blank',
       '/account_codes/1 type_invalid',
-      '/password too_short',
+      '/password password_weak',
       '/passwrd unknown_field',
       '/scopes/1 scope_unknown',
       '/username username_invalid',
@@ -91,7 +96,9 @@ describe('/admin/users', () => {
     ['username', '..'],
     ['username', 'a\u0000b'],
     ['username', 'a\ud800'],
-    ['username', 'x'.repeat(101)],
+    ['username', 'x'.repeat(65)],
+    ['username', 'a\u200bb'],
+    ['username', '\u0430dmin'],
     ['password', 'x'.repeat(11)],
     ['password', 'x'.repeat(129)],
     ['password', 'x'.repeat(12) + '\u0000'],
@@ -104,8 +111,27 @@ describe('/admin/users', () => {
   });
 
   it('takes passwords of 12 and of 128 characters, counted as characters', async () => {
-    for (const password of ['x'.repeat(12), '🔑'.repeat(128)])
+    const keys = Array.from({ length: 128 }, (_, at) => String.fromCodePoint(0x1f400 + ((at * 37) % 200))).join('');
+    for (const password of ['x7-Qp!m2Zk_9', keys])
       expect((await call('POST', '/admin/users', body({ password }))).status).toBe(201);
+  });
+
+  it.each(['password1234', ' '.repeat(12), 'short', 'x'.repeat(129), 'Qwertyuiop12'])(
+    'refuses %j as a password, and keeps the old one',
+    async (password) => {
+      expect(faults(await call('POST', '/admin/users', body({ password })))).toEqual(['/password password_weak']);
+      const login = await oauth.login();
+      const changed = await call('PUT', `/admin/users/${login.username}`, { password });
+      expect([changed.status, ...faults(changed)]).toEqual([400, '/password password_weak']);
+      expect((await oauth.byPassword(login)).status).toBe(200);
+    },
+  );
+
+  it('refuses the user name as a password, in any case', async () => {
+    const username = 'some.long.user.name';
+    expect(faults(await call('POST', '/admin/users', body({ username, password: 'Some.Long.User.Name' })))).toEqual([
+      '/password password_weak',
+    ]);
   });
 
   it('refuses unknown accounts by their place, and a name that is taken', async () => {

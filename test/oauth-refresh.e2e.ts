@@ -137,9 +137,33 @@ describe('POST /token with grant_type=refresh_token', () => {
       expect(refused.status).toBe(401);
       expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
       expectInvalidGrant(await oauth.byRefreshToken(login, refresh_token));
-      await oauth.commands.execute(new UpdateUser(login.username, { disabled: false }));
-      expect(await alive(access_token)).toBe(true);
-      expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
+    });
+
+    it.each([
+      ['user', (disabled: boolean) => new UpdateUser(login.username, { disabled })],
+      ['application', (disabled: boolean) => new UpdateApplication(login.consumer_key, { disabled })],
+    ])('a disabled %s: enabling revives no token', async (_who, change) => {
+      const { access_token, refresh_token } = await oauth.tokens(login);
+      await oauth.commands.execute(change(true));
+      await oauth.commands.execute(change(false));
+      expect(await alive(access_token)).toBe(false);
+      expectInvalidGrant(await oauth.byRefreshToken(login, refresh_token));
+      expect((await oauth.byPassword(login)).status).toBe(200);
+    });
+
+    it.each([
+      ['users', 'username', () => login.username, () => new UpdateUser(login.username, { disabled: false })],
+      [
+        'applications',
+        'consumer_key',
+        () => login.consumer_key,
+        () => new UpdateApplication(login.consumer_key, { disabled: false }),
+      ],
+    ] as const)('%s that a process of 0.1.0 disabled: enabling revives no token', async (table, key, value, enable) => {
+      const { access_token } = await oauth.tokens(login);
+      await app.given.sql(`UPDATE ${table} SET disabled = true WHERE ${key} = $1`, [value()]);
+      await oauth.commands.execute(enable());
+      expect(await alive(access_token)).toBe(false);
     });
 
     it('a disabled application', async () => {

@@ -195,7 +195,10 @@ describe('POST /token with grant_type=password', () => {
       const disabled = await oauth.login();
       await oauth.commands.execute(new UpdateUser(disabled.username, { disabled: true }));
       const locked = await oauth.login();
-      for (let attempt = 0; attempt < 20; attempt++) await oauth.byPassword({ ...locked, password: 'wrong' });
+      for (let attempt = 0; attempt < 20; attempt++) {
+        const { username } = locked;
+        await oauth.byPassword({ ...login, username, password: 'wrong' });
+      }
       const attempts: Record<string, { username: string; password: string }> = {
         wrong: { ...login, password: 'not the password' },
         unknown: { username: app.given.unique('nobody-'), password: 'not the password' },

@@ -79,7 +79,7 @@ export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
     const account = { account_code: randomCode(ACCOUNT_CODE_LENGTH), name, created_datetime: this.clock.now() };
     return this.unitOfWork.run(async () => {
       await this.database.manager.insert(Account, account);
-      this.unitOfWork.audit('account.create', account.account_code);
+      this.unitOfWork.audit('account.create', account.account_code, { accountCode: account.account_code });
       return account;
     });
   }

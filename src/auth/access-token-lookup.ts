@@ -11,7 +11,6 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 const FIND_VALID = prepared(
   'access-token-find-valid',
   `SELECT asked.n::int, token.scopes, family.username, family.consumer_key,
-          'admin' = ANY (users.scopes) AS is_operator,
           ARRAY(SELECT account_code FROM user_accounts WHERE username = family.username) AS account_codes
    FROM unnest(${opaque('$1::bytea[]')}) WITH ORDINALITY AS asked (token_hash, n)
    JOIN access_tokens token USING (token_hash)
@@ -29,7 +28,6 @@ interface ValidRow {
   scopes: Scope[];
   username: string;
   consumer_key: string;
-  is_operator: boolean;
   account_codes: string[];
 }
 
@@ -62,6 +60,6 @@ function callerOf(row: ValidRow): Caller {
     consumerKey: row.consumer_key,
     scopes: new Set(row.scopes),
     accountCodes: new Set(row.account_codes),
-    isOperator: row.is_operator,
+    isOperator: row.scopes.includes('admin'),
   };
 }

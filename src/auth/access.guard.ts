@@ -59,13 +59,16 @@ export class AccessGuard implements CanActivate {
 
     this.rateLimit.count(caller, context.switchToHttp().getResponse<Response>());
 
-    if (!caller.scopes.has(rule))
+    if (!rule.some((scope) => caller.scopes.has(scope)))
       throw insufficientScope.error({
-        headers: { 'WWW-Authenticate': challenge('error="insufficient_scope"', `scope="${rule}"`) },
+        headers: { 'WWW-Authenticate': challenge('error="insufficient_scope"', `scope="${rule[0]}"`) },
       });
 
     const accountCode = request.params['account_code'];
-    if (typeof accountCode === 'string') await this.assertAccount(caller, accountCode);
+    if (typeof accountCode === 'string') {
+      await this.assertAccount(caller, accountCode);
+      requestContext().accountCode = accountCode;
+    }
     return true;
   }
 

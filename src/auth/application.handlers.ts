@@ -12,6 +12,7 @@ import {
   type ApplicationCredentials,
 } from './auth.commands.js';
 import { GetApplication, ListApplications, type ApplicationView } from './auth.queries.js';
+import { TokenStore } from './token-store.js';
 
 const CONSUMER_KEY_LENGTH = 20;
 
@@ -81,6 +82,7 @@ export class UpdateApplicationHandler implements ICommandHandler<UpdateApplicati
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly tokens: TokenStore,
   ) {}
 
   async execute({ consumerKey, changes }: UpdateApplication): Promise<ApplicationView> {
@@ -94,6 +96,8 @@ export class UpdateApplicationHandler implements ICommandHandler<UpdateApplicati
         disabled ?? null,
       ]);
       if (found === 0) throw noSuchApplication();
+      // Enabling ends them too: a release before this one left those of a disabled application as they were.
+      if (disabled !== undefined) await this.tokens.endFamiliesOfApplication(consumerKey);
       this.unitOfWork.audit('application.update', consumerKey);
       return (await this.database.queryOne<ApplicationView>(FIND, [consumerKey]))!;
     });

@@ -3,7 +3,7 @@ import type { Scope } from '../platform/context/caller.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import type { ApplicationView, UserView } from './auth.queries.js';
 
-/** Makes a user. Refused with `username_taken`, and with `account_not_found` for each unknown account. */
+/** Makes a user. Refused with `username_taken`, `password_weak`, and with `account_not_found` for each unknown account. */
 export class CreateUser extends Command<UserView> {
   constructor(
     readonly username: string,
@@ -15,7 +15,7 @@ export class CreateUser extends Command<UserView> {
   }
 }
 
-/** What is left out stays. A new password ends every token of the user and lifts a lock-out. */
+/** What is left out stays. A new password, or `disabled`, ends every token of the user; a new password lifts a lock-out. */
 export interface UserChanges {
   readonly password?: string;
   readonly accountCodes?: readonly string[];
@@ -29,6 +29,13 @@ export class UpdateUser extends Command<UserView> {
     readonly username: string,
     readonly changes: UserChanges,
   ) {
+    super();
+  }
+}
+
+/** Ends every lock-out of a user name. Refused with `not_found`. */
+export class UnlockUser extends Command<void> {
+  constructor(readonly username: string) {
     super();
   }
 }
@@ -50,7 +57,7 @@ export class CreateApplication extends Command<ApplicationCredentials> {
   }
 }
 
-/** What is left out stays. */
+/** What is left out stays. `disabled` ends every token of the application. */
 export interface ApplicationChanges {
   readonly name?: string;
   readonly scopes?: readonly Scope[];

@@ -14,19 +14,28 @@ import { BearerStrategy } from './bearer.strategy.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { Login } from './login.js';
 import { Passwords } from './passwords.js';
+import { PasswordStrength } from './password-strength.js';
 import { Pseudonyms } from './pseudonyms.js';
 import { TokenController, TokenMetadataController } from './token.controller.js';
 import { TokenEndpoint } from './token-endpoint.js';
 import { TokenGuard } from './token.guard.js';
+import { TokenRefusals } from './token-refusals.js';
 import { TokenRequestLimit } from './token-request-limit.js';
 import { TokenStore } from './token-store.js';
 import { TokenSweep } from './token-sweep.js';
 import { UserController } from './user.controller.js';
-import { CreateUserHandler, GetUserHandler, ListUsersHandler, UpdateUserHandler } from './user.handlers.js';
+import {
+  CreateUserHandler,
+  GetUserHandler,
+  ListUsersHandler,
+  UnlockUserHandler,
+  UpdateUserHandler,
+} from './user.handlers.js';
 
 const handlers = [
   CreateUserHandler,
   UpdateUserHandler,
+  UnlockUserHandler,
   GetUserHandler,
   ListUsersHandler,
   CreateApplicationHandler,
@@ -46,9 +55,11 @@ const handlers = [
     ClientAuthentication,
     Login,
     Passwords,
+    PasswordStrength,
     Pseudonyms,
     TokenEndpoint,
     TokenGuard,
+    TokenRefusals,
     TokenRequestLimit,
     TokenStore,
     TokenSweep,

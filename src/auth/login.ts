@@ -12,11 +12,12 @@ const FIND = prepared(
 );
 
 // $2: 1 after a wrong password, 0 after a right one. $3: failures that lock. $4: seconds that they are remembered.
+// $5: the application, which locks the name for itself alone.
 // A locked name stays as it is until it is forgotten; the first failure beyond the limit is told from the one that locked.
 const SETTLE = prepared(
   'login-settle',
-  `INSERT INTO login_attempts AS attempt (username_mac, failures, forget_at)
-   VALUES ($1, $2, clock_timestamp() + make_interval(secs => $4))
+  `INSERT INTO login_attempts AS attempt (username_mac, consumer_key, failures, forget_at)
+   VALUES ($1, $5, $2, clock_timestamp() + make_interval(secs => $4))
    ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET
      failures = CASE
        WHEN attempt.forget_at <= clock_timestamp() THEN excluded.failures
@@ -41,7 +42,7 @@ export interface LoggedIn {
  * Checks user name and password, with a lock-out that all processes share.
  *
  * 1. Look the user up, and hash: for an unknown user against a decoy, so that every path takes as long.
- * 2. Settle the attempt in one statement, whose row lock puts the attempts of one name in an order. A right password
+ * 2. Settle the attempt in one statement, whose row lock puts the attempts of one name through one application in an order. A right password
  *    counts only if the name was not locked before it: of any number of parallel guesses no more are judged than of
  *    guesses in a row.
  *
@@ -57,8 +58,8 @@ export class Login {
     private readonly pseudonyms: Pseudonyms,
   ) {}
 
-  /** The user, or null for whatever reason there is. */
-  async verify(username: string, password: string): Promise<LoggedIn | null> {
+  /** The user, or null for whatever reason there is. Failures count for the name and the application together. */
+  async verify(username: string, password: string, application: string): Promise<LoggedIn | null> {
     const user = await this.database.queryOne<LoggedIn & { disabled: boolean }>(FIND, [username]);
     const fits = await this.passwords.verify(user?.password_hash ?? null, password);
     const right = fits && user !== null && !user.disabled;
@@ -68,14 +69,17 @@ export class Login {
       right ? 0 : 1,
       lockoutAttempts,
       lockoutS,
+      application,
     ]);
     if (right && settled!.failures === 0) return user;
     if (!right && user !== null && settled!.failures === lockoutAttempts)
-      await this.unitOfWork.run(async () => Promise.resolve(this.unitOfWork.audit('user.lock_out', username)));
+      await this.unitOfWork.run(async () =>
+        Promise.resolve(this.unitOfWork.audit('user.lock_out', username, { application })),
+      );
     return null;
   }
 
-  /** Lifts a lock-out. */
+  /** Lifts every lock-out of the name. */
   async forgetFailures(username: string): Promise<void> {
     await this.database.execute(FORGET, [this.macOf(username)]);
   }

@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { serviceUnavailable } from '../platform/errors.js';
 import { randomToken } from '../platform/secrets.js';
+import { WorkerThread } from './worker-thread.js';
 
 /** OWASP's minimum for argon2id, the algorithm that the package takes by default; about 10 ms on one core. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -16,13 +14,19 @@ const RETRY_AFTER_S = 2;
 
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
 
+type HashingThread = WorkerThread<Job, string | boolean>;
+
+function newThread(): HashingThread {
+  return new WorkerThread('password-worker.cjs', { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 });
+}
+
 /**
  * Hashes passwords with argon2id, in threads of low priority that work half of the time at most: a flood of token requests
  * queues up here and, beyond the bound, is sent away with 503, while the rest of the service keeps its latency.
  */
 @Injectable()
 export class Passwords implements OnModuleInit, OnApplicationShutdown {
-  private readonly threads = Array.from({ length: THREADS }, () => new HashingThread());
+  private readonly threads = Array.from({ length: THREADS }, newThread);
   private readonly idle = [...this.threads];
   private readonly waiting: ((thread: HashingThread) => void)[] = [];
   /** The hash of a password that nobody knows: checked in place of an unknown user's, so that it takes as long. */
@@ -69,37 +73,5 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
     if (this.waiting.length >= MOST_WAITING)
       throw serviceUnavailable.error({ headers: { 'Retry-After': String(RETRY_AFTER_S) } });
     return new Promise((resolve) => this.waiting.push(resolve));
-  }
-}
-
-/** One job at a time. The thread starts with the first, and again with the next one after it died. */
-class HashingThread {
-  private worker: Worker | null = null;
-
-  async run(job: Job): Promise<string | boolean> {
-    const worker = (this.worker ??= this.start());
-    worker.ref();
-    try {
-      worker.postMessage(job);
-      const [{ result, error }] = (await once(worker, 'message')) as [{ result: string | boolean; error?: Error }];
-      if (error) throw error;
-      return result;
-    } finally {
-      worker.unref();
-    }
-  }
-
-  async end(): Promise<void> {
-    await this.worker?.terminate();
-  }
-
-  private start(): Worker {
-    const worker = new Worker(join(__dirname, 'password-worker.cjs'), {
-      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 },
-    });
-    worker.on('exit', () => {
-      if (this.worker === worker) this.worker = null;
-    });
-    return worker;
   }
 }

@@ -6,11 +6,12 @@ import { requestContext } from '../platform/context/request-context.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import type { Client } from './client-authentication.js';
-import { Login } from './login.js';
+import { Login, type LoggedIn } from './login.js';
 import { grantedScopes } from './scope.rules.js';
 import type { IntrospectionModel } from './token.dto.js';
 import { invalidLogin, invalidRefreshToken, OAuthError } from './token.errors.js';
 import type { Form } from './token.form.js';
+import { TokenRefusals } from './token-refusals.js';
 import { TokenStore, type TokenPair } from './token-store.js';
 
 /** RFC 6749 §5.1 */
@@ -35,7 +36,7 @@ export interface TokenAnswer {
  *   5. the grant holds: password or refresh token   invalid_grant           §4.3.3, §6, §10.4
  *   6. the scope is within what may be granted      invalid_scope           §3.3, §6
  *
- * Nothing is written before the last check has passed, except that a wrong password is counted (§4.3.2) and that a
+ * Nothing is written before the last check has passed, except that a refused password is counted (§4.3.2) and that a
  * refresh token used for the second time ends its family (§10.4).
  */
 @Injectable()
@@ -46,23 +47,29 @@ export class TokenEndpoint {
     private readonly login: Login,
     private readonly store: TokenStore,
     private readonly lookup: AccessTokenLookup,
+    private readonly refusals: TokenRefusals,
   ) {}
 
   /** @throws OAuthError */
-  async grant(client: Client, form: Form): Promise<TokenAnswer> {
+  async grant(client: Client, form: Form, address: string): Promise<TokenAnswer> {
     const grantType = form.require('grant_type');
     if (!isGrant(grantType)) throw new OAuthError('unsupported_grant_type', 'Use password or refresh_token.');
     if (!client.grants.includes(grantType))
       throw new OAuthError('unauthorized_client', 'The application may not use this grant.');
-    return grantType === 'password' ? this.grantByPassword(client, form) : this.grantByRefreshToken(client, form);
+    return grantType === 'password'
+      ? this.grantByPassword(client, form, address)
+      : this.grantByRefreshToken(client, form);
   }
 
-  private async grantByPassword(client: Client, form: Form): Promise<TokenAnswer> {
+  private async grantByPassword(client: Client, form: Form, address: string): Promise<TokenAnswer> {
     const username = form.require('username');
     const password = form.require('password');
     const asked = form.get('scope');
-    const user = await this.login.verify(username, password);
-    if (!user) throw invalidLogin();
+    const user = await this.login.verify(username, password, client.consumer_key);
+    if (!user || !this.mayUsePassword(user)) {
+      await this.refusals.count(client.consumer_key, address, username);
+      throw invalidLogin();
+    }
     const scopes = grantedScopes(asked, client.scopes, user.scopes);
     if (!scopes) throw invalidScope();
     actFor(user.username, client, scopes);
@@ -101,15 +108,13 @@ export class TokenEndpoint {
   }
 
   /**
-   * RFC 7009: an access token ends alone, a refresh token with its whole family. An unknown token is no error (§2.2).
-   * @throws OAuthError invalid_grant for a token of another client (§2.1)
+   * RFC 7009: an access token ends alone, a refresh token with its whole family. An unknown token is no error (§2.2), and
+   * neither is one of another client, which stays: the answer tells nobody whose a token is.
    */
   async revoke(client: Client, form: Form): Promise<void> {
     const token = form.require('token');
     const owner = await this.store.findOwner(token);
-    if (!owner) return;
-    if (owner.consumer_key !== client.consumer_key)
-      throw new OAuthError('invalid_grant', 'The token was issued to another client.');
+    if (owner?.consumer_key !== client.consumer_key) return;
     actFor(owner.username, client, []);
     await this.unitOfWork.run(async () => {
       if (owner.kind === 'access') await this.store.endAccessToken(token);
@@ -150,6 +155,11 @@ export class TokenEndpoint {
       exp: refresh.exp,
       iss: this.config.baseUrl,
     };
+  }
+
+  /** Where operators sign in elsewhere, a password is not enough for them. */
+  private mayUsePassword({ scopes }: LoggedIn): boolean {
+    return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));
   }
 
   private answer(pair: TokenPair, scopes: readonly Scope[]): TokenAnswer {

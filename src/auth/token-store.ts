@@ -6,12 +6,15 @@ import type { Scope } from '../platform/context/caller.js';
 import { randomToken, sha256 } from '../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 
-// The row of the user is locked and its password compared once more: a password changed since it was checked
-// ends all families of the user, and this one must not slip in behind.
+// The rows of user and application are locked and compared once more: a password changed since it was checked, or one of
+// them disabled, ends all families there are, and this one must not slip in behind.
 const START_FAMILY = prepared(
   'token-start-family',
   `WITH unchanged AS (
-     SELECT username FROM users WHERE username = $3 AND password_hash = $4 FOR SHARE
+     SELECT username FROM users, applications
+     WHERE username = $3 AND password_hash = $4 AND NOT users.disabled
+       AND consumer_key = $2 AND NOT applications.disabled
+     FOR SHARE
    ), family AS (
      INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at)
      SELECT $1, $2, username, $5, now() + make_interval(secs => $6) FROM unchanged
@@ -53,6 +56,10 @@ const END_FAMILY = prepared(
 const END_FAMILIES_OF_USER = prepared(
   'token-end-families-of-user',
   `UPDATE token_families SET revoked_at = now() WHERE username = $1 AND revoked_at IS NULL`,
+);
+const END_FAMILIES_OF_APPLICATION = prepared(
+  'token-end-families-of-application',
+  `UPDATE token_families SET revoked_at = now() WHERE consumer_key = $1 AND revoked_at IS NULL`,
 );
 const END_ACCESS_TOKEN = prepared('token-end-access-token', `DELETE FROM access_tokens WHERE token_hash = $1`);
 
@@ -117,7 +124,7 @@ export class TokenStore {
     private readonly database: Database,
   ) {}
 
-  /** Starts a family with its first tokens; null when the user's password is no longer the one that was checked. */
+  /** Starts a family with its first tokens; null when what was checked of user and application no longer holds. */
   async startFamily(
     consumerKey: string,
     user: LoggedIn,
@@ -161,8 +168,12 @@ export class TokenStore {
     await this.database.execute(END_FAMILY, [familyId]);
   }
 
-  async endFamiliesOf(username: string): Promise<void> {
+  async endFamiliesOfUser(username: string): Promise<void> {
     await this.database.execute(END_FAMILIES_OF_USER, [username]);
+  }
+
+  async endFamiliesOfApplication(consumerKey: string): Promise<void> {
+    await this.database.execute(END_FAMILIES_OF_APPLICATION, [consumerKey]);
   }
 
   async endAccessToken(token: string): Promise<void> {

@@ -13,8 +13,9 @@ const CHORES = [
      SELECT family_id FROM token_families family
      WHERE expires_at < now() AND NOT EXISTS (SELECT 1 FROM access_tokens WHERE family_id = family.family_id)
      LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
-  `DELETE FROM login_attempts WHERE username_mac IN (
-     SELECT username_mac FROM login_attempts WHERE forget_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+  `DELETE FROM login_attempts WHERE (username_mac, consumer_key) IN (
+     SELECT username_mac, consumer_key FROM login_attempts
+     WHERE forget_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
   `DELETE FROM token_request_counts WHERE (address_mac, minute) IN (
      SELECT address_mac, minute FROM token_request_counts
      WHERE minute < now() - interval '2 minutes' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,

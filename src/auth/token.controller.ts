@@ -9,6 +9,7 @@ import {
   IntrospectionModel,
   MetadataModel,
   OAuthProblems,
+  RevokedModel,
   TokenFormOf,
   TokenModel,
   TokenRequestForm,
@@ -40,7 +41,7 @@ export class TokenController {
   @ApiResponse({ status: 200, type: TokenModel, description: 'Granted (RFC 6749 §5.1).' })
   @OAuthProblems(429)
   token(@Req() request: TokenRequest): Promise<TokenAnswer> {
-    return this.endpoint.grant(request.oauthClient, request.body);
+    return this.endpoint.grant(request.oauthClient, request.body, request.ip ?? '');
   }
 
   @Post('revoke')
@@ -52,10 +53,11 @@ export class TokenController {
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })
-  @ApiResponse({ status: 200, description: 'The token is of no use any more; no body.' })
+  @ApiResponse({ status: 200, type: RevokedModel, description: 'The token is of no use any more, or not yours.' })
   @OAuthProblems()
-  revoke(@Req() request: TokenRequest): Promise<void> {
-    return this.endpoint.revoke(request.oauthClient, request.body);
+  async revoke(@Req() request: TokenRequest): Promise<RevokedModel> {
+    await this.endpoint.revoke(request.oauthClient, request.body);
+    return {};
   }
 
   @Post('introspect')

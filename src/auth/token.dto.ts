@@ -148,3 +148,6 @@ export function OAuthProblems(...more: number[]) {
     ),
   );
 }
+
+/** Without members: some clients refuse an answer without a body (RFC 7009 §2.2 asks for none). */
+export class RevokedModel {}

@@ -1,13 +1,13 @@
-import { Body, Controller, Get, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
-import { Answer, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
-import { CreateUser, UpdateUser } from './auth.commands.js';
+import { CreateUser, UnlockUser, UpdateUser } from './auth.commands.js';
 import { GetUser, ListUsers, type UserView } from './auth.queries.js';
 import { assertNotNull, CreateUserBody, UpdateUserBody, UserModel, UserPath } from './user.dto.js';
 
@@ -72,6 +72,18 @@ export class UserController {
         }),
       ),
     );
+  }
+
+  @Post(':username/unlock')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'End the lock-out of a user',
+    description: 'Through every application. Wrong passwords are counted anew.',
+  })
+  @AnswerEmpty(204, 'Unlocked, or not locked at all.')
+  @Problems(400, 404)
+  async unlock(@Param() { username }: UserPath): Promise<void> {
+    await this.commands.execute(new UnlockUser(username));
   }
 }
 

@@ -1,45 +1,67 @@
 import { declareFaults, validationError } from '../platform/errors.js';
 import { SCOPES, type Scope } from '../platform/context/caller.js';
 import { Field } from '../platform/validation/fields.js';
-import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { boolean, dateTime, listOf, oneOf, text, type Rule } from '../platform/validation/rules.js';
 
 declareFaults({
   username_invalid: ['The value cannot be a user name.', 'See the description of the member.'],
+  password_weak: [
+    'The password is too easily guessed.',
+    'Choose 12 to 128 characters, not the user name and not a common password.',
+  ],
   grant_unknown: ['There is no such grant.', 'Use password and refresh_token.'],
   scope_unknown: ['There is no such scope.', 'Use the scopes that the document names.'],
 });
 
 const MOST_ACCOUNTS = 1000;
 
-const username = text({
+/** No character that is not seen, or that looks like another. A path cannot end in dots alone. */
+const newUsername = text({
   min: 1,
-  max: 100,
+  max: 64,
+  pattern: /^[A-Za-z0-9._@+-]*$/,
   code: 'username_invalid',
-  form: 'Must not begin or end with a blank, hold a slash or backslash, or be dots alone.',
-  accepts: (value) => value === value.trim() && !/[/\\]|^\.+$/.test(value),
+  form: 'Must consist of letters A to Z, digits and . _ @ + - and not be dots alone.',
+  accepts: (value) => !/^\.+$/.test(value),
   example: 'integration-user',
 });
-const password = text({ min: 12, max: 128 });
+/** Names of before that rule stay. */
+const username = text({ min: 1, max: 100, example: 'integration-user' });
+const passwordText = text({ min: 12, max: 128 });
+/** One code for whatever makes a password unfit; password-strength.ts judges what is long enough. */
+const password: Rule = {
+  schema: passwordText.schema,
+  faults: (value) =>
+    passwordText
+      .faults(value)
+      .map((found) => (/^(too_|blank)/.test(found.code) ? { ...found, code: 'password_weak' } : found)),
+};
 const accountCodes = listOf(text({ min: 1, max: 64, example: 'K7PTX2M9QWHB' }), MOST_ACCOUNTS);
 /** Repeats collapse. */
 export const scopes = listOf(oneOf(SCOPES, 'scope_unknown'), 50);
 
 export class UserPath {
-  @Field(text({ min: 1, max: 100 }), { required: true })
+  @Field(username, { required: true })
   username: string;
 }
 
 export class CreateUserBody {
-  @Field(username, { required: true })
+  @Field(newUsername, { required: true })
   username: string;
 
-  @Field(password, { required: true, description: 'Stored as argon2id hash only.' })
+  @Field(password, {
+    required: true,
+    description: 'Not the user name, and not guessable in 10^8 tries. Stored as argon2id hash only.',
+  })
   password: string;
 
   @Field(accountCodes, { description: 'The accounts that the user may act for; none by default.' })
   account_codes?: string[] | null;
 
-  @Field(scopes, { required: true, description: 'With `admin` the user is an operator, of every account.' })
+  @Field(scopes, {
+    required: true,
+    description: 'With `admin` the user is an operator of every account, with `support` staff of its own.',
+  })
   scopes: Scope[];
 }
 

@@ -3,9 +3,10 @@ import { Database, prepared, violatedConstraint } from '../platform/database/dat
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, validationError } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
-import { CreateUser, UpdateUser } from './auth.commands.js';
+import { CreateUser, UnlockUser, UpdateUser } from './auth.commands.js';
 import { GetUser, ListUsers, type UserView } from './auth.queries.js';
 import { Login } from './login.js';
+import { PasswordStrength } from './password-strength.js';
 import { Passwords } from './passwords.js';
 import { TokenStore } from './token-store.js';
 import { User, UserAccount } from './user.entity.js';
@@ -68,9 +69,11 @@ export class CreateUserHandler implements ICommandHandler<CreateUser> {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,
+    private readonly strength: PasswordStrength,
   ) {}
 
   async execute({ username, password, accountCodes, scopes }: CreateUser): Promise<UserView> {
+    await this.strength.assertStrong(password, username);
     const passwordHash = await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
       await assertAccountsExist(this.database, accountCodes);
@@ -99,12 +102,14 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,
+    private readonly strength: PasswordStrength,
     private readonly tokens: TokenStore,
     private readonly login: Login,
   ) {}
 
   async execute({ username, changes }: UpdateUser): Promise<UserView> {
     const { password, accountCodes, scopes, disabled } = changes;
+    if (password !== undefined) await this.strength.assertStrong(password, username);
     const passwordHash = password === undefined ? null : await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
       const found = await this.database.execute(UPDATE, [
@@ -119,12 +124,28 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
         await this.database.execute(LEAVE_ACCOUNTS, [username, accountCodes]);
         await this.database.execute(JOIN_ACCOUNTS, [username, accountCodes]);
       }
-      if (passwordHash !== null) {
-        await this.tokens.endFamiliesOf(username);
-        await this.login.forgetFailures(username);
-      }
+      // Enabling ends them too: a release before this one left those of a disabled user as they were.
+      if (passwordHash !== null || disabled !== undefined) await this.tokens.endFamiliesOfUser(username);
+      if (passwordHash !== null) await this.login.forgetFailures(username);
       this.unitOfWork.audit('user.update', username);
       return (await this.database.queryOne<UserView>(FIND, [username]))!;
+    });
+  }
+}
+
+@CommandHandler(UnlockUser)
+export class UnlockUserHandler implements ICommandHandler<UnlockUser> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly login: Login,
+  ) {}
+
+  async execute({ username }: UnlockUser): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      if (!(await this.database.queryOne(FIND, [username]))) throw notFound.error({ detail: 'There is no such user.' });
+      await this.login.forgetFailures(username);
+      this.unitOfWork.audit('user.unlock', username);
     });
   }
 }

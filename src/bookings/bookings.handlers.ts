@@ -128,7 +128,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
         booking.status = 'COMPLETED';
         this.store.save(ExamCompleted, booking, eligibility, { revision });
       } else await this.addCompleted(eligibility, revision);
-      this.unitOfWork.audit('exam.complete', svcEligibilityId);
+      this.unitOfWork.audit('exam.complete', svcEligibilityId, { accountCode: eligibility.account_code });
       return true;
     });
   }

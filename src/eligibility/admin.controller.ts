@@ -15,7 +15,7 @@ class EligibilityIdPath {
 
 @ApiTags('Administration')
 @Controller('admin/eligibilities/:svc_id')
-@Access('admin')
+@Access('admin', 'support')
 export class EligibilityAdminController {
   constructor(private readonly commandBus: CommandBus) {}
 

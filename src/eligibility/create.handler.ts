@@ -34,7 +34,7 @@ const COLUMNS = `svc_eligiblity_id, account_code, candidate_id, test_code, clien
   school_code, special_accommodations, additional_attributes, created_datetime, updated_datetime`;
 
 const ASKED = `asked AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, request_id text,
+  SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text,
     svc_eligiblity_id text, account_code text, candidate_id text, test_code text, client_eligibility_id text, status text,
     approval_pending boolean, schedule_start_date timestamptz, eligibility_end_date timestamptz, registration_mode text,
     portion_codes text[], first_name text, middle_name text, last_name text, suffix text, address1 text, address2 text,
@@ -43,8 +43,8 @@ const ASKED = `asked AS MATERIALIZED (
     updated_datetime timestamptz))`;
 
 const AUDITED = `audited AS (
-  INSERT INTO audit_log (actor, action, subject, request_id)
-  SELECT actor, 'eligibility.create', svc_eligiblity_id, request_id FROM created JOIN asked USING (svc_eligiblity_id)),
+  INSERT INTO audit_log (actor, application, account_code, action, subject, request_id)
+  SELECT actor, application, account_code, 'eligibility.create', svc_eligiblity_id, request_id FROM created JOIN asked USING (svc_eligiblity_id)),
   told AS (${insertChangesOf(`
     SELECT created_datetime, 'ELIGIBILITY', 'CREATED', account_code, svc_eligiblity_id, candidate_id, test_code,
       NULL::text, status, NULL::int, NULL::int, NULL::json
@@ -243,7 +243,12 @@ function newRecord(
 /** The record as the statements read it, and who made it. */
 function rowOf(record: Eligibility): object {
   const { caller, requestId } = requestContext();
-  return { ...record, actor: caller?.username ?? 'system', request_id: requestId };
+  return {
+    ...record,
+    actor: caller?.username ?? 'system',
+    application: caller?.consumerKey ?? null,
+    request_id: requestId,
+  };
 }
 
 /** What was checked may have changed by the time of the write: the constraints have the last word. */

@@ -1,5 +1,7 @@
 import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
+import { assertReaches } from '../platform/reach.js';
+import { currentReach } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
 import { ReleaseVouchers, SetVouchers, type VoucherRefusal } from '../vouchers/vouchers.commands.js';
@@ -72,7 +74,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       );
       if (refusals.length > 0) return refusals;
       this.store.tell('UPDATED', this.store.changeState(record, {}, this.clock.now()));
-      this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id);
+      this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id, { changed: ['voucher_codes'] });
       return [];
     });
   }
@@ -95,13 +97,14 @@ abstract class OperatorDecision {
   ): Promise<void> {
     await this.unitOfWork.run(async () => {
       const record = await this.store.lockById(svcEligibilityId);
+      assertReaches(currentReach(), record.account_code);
       const now = this.clock.now();
       const status = statusAt(record, now);
       if (!mayTrigger(status, trigger))
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
       const stored = record.status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
       this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
-      this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId);
+      this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId, { accountCode: record.account_code });
     });
   }
 }

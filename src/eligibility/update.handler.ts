@@ -79,7 +79,8 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
       throw refusalOf(error) ?? error;
     }
     this.store.tell('UPDATED', record);
-    this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id);
+    const changedNames = vouchersChange ? [...names, 'voucher_codes'] : names;
+    this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id, { changed: changedNames });
   }
 
   /** Codes given are added to the set; null clears it. Says whether that changes it. */

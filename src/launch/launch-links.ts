@@ -58,7 +58,7 @@ export class LaunchLinks {
     const expiresAt = new Date(now.getTime() + LAUNCH_LIFE_S * 1000);
     await this.unitOfWork.run(async () => {
       await this.database.execute(ISSUE, [sha256(token), svcEligibilityId, expiresAt]);
-      this.unitOfWork.audit('launch.issue', svcEligibilityId);
+      this.unitOfWork.audit('launch.issue', svcEligibilityId, { accountCode: record.account_code });
     });
     return { record, expiresAt, launchUrl: `${this.config.baseUrl}/launch/${token}` };
   }
@@ -68,13 +68,14 @@ export class LaunchLinks {
     if (!TOKEN_FORM.test(token)) throw notFound.error();
     const now = this.clock.now();
     const hash = sha256(token);
-    const launch = await this.unitOfWork.run(async () => {
-      const redeemed = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
-      if (redeemed) this.unitOfWork.audit('launch.redeem', redeemed.svc_eligiblity_id);
-      return redeemed;
+    const { launch, record } = await this.unitOfWork.run(async () => {
+      const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
+      if (!launch) return { launch, record: null };
+      const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
+      this.unitOfWork.audit('launch.redeem', launch.svc_eligiblity_id, { accountCode: record?.account_code ?? null });
+      return { launch, record };
     });
     if (!launch) throw (await this.database.queryOne(IS_KNOWN, [hash])) ? launchGone.error() : notFound.error();
-    const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
     // The record may have been cancelled or closed since the URL was issued.
     if (!record?.launch_url) throw launchGone.error();
     const target = new URL(record.launch_url);

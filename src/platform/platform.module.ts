@@ -2,9 +2,11 @@ import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
+import { AuditSeals } from './audit/audit-seals.js';
 import { Clock } from './clock.js';
 import { Database } from './database/database.js';
 import { DatabaseMetrics } from './database/database-metrics.js';
+import { EncryptedColumns } from './database/encrypted-columns.js';
 import { DatabaseReadiness } from './database/database-readiness.js';
 import { UnitOfWork } from './unit-of-work/unit-of-work.js';
 import { Jobs } from './jobs/jobs.js';
@@ -26,6 +28,7 @@ import { Secrets } from './secrets.js';
 import { Logger } from './observability/logger.js';
 
 const ground = [
+  EncryptedColumns,
   Clock,
   Logger,
   Secrets,
@@ -48,6 +51,7 @@ const ground = [
   controllers: [HealthController, ProblemsController, AuditController],
   providers: [
     ...ground,
+    AuditSeals,
     DatabaseReadiness,
     Housekeeping,
     PlatformPersonalData,

@@ -1,25 +1,52 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes, randomInt } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  randomInt,
+} from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
 
-const FORMAT = 1;
+const FORMAT = 2;
+/** Of 0.1.0, which encrypted under the keys of `SECRETS_KEY` themselves. */
+const FORMAT_UNDERIVED = 1;
 const KEY_ID_BYTES = 4;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Encryption at rest: AES-256-GCM under the newest key of `SECRETS_KEY`; every listed key decrypts.
+ * Encryption at rest and keyed hashes, each under a key of its own that is derived (HKDF, RFC 5869) from a key of
+ * `SECRETS_KEY`. The newest one encrypts, AES-256-GCM; every listed key decrypts.
  *
  * Layout: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) · ciphertext.
  * `purpose` is authenticated but not stored: a value moved to another column or row does not decrypt there.
  */
 @Injectable()
 export class Secrets {
-  private readonly keys: { id: Buffer; key: Buffer }[];
+  private readonly keys: { format: number; id: Buffer; key: Buffer }[];
+  private readonly hashKey: Buffer;
+  /** What a value under the newest key begins with: all others are to be encrypted again. */
+  readonly newest: Buffer;
 
   constructor(config: Config) {
-    this.keys = config.secretsKeys.map((key) => ({ id: sha256(key).subarray(0, KEY_ID_BYTES), key }));
+    this.keys = config.secretsKeys.flatMap((key) => {
+      const id = sha256(key).subarray(0, KEY_ID_BYTES);
+      return [
+        { format: FORMAT, id, key: derived(key, 'encryption') },
+        { format: FORMAT_UNDERIVED, id, key },
+      ];
+    });
+    this.hashKey = derived(config.secretsKeys[0], 'keyed hashes');
+    this.newest = Buffer.concat([Buffer.of(FORMAT), this.keys[0].id]);
+  }
+
+  /** HMAC-SHA256 under the newest key: a new key only forgets what the hashes stood for. */
+  keyedHash(purpose: string, text: string): Buffer {
+    return createHmac('sha256', this.hashKey).update(`${purpose}\0${text}`).digest();
   }
 
   encrypt(plain: string | Buffer, purpose: string): Buffer {
@@ -43,17 +70,22 @@ export class Secrets {
 
   /** @throws Error when no listed key made the value, or the value or its purpose was changed. */
   decrypt(sealed: Buffer, purpose: string): Buffer {
-    if (sealed[0] !== FORMAT) throw new Error('Unknown format of an encrypted value.');
+    const format = sealed[0];
+    if (format !== FORMAT && format !== FORMAT_UNDERIVED) throw new Error('Unknown format of an encrypted value.');
     let at = 1;
     const take = (bytes: number) => sealed.subarray(at, (at += bytes));
     const id = take(KEY_ID_BYTES);
-    const entry = this.keys.find((candidate) => candidate.id.equals(id));
+    const entry = this.keys.find((candidate) => candidate.format === format && candidate.id.equals(id));
     if (!entry) throw new Error('No key of SECRETS_KEY made this encrypted value.');
     const decipher = createDecipheriv('aes-256-gcm', entry.key, take(IV_BYTES));
     decipher.setAuthTag(take(TAG_BYTES));
     decipher.setAAD(Buffer.from(purpose));
     return Buffer.concat([decipher.update(sealed.subarray(at)), decipher.final()]);
   }
+}
+
+function derived(key: Buffer, use: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', `candidate-eligibility ${use}`, 32));
 }
 
 export function sha256(data: string | Buffer): Buffer {

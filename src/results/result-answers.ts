@@ -6,7 +6,7 @@ import { formatDateTime } from '../platform/clock.js';
 import { BodyRoom } from '../platform/http/body-room.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
-import { PHOTO, VIDEO_LINK, withMembers, type KeptBody } from './result-body.js';
+import { PHOTO, VIDEO_LINK, withCredentials, withMembers, type KeptBody } from './result-body.js';
 import type { ReadRevision } from './result-store.js';
 import { RESULT_SOURCES, type ResultSource } from './results.rules.js';
 import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
@@ -28,7 +28,7 @@ export class ResultModel {
 
   @Field(anyObject, {
     required: true,
-    description: `As it came; ${PHOTO} and ${VIDEO_LINK} only for callers with the scope results.`,
+    description: `As it came; ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken only for callers with the scope results.`,
   })
   body: object;
 }
@@ -52,7 +52,10 @@ export class UnmatchedResultModel {
   @Field(text({ max: 50 }), { description: 'Null for a registration result, which names no account.' })
   account_code: string | null;
 
-  @Field(anyObject, { required: true, description: `As it came; the list leaves ${PHOTO} and ${VIDEO_LINK} out.` })
+  @Field(anyObject, {
+    required: true,
+    description: `As it came; the list leaves ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken out.`,
+  })
   body: object;
 }
 
@@ -70,10 +73,11 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
 }
 
 /** The JSON text of a {@link ResultModel}: the body is put in as it came, not as it would be written again. */
-export function resultText({ source, revision, received_datetime, body, photo, videoLink }: ReadRevision): string {
+export function resultText(read: ReadRevision): string {
+  const { source, revision, received_datetime, body, photo, videoLink, credentials } = read;
   return withBody(
     { source, revision, received_datetime: formatDateTime(received_datetime) },
-    wholeText({ text: body, photo, videoLink }),
+    wholeText({ text: body, photo, videoLink, credentials }),
   );
 }
 
@@ -100,8 +104,8 @@ function summaryOf({ id, source, received_datetime, code, username, account_code
   return { id, source, received_datetime: formatDateTime(received_datetime), code, username, account_code };
 }
 
-function wholeText({ text, photo, videoLink }: Pick<KeptBody, 'text' | 'photo' | 'videoLink'>): string {
-  return withMembers(text, { [PHOTO]: photo, [VIDEO_LINK]: videoLink });
+function wholeText({ text, photo, videoLink, credentials }: Omit<KeptBody, 'hash'>): string {
+  return withMembers(withCredentials(text, credentials), { [PHOTO]: photo, [VIDEO_LINK]: videoLink });
 }
 
 function withBody(members: object, body: string): string {

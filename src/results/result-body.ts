@@ -11,6 +11,7 @@ import { inspectBody } from '../platform/validation/members.js';
  *
  * 1. The bytes are split at the borders of the outermost members; photo and video link are taken out, each as the JSON
  *    text of its value. They are kept encrypted, and put back for callers who may see them.
+ *    So are the members of {@link CREDENTIALS}, from the objects that hold them.
  * 2. What is left is kept as text, so that numbers beyond a double, repeated names and the order of members stay.
  * 3. The values are parsed beside it, to be checked, matched and hashed.
  *
@@ -18,16 +19,23 @@ import { inspectBody } from '../platform/validation/members.js';
  */
 export const PHOTO = 'userPhotoBase64String';
 export const VIDEO_LINK = 'videoReviewLink';
+/** What opens the exam at the driver, each in the object that holds it. */
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  examApiData: 'examPassword',
+  examMetaData: 'extExamToken',
+};
 
 type Dto = new () => object;
 
 /** What is kept of a body. */
 export interface KeptBody {
-  /** The JSON text without photo and video link. */
+  /** The JSON text without photo, video link and credentials. */
   readonly text: string;
   /** JSON text of the members' values; null when left out or null. */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
+  /** A JSON text with the members of {@link CREDENTIALS}, in their objects; null without any. */
+  readonly credentials: Buffer | null;
   /** Equal for bodies that say the same, whatever the order of their members. */
   readonly hash: Buffer;
 }
@@ -44,12 +52,15 @@ export function readResultBody<T extends object>(
   dto: new () => T,
   bytes: Buffer | undefined,
 ): { value: T; kept: KeptBody } {
-  const { value, text, photo, videoLink } = bytes === undefined ? NOTHING : split(withoutMark(bytes));
+  const { value, text, photo, videoLink, credentials } = bytes === undefined ? NOTHING : split(withoutMark(bytes));
   const { body, faults } = inspectBody(dto, value);
   // More entries than any exam has are a matter of size, not of form.
   if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   faults.refuse();
-  return { value: body, kept: { text, photo, videoLink, hash: hashOf(dto, body as Record<string, unknown>, text) } };
+  return {
+    value: body,
+    kept: { text, photo, videoLink, credentials, hash: hashOf(dto, body as Record<string, unknown>, text) },
+  };
 }
 
 /** The kept text with photo and video link in it again. */
@@ -62,9 +73,39 @@ export function withMembers(text: string, members: Record<string, Buffer | null>
   return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`;
 }
 
+/** Takes the members of {@link CREDENTIALS} out of the text of a body. */
+export function withoutCredentials(whole: string): Pick<KeptBody, 'text' | 'credentials'> {
+  const members = membersOf(Buffer.from(whole)) ?? [];
+  const apart: Record<string, string> = {};
+  const kept = members.map(({ name, member, value }) => {
+    const inner = Object.hasOwn(CREDENTIALS, name) ? membersOf(value) : null;
+    const secret = inner?.findLast((found) => found.name === CREDENTIALS[name]);
+    if (!inner || !secret || secret.value.toString() === NULL_TEXT) return member.toString('utf8');
+    apart[name] = `{${JSON.stringify(secret.name)}:${secret.value.toString('utf8')}}`;
+    const left = inner.filter((found) => found.name !== secret.name).map((found) => found.member.toString('utf8'));
+    return `${JSON.stringify(name)}:{${left.join(',')}}`;
+  });
+  const objects = Object.entries(apart).map(([name, object]) => `${JSON.stringify(name)}:${object}`);
+  if (objects.length === 0) return { text: whole, credentials: null };
+  return { text: `{${kept.join(',')}}`, credentials: Buffer.from(`{${objects.join(',')}}`) };
+}
+
+/** The kept text with its credentials in it again. */
+export function withCredentials(text: string, credentials: Buffer | null): string {
+  if (credentials === null) return text;
+  const apart = new Map(membersOf(credentials)!.map(({ name, value }) => [name, membersOf(value)![0]]));
+  const members = membersOf(Buffer.from(text))!;
+  const whole = members.map(({ name, member, value }, index) => {
+    const secret = members.findLastIndex((other) => other.name === name) === index ? apart.get(name) : undefined;
+    if (!secret) return member.toString('utf8');
+    return `${JSON.stringify(name)}:${withMembers(value.toString('utf8'), { [secret.name]: secret.value })}`;
+  });
+  return `{${whole.join(',')}}`;
+}
+
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown };
 
-const NOTHING: Parts = { value: undefined, text: '', photo: null, videoLink: null };
+const NOTHING: Parts = { value: undefined, text: '', photo: null, videoLink: null, credentials: null };
 
 function split(json: Buffer): Parts {
   const members = membersOf(json);
@@ -74,13 +115,14 @@ function split(json: Buffer): Parts {
   for (const { name, member, value } of members)
     if (name === PHOTO || name === VIDEO_LINK) apart.set(name, value);
     else kept.push(kept.length === 0 ? OPEN : COMMA, member);
-  const text = kept.length === 0 ? '{}' : Buffer.concat([...kept, CLOSE]).toString('utf8');
-  const value = parseJson(text) as Record<string, unknown>;
+  const whole = kept.length === 0 ? '{}' : Buffer.concat([...kept, CLOSE]).toString('utf8');
+  const value = parseJson(whole) as Record<string, unknown>;
+  const { text, credentials } = withoutCredentials(whole);
   for (const [name, literal] of apart) {
     value[name] = valueOf(literal);
     if (value[name] === null) apart.delete(name);
   }
-  return { value, text, photo: apart.get(PHOTO) ?? null, videoLink: apart.get(VIDEO_LINK) ?? null };
+  return { value, text, photo: apart.get(PHOTO) ?? null, videoLink: apart.get(VIDEO_LINK) ?? null, credentials };
 }
 
 /** The value of a JSON text. A plain text of megabytes is read with one copy. */

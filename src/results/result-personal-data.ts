@@ -16,7 +16,7 @@ const FIND = {
          WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY svc_eligiblity_id, revision`,
 };
 const ERASE = {
-  text: `UPDATE result_revisions SET body = $3, photo = NULL, video_link = NULL, result_id = $4
+  text: `UPDATE result_revisions SET body = $3, photo = NULL, video_link = NULL, credentials = NULL, credentials_apart = true, result_id = $4
          WHERE svc_eligiblity_id = $1 AND revision = $2`,
 };
 const FIND_LOCATORS = {

@@ -37,6 +37,14 @@ export class ResultRevision {
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
 
+  /** Encrypted JSON text of the credentials. */
+  @Column('bytea', { nullable: true })
+  credentials: Buffer | null;
+
+  /** False for a body of 0.1.0, until the upkeep has taken its credentials out. */
+  @Column('boolean', { default: false })
+  credentials_apart: boolean;
+
   @Column('text', { nullable: true })
   result_id: string | null;
 

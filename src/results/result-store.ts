@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
-import type { KeptBody } from './result-body.js';
+import { withoutCredentials, type KeptBody } from './result-body.js';
 import type { ResultRevision } from './result-revision.entity.js';
 import { locatorKey, type CandidateExam, type FoundRegistration, type RegistrationFacts } from './results.rules.js';
 
@@ -70,8 +71,8 @@ const FIND_NEWEST = prepared(
 const ADD = prepared(
   'results-add',
   `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, photo, video_link,
-     result_id, simulated, username, received_datetime)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+     credentials, credentials_apart, result_id, simulated, username, received_datetime)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, true, $10, $11, $12, $13)`,
 );
 const ADD_LOCATOR = prepared(
   'results-add-locator',
@@ -93,26 +94,29 @@ const HAS_RESULT_ID = prepared(
 );
 const LIST = prepared(
   'results-list',
-  `SELECT svc_eligiblity_id, revision FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)
+  `SELECT svc_eligiblity_id, revision, photo IS NOT NULL AS has_photo, video_link IS NOT NULL AS has_video_link
+   FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)
    WHERE eligibilities.account_code = $1 AND candidate_id = $2 AND test_code = $3
    ORDER BY result_revisions.position DESC`,
 );
 const GET = prepared(
   'results-get',
   `SELECT svc_eligiblity_id, revision, source, body, received_datetime,
-     CASE WHEN $3 THEN photo END AS photo, CASE WHEN $3 THEN video_link END AS video_link
+     CASE WHEN $3 THEN photo END AS photo, CASE WHEN $3 THEN video_link END AS video_link,
+     CASE WHEN $3 THEN credentials END AS credentials, credentials_apart
    FROM result_revisions WHERE svc_eligiblity_id = $1 AND revision = $2`,
 );
 
 export type RevisionKey = Pick<ResultRevision, 'svc_eligiblity_id' | 'revision'>;
+export type ListedRevision = RevisionKey & { has_photo: boolean; has_video_link: boolean };
 export type NewRevision = Omit<
   ResultRevision,
-  'position' | 'revision' | 'body' | 'body_hash' | 'photo' | 'video_link'
+  'position' | 'revision' | 'body' | 'body_hash' | 'photo' | 'video_link' | 'credentials' | 'credentials_apart'
 > & {
   body: KeptBody;
 };
 export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime'> &
-  Pick<KeptBody, 'photo' | 'videoLink'>;
+  Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>;
 
 /** Results in the database. Photos and video links pass through here in clear, and nowhere else. */
 @Injectable()
@@ -120,7 +124,16 @@ export class ResultStore {
   constructor(
     private readonly database: Database,
     private readonly secrets: Secrets,
-  ) {}
+    encrypted: EncryptedColumns,
+  ) {
+    const of = (purpose: (id: string, revision: number) => string) => (row: Record<string, unknown>) =>
+      purpose(row['svc_eligiblity_id'] as string, row['revision'] as number);
+    encrypted.add({
+      table: 'result_revisions',
+      key: ['svc_eligiblity_id', 'revision'],
+      columns: { photo: of(photoOf), video_link: of(videoLinkOf), credentials: of(credentialsOf) },
+    });
+  }
 
   /** Everything in these accounts that something in the result leads to. */
   async findRegistrations(
@@ -178,6 +191,7 @@ export class ResultStore {
       body.hash,
       this.seal(body.photo, photoOf(id, number)),
       this.seal(body.videoLink, videoLinkOf(id, number)),
+      this.seal(body.credentials, credentialsOf(id, number)),
       revision.result_id,
       revision.simulated,
       revision.username,
@@ -200,16 +214,19 @@ export class ResultStore {
   }
 
   /** The revisions of a candidate's exams of a test, newest first. */
-  list(accountCode: string, candidateId: string, testCode: string): Promise<RevisionKey[]> {
-    return this.database.query<RevisionKey>(LIST, [accountCode, candidateId, testCode]);
+  list(accountCode: string, candidateId: string, testCode: string): Promise<ListedRevision[]> {
+    return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
   }
 
-  /** Photo and video link are null when they are not asked for. */
-  async get({ svc_eligiblity_id: id, revision }: RevisionKey, withPhotoAndLink: boolean): Promise<ReadRevision> {
-    const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withPhotoAndLink]);
-    const { photo, video_link, ...rest } = row!;
+  /** What is kept apart is null when it is not asked for. */
+  async get({ svc_eligiblity_id: id, revision }: RevisionKey, withSecrets: boolean): Promise<ReadRevision> {
+    const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withSecrets]);
+    const { photo, video_link, credentials, credentials_apart, ...rest } = row!;
     return {
       ...rest,
+      // A body of 0.1.0 that the upkeep has not come to yet.
+      body: credentials_apart || withSecrets ? rest.body : withoutCredentials(rest.body).text,
+      credentials: credentials && this.secrets.decrypt(credentials, credentialsOf(id, revision)),
       photo: photo && this.secrets.decrypt(photo, photoOf(id, revision)),
       videoLink: video_link && this.secrets.decrypt(video_link, videoLinkOf(id, revision)),
     };
@@ -222,3 +239,4 @@ export class ResultStore {
 
 const photoOf = (id: string, revision: number) => `result_revisions.photo ${id} ${revision}`;
 const videoLinkOf = (id: string, revision: number) => `result_revisions.video_link ${id} ${revision}`;
+export const credentialsOf = (id: string, revision: number) => `result_revisions.credentials ${id} ${revision}`;

@@ -14,6 +14,7 @@ import { ComponentDownFilter } from './component-down.filter.js';
 import { ResultModel, resultText, sendArray } from './result-answers.js';
 import type { KeptBody } from './result-body.js';
 import { ResultReader } from './result-reader.js';
+import { ResultReads } from './result-reads.js';
 import { ResultStore } from './result-store.js';
 import { DeliverAccountResult, DeliverRegistrationResult, type Delivery } from './results.commands.js';
 import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
@@ -79,6 +80,7 @@ export class ResultsController {
   constructor(
     private readonly queryBus: QueryBus,
     private readonly store: ResultStore,
+    private readonly reads: ResultReads,
   ) {}
 
   @Get()
@@ -93,6 +95,16 @@ export class ResultsController {
   ): Promise<void> {
     await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, { testCode: test_code }));
     const revisions = await this.store.list(account_code, candidate_id, test_code);
+    if (scopes.has('results'))
+      await this.reads.record(
+        'result',
+        revisions.map(({ svc_eligiblity_id, has_photo, has_video_link }) => ({
+          subject: svc_eligiblity_id,
+          accountCode: account_code,
+          photo: has_photo,
+          videoLink: has_video_link,
+        })),
+      );
     const { store } = this;
     await sendArray(
       response,

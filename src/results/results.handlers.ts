@@ -10,6 +10,8 @@ import {
 import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
 import { statusAt } from '../eligibility/eligibility.fields.js';
 import { Clock } from '../platform/clock.js';
+import { assertReaches } from '../platform/reach.js';
+import { currentReach } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
@@ -100,7 +102,7 @@ export class ResultAcceptance {
     this.unmatched.settleMatched(source, exam, { body, username, receivedAt }, this.clock.now());
     if (!added) return;
     const { revision, booking_code } = added;
-    this.unitOfWork.audit('result.accept', svc_eligiblity_id);
+    this.unitOfWork.audit('result.accept', svc_eligiblity_id, { accountCode: account_code });
     if (!simulated && (await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, revision)))) return;
     const now = this.clock.now();
     this.unitOfWork.change({
@@ -122,13 +124,14 @@ export class ResultAcceptance {
     source: ResultSource,
     accountCode: string | null,
     delivery: Delivery,
+    examCode: string | null,
     work: () => Promise<void>,
   ): Promise<void> {
     try {
       await this.unitOfWork.run(work);
     } catch (error) {
       if (error instanceof DomainError && REFUSALS.has(error.problem))
-        await this.unmatched.keep(source, accountCode, error.code, delivery);
+        await this.unmatched.keep(source, accountCode, error.code, delivery, examCode);
       throw error;
     }
   }
@@ -161,7 +164,7 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
   ) {}
 
   async execute({ delivery, facts, accountCodes }: DeliverRegistrationResult): Promise<void> {
-    await this.acceptance.deliver('REGISTRATION', null, delivery, async () => {
+    await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(null)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
       // A rehearsal has a locator of its own, which must not stand in the way of the exam's.
@@ -188,7 +191,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
 
   async execute({ delivery, facts, accountCode }: DeliverAccountResult): Promise<void> {
     const { candidateId, resultId } = facts;
-    await this.acceptance.deliver('ACCOUNT', accountCode, delivery, async () => {
+    await this.acceptance.deliver('ACCOUNT', accountCode, delivery, null, async () => {
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
       // Deliveries for one candidate stand in a queue: what the first has done, the next ones see.
@@ -231,6 +234,7 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       if (!result) throw unmatchedResultNotFound.error();
       if (result.accepted_datetime !== null) throw unmatchedResultAccepted.error();
       const exam = await this.holdNamed(named);
+      assertReaches(currentReach(), exam.account_code);
       if (result.account_code !== null && result.account_code !== exam.account_code)
         throw forbiddenOperation.error({ detail: 'The result was delivered for another account.' });
       if (exam.status === 'CANCELLED')
@@ -242,7 +246,7 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       const delivery = { body: result.body, username: result.username, receivedAt: result.received_datetime };
       await this.unmatched.settle(id, exam.svc_eligiblity_id, this.clock.now());
       await this.acceptance.accept(exam, result.source, delivery, facts);
-      this.unitOfWork.audit('unmatched-result.accept', id);
+      this.unitOfWork.audit('unmatched-result.accept', id, { accountCode: exam.account_code });
     });
   }
 

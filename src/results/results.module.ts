@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
+import { CredentialsUpkeep } from './credentials-upkeep.js';
 import { ResultReader } from './result-reader.js';
 import { ForgetMediaHandler } from './media.handler.js';
 import { ResultPersonalData } from './result-personal-data.js';
+import { ResultReads } from './result-reads.js';
 import { ResultStore } from './result-store.js';
 import { DeliveryController, ResultsController } from './results.controller.js';
 import {
@@ -24,6 +26,8 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
     ForgetMediaHandler,
     UnmatchedStore,
     UnmatchedSweep,
+    CredentialsUpkeep,
+    ResultReads,
     ResultAcceptance,
     DeliverRegistrationResultHandler,
     DeliverAccountResultHandler,

@@ -18,6 +18,10 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   account_code: string | null;
 
+  /** The accounts of whoever sent it, and of the exam that it names, when it was kept; null in rows of 0.1.0. */
+  @Column('text', { array: true, nullable: true })
+  account_codes: string[] | null;
+
   /** Of the problem that refused it. */
   @Column('text')
   code: string;
@@ -39,6 +43,14 @@ export class UnmatchedResult {
   /** Encrypted JSON text of the member's value. */
   @Column('bytea', { nullable: true })
   video_link: Buffer | null;
+
+  /** Encrypted JSON text of the credentials. */
+  @Column('bytea', { nullable: true })
+  credentials: Buffer | null;
+
+  /** False for a body of 0.1.0, until the upkeep has taken its credentials out. */
+  @Column('boolean', { default: false })
+  credentials_apart: boolean;
 
   @Column('timestamptz')
   received_datetime: Date;

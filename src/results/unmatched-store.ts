@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
+import { assertReaches } from '../platform/reach.js';
+import { currentReach, requestContext } from '../platform/context/request-context.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
+import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
-import type { KeptBody } from './result-body.js';
+import { withoutCredentials, type KeptBody } from './result-body.js';
 import type { Delivery } from './results.commands.js';
 import type { ResultSource } from './results.rules.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
@@ -17,29 +20,38 @@ const SUMMARY = 'id, position, source, received_datetime, code, username, accoun
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
-     (id, source, account_code, code, username, body, body_hash, photo, video_link, received_datetime)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     (id, source, account_code, code, username, body, body_hash, photo, video_link, received_datetime,
+      credentials, credentials_apart, account_codes)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, true, ARRAY(
+     SELECT unnest($12::text[])
+     UNION SELECT eligibilities.account_code FROM eligibilities WHERE svc_eligiblity_id = $13
+     UNION SELECT eligibilities.account_code FROM eligibilities JOIN bookings USING (svc_eligiblity_id)
+     WHERE bookings.booking_code = $13))
    ON CONFLICT (source, account_code, username, body_hash) WHERE accepted_datetime IS NULL
    DO UPDATE SET code = excluded.code`,
 );
 const LIST = prepared(
   'unmatched-list',
   `SELECT ${SUMMARY} FROM unmatched_results
-   WHERE accepted_datetime IS NULL AND ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
+   WHERE accepted_datetime IS NULL AND ${afterCursor('$1')}
+     AND ($3::text[] IS NULL OR account_code = ANY ($3) OR account_codes && $3)
+   ORDER BY position DESC LIMIT $2`,
 );
-const GET_BODY = prepared('unmatched-get-body', 'SELECT body FROM unmatched_results WHERE id = $1');
+const GET_BODY = prepared('unmatched-get-body', 'SELECT body, credentials_apart FROM unmatched_results WHERE id = $1');
 const FIND = prepared('unmatched-find', 'SELECT * FROM unmatched_results WHERE id = $1');
 const LOCK = prepared('unmatched-lock', 'SELECT * FROM unmatched_results WHERE id = $1 FOR UPDATE');
 // The exam has the photo and the link now; one copy is enough.
 const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
-   SET accepted_datetime = $2, svc_eligiblity_id = $3, settled_by = 'OPERATOR', photo = NULL, video_link = NULL WHERE id = $1`,
+   SET accepted_datetime = $2, svc_eligiblity_id = $3, settled_by = 'OPERATOR', photo = NULL, video_link = NULL,
+     credentials = NULL WHERE id = $1`,
 );
 const SETTLE_MATCHED = prepared(
   'unmatched-settle-matched',
   `UPDATE unmatched_results
-   SET accepted_datetime = $5, svc_eligiblity_id = $6, settled_by = 'MATCHED', photo = NULL, video_link = NULL
+   SET accepted_datetime = $5, svc_eligiblity_id = $6, settled_by = 'MATCHED', photo = NULL, video_link = NULL,
+     credentials = NULL
    WHERE source = $1 AND (account_code = $2 OR $1 = 'REGISTRATION' AND account_code IS NULL) AND username = $3
      AND body_hash = $4 AND accepted_datetime IS NULL`,
 );
@@ -65,9 +77,23 @@ export class UnmatchedStore {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly secrets: Secrets,
-  ) {}
+    encrypted: EncryptedColumns,
+  ) {
+    const of = (purpose: (id: string) => string) => (row: Record<string, unknown>) => purpose(row['id'] as string);
+    encrypted.add({
+      table: 'unmatched_results',
+      key: ['id'],
+      columns: { photo: of(photoOf), video_link: of(videoLinkOf), credentials: of(unmatchedCredentialsOf) },
+    });
+  }
 
-  async keep(source: ResultSource, accountCode: string | null, code: string, delivery: Delivery): Promise<void> {
+  async keep(
+    source: ResultSource,
+    accountCode: string | null,
+    code: string,
+    delivery: Delivery,
+    examCode: string | null,
+  ): Promise<void> {
     const { body } = delivery;
     const id = uuid();
     await this.database.execute(KEEP, [
@@ -81,17 +107,22 @@ export class UnmatchedStore {
       body.photo && this.secrets.encrypt(body.photo, photoOf(id)),
       body.videoLink && this.secrets.encrypt(body.videoLink, videoLinkOf(id)),
       delivery.receivedAt,
+      body.credentials && this.secrets.encrypt(body.credentials, unmatchedCredentialsOf(id)),
+      [...(requestContext().caller?.accountCodes ?? [])],
+      examCode,
     ]);
   }
 
   /** Those that wait for an operator, newest first, without their bodies. */
   list(page: Page): Promise<UnmatchedSummary[]> {
-    return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take]);
+    return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take, currentReach()]);
   }
 
-  /** The body without photo and link; null when the row has gone meanwhile. */
+  /** The body without what is kept apart; null when the row has gone meanwhile. */
   async findBody(id: string): Promise<string | null> {
-    return (await this.database.queryOne<{ body: string }>(GET_BODY, [id]))?.body ?? null;
+    const row = await this.database.queryOne<{ body: string; credentials_apart: boolean }>(GET_BODY, [id]);
+    if (row === null || row.credentials_apart) return row && row.body;
+    return withoutCredentials(row.body).text;
   }
 
   async find(id: string): Promise<ReadUnmatched | null> {
@@ -124,11 +155,17 @@ export class UnmatchedStore {
 
   private read(row: UnmatchedResult | null): ReadUnmatched | null {
     if (row === null) return null;
-    const { body, body_hash, photo, video_link, ...rest } = row;
+    const reach = currentReach();
+    if (!row.account_codes?.some((code) => reach?.includes(code))) assertReaches(reach, row.account_code);
+    const { body, body_hash, photo, video_link, credentials, credentials_apart, account_codes: _, ...rest } = row;
+    const split = credentials_apart ? null : withoutCredentials(body);
     return {
       ...rest,
       body: {
-        text: body,
+        text: split?.text ?? body,
+        credentials: split
+          ? split.credentials
+          : credentials && this.secrets.decrypt(credentials, unmatchedCredentialsOf(row.id)),
         hash: body_hash,
         photo: photo && this.secrets.decrypt(photo, photoOf(row.id)),
         videoLink: video_link && this.secrets.decrypt(video_link, videoLinkOf(row.id)),
@@ -139,3 +176,4 @@ export class UnmatchedStore {
 
 const photoOf = (id: string) => `unmatched_results.photo ${id}`;
 const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;
+export const unmatchedCredentialsOf = (id: string) => `unmatched_results.credentials ${id}`;

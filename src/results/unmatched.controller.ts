@@ -16,6 +16,7 @@ import {
   UnmatchedResultModel,
   unmatchedText,
 } from './result-answers.js';
+import { ResultReads } from './result-reads.js';
 import { AcceptUnmatchedResult } from './results.commands.js';
 import { unmatchedResultNotFound } from './results.errors.js';
 import { UnmatchedStore } from './unmatched-store.js';
@@ -39,11 +40,12 @@ class AcceptRequest {
 
 @ApiTags('Administration')
 @Controller('admin/unmatched-results')
-@Access('admin')
+@Access('admin', 'support')
 export class UnmatchedResultsController {
   constructor(
     private readonly commandBus: CommandBus,
     private readonly store: UnmatchedStore,
+    private readonly reads: ResultReads,
     private readonly config: Config,
   ) {}
 
@@ -76,6 +78,9 @@ export class UnmatchedResultsController {
   async get(@Param() { id }: UnmatchedPath, @Res() response: Response): Promise<void> {
     const result = await this.store.find(id);
     if (!result) throw unmatchedResultNotFound.error();
+    await this.reads.record('unmatched-result', [
+      { subject: id, accountCode: result.account_code, photo: !!result.body.photo, videoLink: !!result.body.videoLink },
+    ]);
     response.type('application/json').send(unmatchedDetailText(result));
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { SCOPES, type Scope } from '../../src/platform/context/caller';
+import { CLIENT_SCOPES, SCOPES, type Scope } from '../../src/platform/context/caller';
 import { randomCode, randomToken, sha256 } from '../../src/platform/secrets';
 import type { Answer, TestApp } from './app';
 
@@ -11,7 +11,6 @@ export interface TestSetup {
   portions?: { portion_code: string; portion_name: string | null }[];
 }
 
-const CLIENT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
 const DAY_MS = 86_400_000;
 
 /** What a test starts from. Catalogue, users and tokens are written to the database; records are made over HTTP. */

@@ -1,10 +1,10 @@
 import { CommandBus } from '@nestjs/cqrs';
 import { CreateApplication, CreateUser } from '../../src/auth/auth.commands';
 import type { Grant } from '../../src/auth/application.entity';
-import { SCOPES, type Scope } from '../../src/platform/context/caller';
+import { CLIENT_SCOPES, type Scope } from '../../src/platform/context/caller';
 import type { Answer, TestApp } from './app';
 
-export const CLIENT_SCOPES = SCOPES.filter((scope) => scope !== 'admin');
+export { CLIENT_SCOPES };
 
 export interface Login {
   account: string;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { EncryptedColumns } from '../../platform/database/encrypted-columns.js';
 import { Secrets } from '../../platform/secrets.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import type { ShownAuth, Subscription } from './subscription.entity.js';
@@ -8,7 +9,22 @@ type Column = 'auth' | 'client-key' | 'signing-secret';
 /** Seals and opens what a subscription keeps secret. A sealed value opens only in its own column and row. */
 @Injectable()
 export class SubscriptionSecrets {
-  constructor(private readonly secrets: Secrets) {}
+  constructor(
+    private readonly secrets: Secrets,
+    encrypted: EncryptedColumns,
+  ) {
+    const as = (column: Column) => (row: Record<string, unknown>) => purpose(row['id'] as string, column);
+    encrypted.add({
+      table: 'subscriptions',
+      key: ['id'],
+      columns: {
+        auth_secret: as('auth'),
+        client_key: as('client-key'),
+        signing_secret: as('signing-secret'),
+        previous_signing_secret: as('signing-secret'),
+      },
+    });
+  }
 
   seal(plain: string, id: string, column: Column): Buffer {
     return this.secrets.encrypt(plain, purpose(id, column));

@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
+import { assertReaches } from '../../platform/reach.js';
+import { currentReach } from '../../platform/context/request-context.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { notFound, validationError, type Fault } from '../../platform/errors.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
@@ -37,8 +39,7 @@ export class SubscriptionStore {
     const found = isUuid(id)
       ? await this.database.manager.findOneBy(Subscription, { id, deleted_datetime: IsNull() })
       : null;
-    if (found === null) throw notFound.error({ detail: 'There is no such subscription.' });
-    return found;
+    return reachable(found);
   }
 
   /**
@@ -53,7 +54,7 @@ export class SubscriptionStore {
       subscription.updated_datetime = this.clock.now();
       await this.database.manager.save(subscription);
       await this.signals.changed(id);
-      this.unitOfWork.audit(`subscription.${action}`, id);
+      this.unitOfWork.audit(`subscription.${action}`, id, { accountCode: subscription.account_code });
       await this.races.reached('changing subscription');
       return subscription;
     });
@@ -66,8 +67,7 @@ export class SubscriptionStore {
           lock: { mode: 'pessimistic_write' },
         })
       : null;
-    if (found === null) throw notFound.error({ detail: 'There is no such subscription.' });
-    return found;
+    return reachable(found);
   }
 
   /** @throws DomainError `validation_error` when an address lies where partners may not live. Looks names up. */
@@ -91,4 +91,11 @@ export class SubscriptionStore {
     // A name that is not known yet may be saved: it is judged again at every connection.
     return null;
   }
+}
+
+/** @throws DomainError `not_found`, `account_forbidden` */
+function reachable(found: Subscription | null): Subscription {
+  if (found === null) throw notFound.error({ detail: 'There is no such subscription.' });
+  assertReaches(currentReach(), found.account_code);
+  return found;
 }

@@ -4,6 +4,8 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { assertReaches } from '../../platform/reach.js';
+import { currentReach } from '../../platform/context/request-context.js';
 import { Database } from '../../platform/database/database.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
@@ -48,6 +50,7 @@ export class SubscriptionsController {
   }
 
   @Get()
+  @Access('admin', 'support')
   @ApiOperation({ summary: 'The subscriptions' })
   @AnswerList(SubscriptionModel)
   @Problems(400)
@@ -62,12 +65,18 @@ export class SubscriptionsController {
       .where('row.deleted_datetime IS NULL')
       .orderBy('row.position', 'DESC')
       .limit(page.take);
-    if (query.account_code !== undefined) find.andWhere('row.account_code = :account', { account: query.account_code });
+    const reach = currentReach();
+    if (reach !== null) find.andWhere('row.account_code = ANY (:reach)', { reach });
+    if (query.account_code !== undefined) {
+      assertReaches(reach, query.account_code);
+      find.andWhere('row.account_code = :account', { account: query.account_code });
+    }
     if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
     return sendPage(await find.getMany(), page, request, response, this.config).map(present);
   }
 
   @Get(':id')
+  @Access('admin', 'support')
   @ApiOperation({ summary: 'Get a subscription' })
   @Answer(200, SubscriptionModel)
   @Problems(404)
@@ -93,6 +102,7 @@ export class SubscriptionsController {
   }
 
   @Post(':id/verify')
+  @Access('admin', 'support')
   @HttpCode(200)
   @ApiOperation({ summary: 'Send a sample to the partner; a 200 makes the subscription ACTIVE' })
   @Answer(200, SubscriptionModel)
@@ -102,6 +112,7 @@ export class SubscriptionsController {
   }
 
   @Post(':id/suspend')
+  @Access('admin', 'support')
   @HttpCode(200)
   @ApiOperation({ summary: 'Send nothing until resumed; events are kept' })
   @Answer(200, SubscriptionModel)
@@ -111,6 +122,7 @@ export class SubscriptionsController {
   }
 
   @Post(':id/resume')
+  @Access('admin', 'support')
   @HttpCode(200)
   @ApiOperation({ summary: 'Send again, what was kept first' })
   @Answer(200, SubscriptionModel)

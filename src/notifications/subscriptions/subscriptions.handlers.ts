@@ -106,7 +106,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
     await this.unitOfWork
       .run(async () => {
         await this.database.manager.insert(Subscription, subscription);
-        this.unitOfWork.audit('subscription.create', subscription.id);
+        this.unitOfWork.audit('subscription.create', subscription.id, { accountCode: subscription.account_code });
       })
       .catch((error: unknown) => {
         if (violatedConstraint(error) !== 'subscriptions_account_fk') throw error;

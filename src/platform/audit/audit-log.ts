@@ -1,18 +1,45 @@
-import type { AuditEntry } from './audit-entry.js';
+import { requestContext } from '../context/request-context.js';
+import type { AuditDetails, AuditEntry } from './audit-entry.js';
+
+/** The columns of a row that the database does not fill, each with its type as a parameter, in the order of the values. */
+const COLUMNS: readonly (readonly [name: string, type: string, value: (entry: AuditEntry) => unknown])[] = [
+  ['actor', 'text', (entry) => entry.actor],
+  ['application', 'text', (entry) => entry.application],
+  ['account_code', 'text', (entry) => entry.accountCode],
+  ['action', 'text', (entry) => entry.action],
+  ['subject', 'text', (entry) => entry.subject],
+  ['request_id', 'text', (entry) => entry.requestId],
+  ['changed', 'text', (entry) => entry.changed && entry.changed.join(',')],
+  ['count', 'int', (entry) => entry.count],
+  ['address', 'text', (entry) => entry.address],
+];
+const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
 /**
  * Appends to the record of every administrative and state-changing call; a trigger refuses UPDATE and DELETE.
  * {@link auditValues} are the values, from $`from` on.
  */
 export const insertAudit = (from: number): string => `
-  INSERT INTO audit_log (actor, action, subject, request_id)
-  SELECT * FROM unnest($${from}::text[], $${from + 1}::text[], $${from + 2}::text[], $${from + 3}::text[])`;
+  INSERT INTO audit_log (${NAMES})
+  SELECT ${NAMES.replace('changed', "string_to_array(changed, ',')")}
+  FROM unnest(${COLUMNS.map(([, type], at) => `$${from + at}::${type}[]`).join(', ')}) AS entry (${NAMES})`;
 
 export function auditValues(entries: readonly AuditEntry[]): unknown[] {
-  return [
-    entries.map((entry) => entry.actor),
-    entries.map((entry) => entry.action),
-    entries.map((entry) => entry.subject),
-    entries.map((entry) => entry.requestId),
-  ];
+  return COLUMNS.map(([, , value]) => entries.map(value));
+}
+
+/** The entry of an action by the caller of the running request, or by the service itself. */
+export function auditEntry(action: string, subject: string, details: AuditDetails = {}): AuditEntry {
+  const { caller, requestId, accountCode, members } = requestContext();
+  return {
+    actor: details.actor ?? caller?.username ?? 'system',
+    application: details.application ?? caller?.consumerKey ?? null,
+    accountCode: details.accountCode === undefined ? accountCode : details.accountCode,
+    action,
+    subject,
+    requestId,
+    changed: details.changed ?? members,
+    count: details.count ?? null,
+    address: details.address ?? null,
+  };
 }

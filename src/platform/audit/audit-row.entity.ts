@@ -11,6 +11,12 @@ export class AuditRow {
   @Column('text')
   actor: string;
 
+  @Column('text', { nullable: true })
+  application: string | null;
+
+  @Column('text', { nullable: true })
+  account_code: string | null;
+
   @Column('text')
   action: string;
 
@@ -19,4 +25,15 @@ export class AuditRow {
 
   @Column('text', { nullable: true })
   request_id: string | null;
+
+  @Column('text', { array: true, nullable: true })
+  changed: string[] | null;
+
+  /** How many calls the row stands for, where it gathers them. */
+  @Column('int', { nullable: true })
+  count: number | null;
+
+  /** Pseudonym of the address that a refused caller came from. */
+  @Column('text', { nullable: true })
+  address: string | null;
 }

@@ -4,11 +4,12 @@ import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatDateTime } from '../clock.js';
 import { Database } from '../database/database.js';
+import { currentReach } from '../context/request-context.js';
 import { Access } from '../http/access.js';
 import { Field } from '../validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../http/paging.js';
 import { AnswerList, Problems } from '../http/documented.js';
-import { dateTime, text } from '../validation/rules.js';
+import { dateTime, integer, listOf, text } from '../validation/rules.js';
 import { AuditRow } from './audit-row.entity.js';
 
 class AuditQuery extends PageQuery {
@@ -38,6 +39,12 @@ class AuditEntryModel {
   @Field(text({ max: 200 }), { required: true, description: 'User name of the caller, or `system`.' })
   actor: string;
 
+  @Field(text({ max: 64 }), { description: 'Consumer key of the application that the call came through.' })
+  application: string | null;
+
+  @Field(text({ max: 64 }), { description: 'The account that the subject belongs to.' })
+  account_code: string | null;
+
   @Field(text({ max: 200 }), { required: true })
   action: string;
 
@@ -46,6 +53,15 @@ class AuditEntryModel {
 
   @Field(text({ max: 64 }))
   request_id: string | null;
+
+  @Field(listOf(text({ max: 200 }), 200), { description: 'Names of the members that changed, never their values.' })
+  changed: string[] | null;
+
+  @Field(integer(1, 1e9), { description: 'How many calls the row stands for, where it gathers refused ones.' })
+  count: number | null;
+
+  @Field(text({ max: 200 }), { description: 'Pseudonym of the address that a refused caller came from.' })
+  address: string | null;
 }
 
 @ApiTags('Administration')
@@ -57,8 +73,11 @@ export class AuditController {
   ) {}
 
   @Get()
-  @Access('admin')
-  @ApiOperation({ summary: 'Who did what, newest first' })
+  @Access('admin', 'support')
+  @ApiOperation({
+    summary: 'Who did what, newest first',
+    description: 'With the scope `support`: what concerns the accounts of the user.',
+  })
   @AnswerList(AuditEntryModel)
   @Problems(400)
   async list(
@@ -70,19 +89,15 @@ export class AuditController {
     const find = this.database.manager.createQueryBuilder(AuditRow, 'row').orderBy('row.id', 'DESC').limit(page.take);
     for (const name of ['actor', 'action', 'subject'] as const)
       if (query[name] !== undefined) find.andWhere(`row.${name} = :${name}`, { [name]: query[name] });
+    const reach = currentReach();
+    if (reach !== null) find.andWhere('row.account_code = ANY (:reach)', { reach });
     if (query.from !== undefined) find.andWhere('row.at >= :from', { from: query.from });
     if (query.to !== undefined) find.andWhere('row.at < :to', { to: query.to });
     if (page.after !== null) find.andWhere('row.id < :after', { after: page.after });
     const rows = (await find.getMany()).map((row) => ({ ...row, position: row.id }));
-    return sendPage(rows, page, request, response, this.config).map(
-      ({ id, at, actor, action, subject, request_id }) => ({
-        id,
-        at: formatDateTime(at),
-        actor,
-        action,
-        subject,
-        request_id,
-      }),
-    );
+    return sendPage(rows, page, request, response, this.config).map(({ position: _, at, ...row }) => ({
+      ...row,
+      at: formatDateTime(at),
+    }));
   }
 }

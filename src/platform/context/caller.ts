@@ -1,13 +1,34 @@
-export const SCOPES = ['read', 'create', 'update', 'delete', 'launch', 'results', 'bookings', 'admin'] as const;
+export const SCOPES = [
+  'read',
+  'create',
+  'update',
+  'delete',
+  'launch',
+  'results',
+  'bookings',
+  'admin',
+  'support',
+] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** What clients of an account are given: `admin` and `support` are for the service's own staff. */
+export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'support');
 
 /** Who is calling: the user that the access token was issued to, through an application. */
 export interface Caller {
   readonly username: string;
   readonly consumerKey: string;
-  /** The scopes of the token. */
+  /** The scopes of the token: what the caller may do follows from them alone, whatever else its user may have. */
   readonly scopes: ReadonlySet<Scope>;
-  /** The accounts of the user; an operator may act on every account. */
+  /** The accounts that the user is named in. */
   readonly accountCodes: ReadonlySet<string>;
+  /** Whether the token has the scope `admin`, which opens every account. */
   readonly isOperator: boolean;
+}
+
+/** The accounts that a call may concern; null: every one. In SQL: `($1::text[] IS NULL OR account_code = ANY ($1))`. */
+export type Reach = readonly string[] | null;
+
+export function reachOf({ isOperator, accountCodes }: Caller): Reach {
+  return isOperator ? null : [...accountCodes];
 }

@@ -1,17 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { ContextValue } from './context-value.js';
-import type { Caller } from './caller.js';
+import { reachOf, type Caller, type Reach } from './caller.js';
 
 /** What is known of the request that is being served; follows it through every await. */
 export interface RequestContext {
   readonly requestId: string | null;
   readonly traceparent: string | null;
   caller: Caller | null;
+  /** The account that the path names, once the caller may act on it. */
+  accountCode: string | null;
+  /** Names of the members of the body, once each is known to be one that the route has; null without such a body. */
+  members: readonly string[] | null;
 }
 
 const servedRequest = new ContextValue<RequestContext>();
-const OUTSIDE: RequestContext = Object.freeze({ requestId: null, traceparent: null, caller: null });
+const OUTSIDE: RequestContext = Object.freeze({
+  requestId: null,
+  traceparent: null,
+  caller: null,
+  accountCode: null,
+  members: null,
+});
 
 /** The context of the running request; an empty one in background work. */
 export function requestContext(): RequestContext {
@@ -20,7 +30,13 @@ export function requestContext(): RequestContext {
 
 /** Does background work in somebody's name: what it leaves in the audit log is theirs, under the id of their request. */
 export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: () => T): T {
-  return servedRequest.run({ requestId, traceparent: null, caller }, work);
+  return servedRequest.run({ requestId, traceparent: null, caller, accountCode: null, members: null }, work);
+}
+
+/** The accounts that the running request may concern; background work may concern every one. */
+export function currentReach(): Reach {
+  const { caller } = requestContext();
+  return caller && reachOf(caller);
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;
@@ -29,6 +45,8 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 
 class ServedRequest implements RequestContext {
   caller: Caller | null = null;
+  accountCode: string | null = null;
+  members: readonly string[] | null = null;
   private trace: string | null = null;
 
   constructor(

@@ -37,12 +37,13 @@ export function assertAccessDeclared(app: INestApplication): void {
     throw new Error(`Routes without @Access: ${silent.map((route) => route.operationId).join(', ')}.`);
 }
 
-/** Writes the scope of each route into the document, so that declaration and document cannot differ. */
+/** Writes the scopes of each route, of which one is enough, into the document, so that declaration and document cannot differ. */
 export function documentAccess(app: INestApplication, document: OpenAPIObject): void {
   const access = new Map(declaredRoutes(app).map((route) => [route.operationId, route.access]));
   for (const path of Object.values(document.paths))
     for (const operation of Object.values(path) as { operationId?: string; security?: object[] }[]) {
       const rule = access.get(operation.operationId ?? '');
-      if (rule !== undefined && rule !== 'public' && rule !== 'client') operation.security = [{ oauth2: [rule] }];
+      if (rule !== undefined && rule !== 'public' && rule !== 'client')
+        operation.security = rule.map((scope) => ({ oauth2: [scope] }));
     }
 }

@@ -11,8 +11,9 @@ import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Config } from '../../config.js';
+import { requestContext } from '../context/request-context.js';
 import { Faults } from '../validation/faults.js';
-import { formOf, type Dto } from '../validation/fields.js';
+import { formOf, isObject, type Dto } from '../validation/fields.js';
 import { inspectBody, readParameters } from '../validation/members.js';
 
 const CHECKS_MORE = 'checks more';
@@ -82,7 +83,12 @@ export class RequestForm implements CanActivate {
     // The handler works with path and query whatever it has to say of the body.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     received.set(request, { body: request.body as unknown, faults });
-    if (body !== null) request.body = readBody(body, request.body, faults);
+    if (body !== null) {
+      const sent: unknown = request.body;
+      request.body = readBody(body, sent, faults);
+      // What nobody knows is not repeated to the audit.
+      if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
+    }
     if (!faults.isEmpty && (isUnreadable || faults.isFull || !this.checksMore(context))) faults.refuse();
     return true;
   }

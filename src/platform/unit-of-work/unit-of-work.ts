@@ -2,10 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
 import type { QueryRunner } from 'typeorm';
-import type { AuditEntry } from '../audit/audit-entry.js';
-import { auditValues, insertAudit } from '../audit/audit-log.js';
+import type { AuditDetails, AuditEntry } from '../audit/audit-entry.js';
+import { auditEntry, auditValues, insertAudit } from '../audit/audit-log.js';
 import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
-import { requestContext } from '../context/request-context.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
 import { DatabaseMetrics } from '../database/database-metrics.js';
@@ -19,7 +18,7 @@ const RETRY_PAUSE_MS = 25;
 
 const RECORD = prepared(
   'unit-of-work-record',
-  `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(9)}) ${insertChanges('$13')}`,
+  `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(10)}) ${insertChanges('$9')}`,
 );
 
 /** The running transaction and what it will write and do at its end. */
@@ -44,7 +43,7 @@ class RunningUnit implements Transaction {
  *
  * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
  * 2. A nested `run` joins: there is one BEGIN and one COMMIT, by the outermost.
- * 3. `raise(event)`, `audit(action, subject)` and `change(change)` are kept and written just before COMMIT, in that transaction:
+ * 3. `raise(event)`, `audit(action, subject, details)` and `change(change)` are kept and written just before COMMIT, in that transaction:
  *    state, event, audit row and entry of the change feed exist together or not at all.
  * 4. `send(statement)` does not wait for the answer: what is sent, those and COMMIT go out together, which
  *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
@@ -107,9 +106,8 @@ export class UnitOfWork {
   }
 
   /** Leaves an audit row, by the caller of the running request, when the running transaction commits. */
-  audit(action: string, subject: string): void {
-    const { caller, requestId } = requestContext();
-    this.running().audit.push({ action, subject, actor: caller?.username ?? 'system', requestId });
+  audit(action: string, subject: string, details?: AuditDetails): void {
+    this.running().audit.push(auditEntry(action, subject, details));
   }
 
   /** Tells the change feed, when the running transaction commits. */
@@ -141,7 +139,7 @@ export class UnitOfWork {
   private record(unit: RunningUnit): void {
     const { events, audit, changes } = unit;
     if (events.length + audit.length + changes.length === 0) return;
-    this.send(RECORD, [...eventValues(events), ...auditValues(audit), changesValue(changes)]);
+    this.send(RECORD, [...eventValues(events), changesValue(changes), ...auditValues(audit)]);
     unit.recorded.push(...events.splice(0));
     audit.length = 0;
     changes.length = 0;

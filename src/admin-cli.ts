@@ -1,16 +1,32 @@
 import { parseArgs } from 'node:util';
 import type { INestApplicationContext } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { DomainError } from '../platform/errors.js';
-import { SCOPES } from '../platform/context/caller.js';
-import { readBody } from '../platform/validation/members.js';
-import { CreateApplication, CreateUser, RotateApplicationSecret, UpdateUser } from './auth.commands.js';
-import { CreateUserBody } from './user.dto.js';
+import { verifyAudit } from './platform/audit/audit-verification.js';
+import { Database } from './platform/database/database.js';
+import { EncryptedColumns } from './platform/database/encrypted-columns.js';
+import { grantsFor } from './platform/database/grants.js';
+import { RotateLaunchKey } from './launch/launch.commands.js';
+import { DomainError } from './platform/errors.js';
+import { SCOPES } from './platform/context/caller.js';
+import { readBody } from './platform/validation/members.js';
+import {
+  CreateApplication,
+  CreateUser,
+  RotateApplicationSecret,
+  UnlockUser,
+  UpdateUser,
+} from './auth/auth.commands.js';
+import { CreateUserBody } from './auth/user.dto.js';
 
 const USAGE = `usage:
   npm run admin -- create-operator --username NAME      makes a user with every scope, and an application for it
   npm run admin -- rotate-secret --consumer-key KEY     gives an application a new consumer secret
+  npm run admin -- unlock-user --username NAME          ends the lock-out of a user, through every application
   npm run admin -- disable-user --username NAME         ends every access of a user, at once
+  npm run admin -- verify-audit                         compares the audit with its seals
+  npm run admin -- grants --role NAME                   prints the SQL of a database role with least rights
+  npm run admin -- rotate-launch-key                    signs launches with a new key; the old one is known for a while
+  npm run admin -- reencrypt                            puts what is encrypted under the newest key of SECRETS_KEY
 The password of create-operator is asked for, or read from standard input.
 `;
 
@@ -29,10 +45,20 @@ export async function runAdminCommand(argv: string[], app: INestApplicationConte
     if (name === 'create-operator') await createOperator(commands, option(rest, 'username'));
     else if (name === 'rotate-secret')
       say(await commands.execute(new RotateApplicationSecret(option(rest, 'consumer-key'))));
-    else if (name === 'disable-user') {
+    else if (name === 'unlock-user') {
+      const username = option(rest, 'username');
+      await commands.execute(new UnlockUser(username));
+      process.stdout.write(`unlocked: ${username}\n`);
+    } else if (name === 'disable-user') {
       const { username } = await commands.execute(new UpdateUser(option(rest, 'username'), { disabled: true }));
       process.stdout.write(`disabled: ${username}\n`);
-    } else throw new UsageError('There is no such command.');
+    } else if (name === 'grants')
+      process.stdout.write(await grantsFor(option(rest, 'role'), app.get(Database, { strict: false })));
+    else if (name === 'rotate-launch-key' && rest.length === 0)
+      process.stdout.write(`kid: ${await commands.execute(new RotateLaunchKey())}\n`);
+    else if (name === 'reencrypt' && rest.length === 0) return await reencrypt(app);
+    else if (name === 'verify-audit' && rest.length === 0) return await verifySeals(app);
+    else throw new UsageError('There is no such command.');
     return 0;
   } catch (error) {
     if (error instanceof UsageError) {
@@ -44,6 +70,29 @@ export async function runAdminCommand(argv: string[], app: INestApplicationConte
     for (const { pointer, detail } of error.errors) process.stderr.write(`${pointer?.slice(1)}: ${detail}\n`);
     return 1;
   }
+}
+
+async function reencrypt(app: INestApplicationContext): Promise<number> {
+  const left = await app
+    .get(EncryptedColumns, { strict: false })
+    .reencrypt((table, values) => process.stdout.write(`${table}: ${values} encrypted again\n`));
+  process.stdout.write(
+    left === 0 ? 'Nothing is left under an older key.\n' : `${left} changed meanwhile: run it again.\n`,
+  );
+  return left === 0 ? 0 : 1;
+}
+
+async function verifySeals(app: INestApplicationContext): Promise<number> {
+  const verdict = await verifyAudit(app.get(Database, { strict: false }).url);
+  if (verdict.agrees) {
+    const { rows, seals, last } = verdict;
+    process.stdout.write(
+      `The audit agrees with its seals: rows ${rows}, seals ${seals}, last seal ${last ?? 'none'}.\n`,
+    );
+    return 0;
+  }
+  process.stdout.write(`The audit does not agree with its seals from row ${verdict.fromRow} on: ${verdict.because}.\n`);
+  return 1;
 }
 
 async function createOperator(commands: CommandBus, username: string): Promise<void> {

@@ -1,0 +1,27 @@
+import { PasswordStrength } from './password-strength.js';
+
+describe('PasswordStrength', () => {
+  const strength = new PasswordStrength();
+  afterAll(() => strength.onApplicationShutdown());
+  const judge = (password: string, username = 'integration-user') =>
+    strength.assertStrong(password, username).then(
+      () => 'strong',
+      (error: { errors: { code: string }[] }) => error.errors[0].code,
+    );
+
+  it.each([
+    'password1234',
+    ' '.repeat(12),
+    'Integration-User',
+    'integrationuser1',
+    'aaaaaaaaaaaaaaaa',
+    'qwertyuiop123',
+  ])('refuses %j', async (password) => expect(await judge(password)).toBe('password_weak'));
+
+  it('accepts what is not guessed soon, many at once', async () => {
+    const judged = await Promise.all(
+      ['seven grey herons wait', 'X4!kq9-Tz0wB', 'correct horse battery'].map((p) => judge(p)),
+    );
+    expect(judged).toEqual(['strong', 'strong', 'strong']);
+  });
+});

@@ -1,0 +1,21 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+export class ResultsCredentials1763641600700 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      ALTER TABLE result_revisions
+        ADD COLUMN credentials bytea,
+        ADD COLUMN credentials_apart boolean NOT NULL DEFAULT false
+    `);
+    await runner.query(`
+      ALTER TABLE unmatched_results
+        ADD COLUMN credentials bytea,
+        ADD COLUMN credentials_apart boolean NOT NULL DEFAULT false,
+        ADD COLUMN account_codes text[]
+    `);
+  }
+
+  down(): Promise<void> {
+    return Promise.reject(new Error('Migrations go forward only.'));
+  }
+}

@@ -1,0 +1,87 @@
+import pg from 'pg';
+import { digestAt, digestOf, SEALED_ROW, sealOf, type SealedRow } from './audit-seals.js';
+
+const BATCH = 50;
+
+interface Seal {
+  seal_id: number;
+  ids: string[];
+  digests: Buffer;
+  hash: Buffer;
+}
+
+/** What the comparison of all rows with all seals says. */
+export type AuditVerdict =
+  | { readonly agrees: true; readonly rows: number; readonly seals: number; readonly last: string | null }
+  | { readonly agrees: false; readonly fromRow: number; readonly because: string };
+
+/**
+ * Compares the audit rows with their seals, from the first one on. It reads everything there is, on a connection of its own,
+ * and changes nothing. Rows of the last seconds may have no seal yet.
+ */
+export async function verifyAudit(url: string): Promise<AuditVerdict> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    // What is sealed or removed meanwhile does not concern this look.
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    let before: Buffer | null = null;
+    let after = 0;
+    let rows = 0;
+    let seals = 0;
+    for (;;) {
+      const batch = await client.query<Seal>(
+        'SELECT seal_id, ids::text[] AS ids, digests, hash FROM audit_seals WHERE seal_id > $1 ORDER BY seal_id LIMIT $2',
+        [after, BATCH],
+      );
+      for (const seal of batch.rows) {
+        const fault = await faultOf(client, seal, before);
+        if (fault) return { agrees: false, ...fault };
+        before = seal.hash;
+        after = seal.seal_id;
+        rows += seal.ids.length;
+        seals += 1;
+      }
+      if (batch.rows.length < BATCH) break;
+    }
+    const unsealed = await firstUnsealed(client);
+    if (unsealed !== null) return { agrees: false, fromRow: unsealed, because: 'the row was added behind the seals' };
+    return { agrees: true, rows, seals, last: before && before.toString('hex') };
+  } finally {
+    await client.end();
+  }
+}
+
+async function faultOf(
+  client: pg.Client,
+  seal: Seal,
+  before: Buffer | null,
+): Promise<{ fromRow: number; because: string } | null> {
+  const found = await client.query<SealedRow>(`SELECT ${SEALED_ROW} FROM audit_log WHERE id = ANY ($1::bigint[])`, [
+    seal.ids,
+  ]);
+  const byId = new Map(found.rows.map((row) => [Number(row.id), row]));
+  const ids = seal.ids.map(Number);
+  const rows: SealedRow[] = [];
+  let fault: { fromRow: number; because: string } | null = null;
+  for (const [index, id] of ids.entries()) {
+    const row = byId.get(id);
+    if (row && digestOf(row).equals(digestAt(seal.digests, index))) rows.push(row);
+    else if (fault === null || id < fault.fromRow)
+      fault = { fromRow: id, because: row ? 'the row was changed' : 'the row is gone' };
+  }
+  if (fault) return fault;
+  if (sealOf(before, rows).equals(seal.hash)) return null;
+  return { fromRow: Math.min(...ids), because: 'its seal, or one before it, was changed or is gone' };
+}
+
+/** The first row that should have a seal and has none. */
+async function firstUnsealed(client: pg.Client): Promise<number | null> {
+  const { rows } = await client.query<{ id: number | null }>(
+    `SELECT min(id) AS id FROM audit_log
+     WHERE id <= (SELECT through FROM audit_seals
+                  WHERE seal_id = (SELECT settled FROM audit_seals ORDER BY seal_id DESC LIMIT 1))
+       AND NOT EXISTS (SELECT FROM (SELECT unnest(ids) AS sealed FROM audit_seals) seals WHERE sealed = id)`,
+  );
+  return rows[0].id === null ? null : Number(rows[0].id);
+}

@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { Secrets } from '../secrets.js';
+import { Database } from './database.js';
+
+const PAGE = 200;
+const PASSES = 3;
+
+/** Columns of a table that hold encrypted values; `purpose` is what a value of the row was encrypted for. */
+export interface EncryptedTable {
+  /** Named by the module that owns it. */
+  readonly table: string;
+  /** The primary key. */
+  readonly key: readonly string[];
+  readonly columns: Readonly<Record<string, (row: Record<string, unknown>) => string>>;
+}
+
+/**
+ * Puts what is encrypted under the newest key, table by table in the order of their keys, value by value.
+ *
+ * It can be stopped at any moment and started again: what is under the newest key already is passed over, and a value that
+ * somebody else changed meanwhile is left to the next pass. Modules add their tables when they start.
+ */
+@Injectable()
+export class EncryptedColumns {
+  private readonly tables: EncryptedTable[] = [];
+
+  constructor(
+    private readonly database: Database,
+    private readonly secrets: Secrets,
+  ) {}
+
+  add(table: EncryptedTable): void {
+    this.tables.push(table);
+  }
+
+  /**
+   * @param report is told, for each table, how many values were encrypted again
+   * @returns how many values are still under an older key
+   * @throws Error when no key of `SECRETS_KEY` opens a value
+   */
+  async reencrypt(report: (table: string, values: number) => void): Promise<number> {
+    let left = 0;
+    for (const table of this.tables) {
+      let done = 0;
+      for (let pass = 1; pass <= PASSES; pass++) {
+        const { changed, missed } = await this.pass(table);
+        done += changed;
+        left = pass === PASSES ? left + missed : left;
+        if (missed === 0) break;
+      }
+      report(table.table, done);
+    }
+    return left;
+  }
+
+  private async pass({ table, key, columns }: EncryptedTable): Promise<{ changed: number; missed: number }> {
+    const keys = key.join(', ');
+    const stale = Object.keys(columns).map(
+      (column) =>
+        `(${column} IS NOT NULL AND substring(${column} FROM 1 FOR ${this.secrets.newest.length}) <> $1) AS ${column}`,
+    );
+    let changed = 0;
+    let missed = 0;
+    let last: unknown[] | null = null;
+    for (;;) {
+      const after = last && `WHERE (${keys}) > (${last.map((_, at) => `$${at + 2}`).join(', ')})`;
+      const page: Record<string, unknown>[] = await this.database.query(
+        {
+          text: [`SELECT ${keys}, ${stale.join(', ')} FROM`, table, after, `ORDER BY ${keys} LIMIT ${PAGE}`].join(' '),
+        },
+        [this.secrets.newest, ...(last ?? [])],
+      );
+      for (const row of page)
+        for (const [column, purpose] of Object.entries(columns))
+          if (row[column] === true) {
+            if (await this.renew(table, key, row, column, purpose(row))) changed++;
+            else missed++;
+          }
+      if (page.length < PAGE) return { changed, missed };
+      last = key.map((name) => page.at(-1)![name]);
+    }
+  }
+
+  private async renew(
+    table: string,
+    key: readonly string[],
+    row: Record<string, unknown>,
+    column: string,
+    purpose: string,
+  ): Promise<boolean> {
+    const values = key.map((name) => row[name]);
+    const where = key.map((name, at) => `${name} = $${at + 1}`).join(' AND ');
+    const found = await this.database.queryOne<{ value: Buffer | null }>(
+      { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' ') },
+      values,
+    );
+    // Gone meanwhile.
+    if (!found?.value) return true;
+    const renewed = this.secrets.encrypt(this.secrets.decrypt(found.value, purpose), purpose);
+    const set = `SET ${column} = $${key.length + 1} WHERE ${where} AND ${column} = $${key.length + 2}`;
+    const text = ['UPDATE', table, set].join(' ');
+    return (await this.database.execute({ text }, [...values, renewed, found.value])) === 1;
+  }
+}

@@ -1,0 +1,41 @@
+import type { Database } from './database.js';
+
+/** The service adds to these tables, and never changes or removes what stands there. */
+const APPEND_ONLY = ['audit_log', 'audit_seals'];
+/** Only a start that migrates writes here, by the role that owns the tables. */
+const READ_ONLY = ['migrations'];
+
+/**
+ * SQL that lets a role run the service and do nothing else: it cannot change the schema, nor rewrite the audit. The role is
+ * made where there is none, without a password.
+ */
+export async function grantsFor(role: string, database: Database): Promise<string> {
+  const tables = await database.query<{ name: string }>({
+    text: `SELECT relname AS name FROM pg_class
+           WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace ORDER BY relname`,
+  });
+  const place = await database.queryOne<{ database: string; schema: string }>({
+    text: 'SELECT current_database() AS database, current_schema() AS schema',
+  });
+  const { database: name, schema } = place!;
+  const to = identifier(role);
+  const grant = (rights: string, names: readonly string[]) =>
+    `GRANT ${rights} ON ${names.map((table) => `${identifier(schema)}.${identifier(table)}`).join(', ')} TO ${to};`;
+  const others = tables.map((table) => table.name).filter((table) => ![...APPEND_ONLY, ...READ_ONLY].includes(table));
+  return [
+    `DO $$ BEGIN CREATE ROLE ${to} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;`,
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${identifier(schema)} FROM ` + `${to};`,
+    `REVOKE CREATE ON SCHEMA ${identifier(schema)} FROM ` + `${to};`,
+    `GRANT CONNECT ON DATABASE ${identifier(name)} TO ${to};`,
+    `GRANT USAGE ON SCHEMA ${identifier(schema)} TO ${to};`,
+    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${identifier(schema)} TO ${to};`,
+    grant('SELECT', READ_ONLY),
+    grant('SELECT, INSERT', APPEND_ONLY),
+    grant('SELECT, INSERT, UPDATE, DELETE', others),
+    '',
+  ].join('\n');
+}
+
+function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
