@@ -20,6 +20,9 @@ describe('an account', () => {
     expect(created.body).toEqual({
       account_code: expect.stringMatching(/^[A-HJKMNP-TV-Z2-9]{12}$/),
       name: 'State Board',
+      photo_retention_days: null,
+      video_retention_days: null,
+      candidate_retention_days: null,
       created_datetime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
     });
     expect(await lastAudit()).toMatchObject({

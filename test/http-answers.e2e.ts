@@ -110,7 +110,7 @@ describe('§2 methods', () => {
     ['/accounts/{a}/candidates', 'POST'],
     ['/accounts/{a}/candidates/x', 'GET, HEAD'],
     ['/accounts/{a}/candidates/x/tests/T', 'DELETE, GET, HEAD, PUT'],
-    ['/accounts/{a}/candidates/x/tests/T/vouchers', 'PUT'],
+    ['/accounts/{a}/candidates/x/tests/T/vouchers', 'GET, HEAD, PUT'],
     ['/accounts/{a}/candidates/x/eligibilities', 'GET, HEAD'],
     ['/accounts/{a}/candidates/x/tests/T/bookings', 'POST'],
     ['/accounts/{a}/bookings/B', 'DELETE, GET, HEAD, PUT'],

@@ -137,6 +137,7 @@ test('a delivered notification shows its body and its attempt', async () => {
         trigger: 'FIRST',
         http_status: 200,
         failure: null,
+        reason: null,
         excerpt: 'Thank you',
       },
     ],

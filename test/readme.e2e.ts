@@ -129,7 +129,7 @@ describe('README.md', () => {
         spawn('sh', ['-eu', '-c', blocks.join('\n')], { cwd: folder, env: plain({ BASE: base, OPERATOR: token }) }),
       );
       expect(`${await shell.exit} ${shell.output}`).toMatch(/^0 /);
-      expect(shell.output).toMatch(/"state":"(RUNNING|DONE)"/);
+      expect(shell.output).toMatch(/"state":"(PREPARING|RUNNING|DONE)"/);
       await eventually(async () => (await queued()).length === 0, 30_000);
       await eventually(() => partner.output.split(booking_code).length === 3, 30_000);
       expect(await partner.stop()).toBe(0);
