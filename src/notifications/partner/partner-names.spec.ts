@@ -17,7 +17,7 @@ class NameServer {
       if (!name.startsWith('silent')) this.socket.send(answerTo(question, name), from.port, from.address);
     });
     await new Promise<void>((resolve) => this.socket.bind(0, '127.0.0.1', resolve));
-    return `127.0.0.1:${(this.socket.address() as AddressInfo).port}`;
+    return `127.0.0.1:${this.socket.address().port}`;
   }
 
   stop(): void {

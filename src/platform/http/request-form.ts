@@ -76,7 +76,7 @@ export class RequestForm implements CanActivate {
     if (path !== null) request.params = readParameters(path, request.params, false, faults) as Request['params'];
     const isStrict = !readsQueryItself && this.isStrict(request);
     if (query !== null || isStrict) {
-      const value = readParameters(query, request.query as Record<string, unknown>, isStrict, faults);
+      const value = readParameters(query, request.query, isStrict, faults);
       // Express reads the query anew each time that it is asked for.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }

@@ -119,8 +119,8 @@ function checkMember(field: DeclaredField, value: Record<string, unknown>, path:
   for (const rule of rules)
     for (const found of rule.faults(member))
       faults.add({ ...found, pointer: `${path}/${escapePointer(name)}${found.pointer}` });
-  for (const { code, detail, holds } of agreements)
-    if (!holds(value)) faults.add(fault(code, detail, `${path}/${escapePointer(name)}`));
+  for (const agreement of agreements)
+    if (!agreement.holds(value)) faults.add(fault(agreement.code, agreement.detail, `${path}/${escapePointer(name)}`));
 }
 
 /** The faults of the members that the class declares, at every level; nothing is copied. */
