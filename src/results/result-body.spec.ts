@@ -246,9 +246,7 @@ describe('a tolerant reader', () => {
     expect(refusal(`{"webCamComments":[${'{},'.repeat(50_000)}{}]}`).code).toBe('payload_too_large');
   });
 
-  it('names 100 faults, and that there are more', () => {
-    const { errors } = refusal(`{"webCamComments":[${'1,'.repeat(5000)}1]}`);
-    expect(errors).toHaveLength(101);
-    expect(errors[100]).toMatchObject({ code: 'too_many_faults' });
+  it('looks for one fault more than are named, so that the answer can say that there are others', () => {
+    expect(refusal(`{"webCamComments":[${'1,'.repeat(5000)}1]}`).errors).toHaveLength(101);
   });
 });

@@ -2,7 +2,6 @@ import { createSocket, type Socket } from 'node:dgram';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AddressInfo } from 'node:net';
 import { PartnerNames } from './partner-names.js';
 
 /** Says nothing about names that begin with `silent`; of others that have one, it knows an address of each family. */
