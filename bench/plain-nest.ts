@@ -33,13 +33,14 @@ import { TestPortion } from '../src/accounts/test-portion.entity.js';
 import { Application } from '../src/auth/application.entity.js';
 import { AccessToken, TokenFamily } from '../src/auth/token.entity.js';
 import { User, UserAccount } from '../src/auth/user.entity.js';
-import { EligibilityModel, type EligibilityResponseModel } from '../src/eligibility/eligibility.dto.js';
+import type { EligibilityResponseModel } from '../src/eligibility/eligibility.dto.js';
 import { Eligibility } from '../src/eligibility/eligibility.entity.js';
 import { presentEligibility } from '../src/eligibility/eligibility-record.js';
 import { AuditRow } from '../src/platform/audit/audit-row.entity.js';
 import { parseDateTime } from '../src/platform/clock.js';
 import { randomCode, sha256 } from '../src/platform/secrets.js';
 import type { ServerOptions } from './ceiling.js';
+import { PlainBody } from './plain-body.js';
 import { endWithOrchestrator, programOptions, tell } from './program.js';
 
 @Injectable()
@@ -73,7 +74,7 @@ class PlainController {
   @HttpCode(200)
   async create(
     @Param('account') account_code: string,
-    @Body() body: EligibilityModel,
+    @Body() body: PlainBody,
     @Req() { user }: { user: { username: string } },
   ): Promise<EligibilityResponseModel> {
     const { test_code, candidate } = body;
