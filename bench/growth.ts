@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
+import { sealCursor, useCursorKeys } from '../src/platform/http/cursor.js';
 import { CLAIM } from '../src/notifications/delivery/delivery-statements.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round, type Section } from './figures.js';
@@ -22,6 +24,8 @@ interface Sizes {
 
 const SMALL: DataSize = { eligibilities: 10_000, notifications: 10_000, queued: 2_000 };
 const AT_ONCE = 4;
+const SECRET = randomBytes(32);
+useCursorKeys([SECRET]);
 const CLAIMED_AT_ONCE = 32;
 const PAGE = 50;
 const NAMES = ['create', 'read', 'list page', 'error-queue page', 'claim'] as const;
@@ -52,7 +56,10 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
 async function open(stage: Stage, database: string, size: DataSize): Promise<Calls> {
   const databaseUrl = await stage.createDatabase(database);
   // Nothing is to be delivered: the claim is measured by itself.
-  const service = await BenchedService.start(join(stage.folder, database), databaseUrl, { ROLES: 'api' });
+  const service = await BenchedService.start(join(stage.folder, database), databaseUrl, {
+    ROLES: 'api',
+    SECRETS_KEY: SECRET.toString('base64'),
+  });
   stage.onClear(() => service.stop());
   const { scene } = service;
   await stage.withDatabase(database, async (client) => {
@@ -79,9 +86,9 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Cal
   };
 }
 
-/** Where a page starts, as the service writes it. */
+/** Where a page starts, as the services write it, whose key is known here. */
 function cursor(position: number): string {
-  return Buffer.from(String(position)).toString('base64url');
+  return sealCursor(String(position));
 }
 
 /** The delivery loop's own statement, undone each time, so that it always meets the same backlog. */

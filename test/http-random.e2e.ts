@@ -136,7 +136,9 @@ function anyValue(depth = 0): unknown {
 function spoilt(): unknown {
   const body = pick<Record<string, any>>([app.given.eligibilityBody(scene.testCode), siteBooking(), { excused: true }]);
   for (let count = 1 + Math.floor(random() * 2); count > 0; count--) {
-    const target = random() < 0.5 && body['candidate'] ? (body['candidate'] as Record<string, unknown>) : body;
+    const candidate: unknown = body['candidate'];
+    const isMember = random() < 0.5 && typeof candidate === 'object' && candidate !== null;
+    const target = isMember ? (candidate as Record<string, unknown>) : body;
     target[pick([...Object.keys(target), ...NAMES])] = anyValue();
   }
   return body;
