@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { malformedJson, payloadTooLarge } from '../platform/errors.js';
-import { parseJson, withoutMark } from '../platform/http/json-text.js';
+import { endOfString, parseJson, withoutMark } from '../platform/http/json-text.js';
 import { canonicalJson } from '../platform/http/canonical-json.js';
 import { formOf, isObject } from '../platform/validation/fields.js';
 import { inspectBody } from '../platform/validation/members.js';
@@ -185,13 +185,8 @@ function afterBlanks(json: Buffer, at: number): number {
 
 /** `at` is the place of the opening quote. */
 function afterString(json: Buffer, at: number): number {
-  for (let end = at; ;) {
-    end = json.indexOf(QUOTE, end + 1);
-    if (end < 0) malformed();
-    let backslashes = 0;
-    while (json[end - 1 - backslashes] === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return end + 1;
-  }
+  const end = endOfString(json, at);
+  return end < json.length ? end + 1 : malformed();
 }
 
 function afterValue(json: Buffer, at: number): number {

@@ -72,7 +72,7 @@ export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOS
 }
 
 /** The place of the closing quote of a string that opens at `at`; the end of the text when there is none. */
-function endOfString(json: Buffer, at: number): number {
+export function endOfString(json: Buffer, at: number): number {
   for (let end = at; ;) {
     end = json.indexOf(QUOTE, end + 1);
     if (end < 0) return json.length;
