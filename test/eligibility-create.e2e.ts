@@ -78,6 +78,15 @@ describe('§5 Create', () => {
     expect(read.body).toEqual([created.body]);
   });
 
+  it('answers what the database has, not what was sent', async () => {
+    await app.given.sql(`CREATE FUNCTION other_suffix() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN NEW.suffix = 'III'; RETURN NEW; END $$`);
+    await app.given.sql(`CREATE TRIGGER other_suffix BEFORE INSERT ON eligibilities FOR EACH ROW
+      WHEN (NEW.suffix = 'Jr') EXECUTE FUNCTION other_suffix()`);
+    const created = await create(body({ candidate: { suffix: 'Jr' } }));
+    expect(created.body.candidate.suffix).toBe('III');
+  });
+
   it('is PENDING with an accommodation that requires approval, else ELIGIBLE', async () => {
     const free = await app.given.accommodation(scene.account, false);
     const reviewed = await app.given.accommodation(scene.account, true);

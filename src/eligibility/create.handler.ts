@@ -12,7 +12,8 @@ import { refusalFaults, ReleaseVouchers, SetVouchers } from '../vouchers/voucher
 import { CatalogueCheck } from './catalogue-check.js';
 import { CreateEligibility } from './eligibility.commands.js';
 import { REGISTRATION_MODES, type EligibilityModel } from './eligibility.dto.js';
-import { Eligibility } from './eligibility.entity.js';
+import { demographicsOf, WRITTEN, type NewEligibility } from './eligibility.columns.js';
+import type { Eligibility } from './eligibility.entity.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
 import { LIVE, openStatus } from './eligibility.rules.js';
 import { EXPIRED } from './expiry-sweep.js';
@@ -28,33 +29,24 @@ declareFaults({
 const ID_LENGTH = 8;
 const ATTEMPTS = 5;
 
-const COLUMNS = `svc_eligiblity_id, account_code, candidate_id, test_code, client_eligibility_id, status, approval_pending,
-  schedule_start_date, eligibility_end_date, registration_mode, portion_codes, first_name, middle_name, last_name,
-  suffix, address1, address2, city, province_state, postal_code, country, email, home_phone, office_phone,
-  school_code, special_accommodations, additional_attributes, created_datetime, updated_datetime`;
+const COLUMNS = Object.keys(WRITTEN).join(', ');
+const TYPED = Object.entries(WRITTEN).map(([column, type]) => `${column} ${type}`);
 
-const ASKED = `asked AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text,
-    svc_eligiblity_id text, account_code text, candidate_id text, test_code text, client_eligibility_id text, status text,
-    approval_pending boolean, schedule_start_date timestamptz, eligibility_end_date timestamptz, registration_mode text,
-    portion_codes text[], first_name text, middle_name text, last_name text, suffix text, address1 text, address2 text,
-    city text, province_state text, postal_code text, country text, email text, home_phone text, office_phone text,
-    school_code text, special_accommodations text[], additional_attributes jsonb, created_datetime timestamptz,
-    updated_datetime timestamptz))`;
-
-const AUDITED = `audited AS (
-  INSERT INTO audit_log (actor, application, account_code, action, subject, request_id)
-  SELECT actor, application, account_code, 'eligibility.create', svc_eligiblity_id, request_id FROM created JOIN asked USING (svc_eligiblity_id)),
+const CREATED = (records: string) => `WITH asked AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($1) AS asked (n int, actor text, application text, request_id text, ${TYPED.join(', ')})),
+  created AS (
+    INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked ${records}
+    ORDER BY account_code, candidate_id, test_code
+    ON CONFLICT DO NOTHING RETURNING *),
+  audited AS (
+    INSERT INTO audit_log (actor, application, account_code, action, subject, request_id)
+    SELECT actor, application, created.account_code, 'eligibility.create', svc_eligiblity_id, request_id
+    FROM created JOIN asked USING (svc_eligiblity_id)),
   told AS (${insertChangesOf(`
     SELECT created_datetime, 'ELIGIBILITY', 'CREATED', account_code, svc_eligiblity_id, candidate_id, test_code,
       NULL::text, status, NULL::int, NULL::int, NULL::json
-    FROM created JOIN asked USING (svc_eligiblity_id)`)})
-  SELECT n FROM created JOIN asked USING (svc_eligiblity_id)`;
-
-const CREATED = (records: string) => `WITH ${ASKED}, created AS (
-  INSERT INTO eligibilities (${COLUMNS}) SELECT ${COLUMNS} FROM asked ${records}
-  ORDER BY account_code, candidate_id, test_code
-  ON CONFLICT DO NOTHING RETURNING svc_eligiblity_id), ${AUDITED}`;
+    FROM created`)})
+  SELECT n, created.* FROM created JOIN asked USING (svc_eligiblity_id)`;
 
 // The usual case: nothing stands in the way. In one order, so that two processes that meet do not block each other.
 const CREATE = prepared(
@@ -92,7 +84,7 @@ const FIND_OBSTACLE = prepared(
 
 @CommandHandler(CreateEligibility)
 export class CreateEligibilityHandler implements ICommandHandler<CreateEligibility> {
-  private readonly creation: Batched<object, { n: number }>;
+  private readonly creation: Batched<object, Eligibility & { n: number }>;
 
   constructor(
     private readonly database: Database,
@@ -126,10 +118,11 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     });
   }
 
-  private async insert(record: Eligibility): Promise<Eligibility> {
+  /** The record as the database has it. */
+  private async insert(record: NewEligibility): Promise<Eligibility> {
     try {
-      record.svc_eligiblity_id = randomCode(ID_LENGTH);
-      if ((await this.creation.ask(rowOf(record))).length === 1) return record;
+      const [created] = await this.creation.ask(rowOf(record));
+      if (created) return created;
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
       throw refusalOf(error) ?? error;
@@ -137,16 +130,15 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   }
 
   /** An expired record keeps its vouchers until another one takes its place. */
-  private async insertAfterExpired(record: Eligibility): Promise<Eligibility> {
+  private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
     await this.database.execute(GIVE_WAY, [...key, created_datetime]);
     for (const expired of await this.database.query<{ svc_eligiblity_id: string }>(FIND_EXPIRED, key))
       await this.commandBus.execute(new ReleaseVouchers(expired.svc_eligiblity_id));
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      record.svc_eligiblity_id = randomCode(ID_LENGTH);
-      const created = await this.database.query(CREATE_AFTER_EXPIRED, numbered([rowOf(record)]));
-      if (created.length === 1) return record;
+      const created = await this.database.queryOne<Eligibility>(CREATE_AFTER_EXPIRED, numbered([rowOf(record)]));
+      if (created) return created;
       const obstacle = await this.findObstacle(record);
       if (obstacle) throw obstacle;
       // The obstacle went away in the meantime, or the random id was taken: try again.
@@ -154,7 +146,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     throw new Error('No eligibility could be created.');
   }
 
-  private async findObstacle(record: Eligibility): Promise<DomainError | null> {
+  private async findObstacle(record: NewEligibility): Promise<DomainError | null> {
     const obstacle = await this.database.queryOne<{ svc_eligiblity_id: string; live: boolean }>(FIND_OBSTACLE, [
       record.account_code,
       record.candidate_id,
@@ -203,48 +195,34 @@ function newRecord(
   portionCodes: string[],
   approvalPending: boolean,
   now: Date,
-): Eligibility {
+): NewEligibility {
   const { candidate } = body;
-  return Object.assign(new Eligibility(), {
+  return {
     account_code: accountCode,
     candidate_id: candidate.candidate_id,
     test_code: body.test_code,
     client_eligibility_id: body.client_eligibility_id ?? null,
     status: openStatus({ hold_reason: null, approval_pending: approvalPending }),
-    hold_reason: null,
     approval_pending: approvalPending,
-    booking_code: null,
-    booking_on: null,
     schedule_start_date: dateOf(body.schedule_start_date),
     eligibility_end_date: dateOf(body.eligibility_end_date),
     registration_mode: registrationModeOf(body.registration_mode),
     portion_codes: portionCodes,
-    first_name: candidate.first_name,
-    middle_name: candidate.middle_name ?? null,
-    last_name: candidate.last_name,
-    suffix: candidate.suffix ?? null,
-    address1: candidate.address1 ?? null,
-    address2: candidate.address2 ?? null,
-    city: candidate.city ?? null,
-    province_state: candidate.province_state ?? null,
-    postal_code: candidate.postal_code ?? null,
+    ...demographicsOf(candidate),
     country: candidate.country?.toUpperCase() ?? null,
-    email: candidate.email ?? null,
-    home_phone: candidate.home_phone ?? null,
-    office_phone: candidate.office_phone ?? null,
-    school_code: candidate.school_code ?? null,
     special_accommodations: [...new Set(candidate.special_accommodations ?? [])],
     additional_attributes: (candidate.additional_attributes ?? []).map(({ key, value }) => ({ key, value })),
     created_datetime: now,
     updated_datetime: now,
-  });
+  };
 }
 
-/** The record as the statements read it, and who made it. */
-function rowOf(record: Eligibility): object {
+/** The record as the statements read it, with an id and who made it. */
+function rowOf(record: NewEligibility): object {
   const { caller, requestId } = requestContext();
   return {
     ...record,
+    svc_eligiblity_id: randomCode(ID_LENGTH),
     actor: caller?.username ?? 'system',
     application: caller?.consumerKey ?? null,
     request_id: requestId,

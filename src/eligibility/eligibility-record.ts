@@ -1,4 +1,5 @@
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
+import { demographicsOf } from './eligibility.columns.js';
 import type { EligibilityResponseModel } from './eligibility.dto.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { statusAt } from './eligibility.fields.js';
@@ -19,20 +20,8 @@ export function presentEligibility(record: Eligibility, now: Date): EligibilityR
     created_datetime: formatDateTime(record.created_datetime),
     candidate: {
       candidate_id: record.candidate_id,
-      first_name: record.first_name,
-      middle_name: record.middle_name,
-      last_name: record.last_name,
-      suffix: record.suffix,
-      address1: record.address1,
-      address2: record.address2,
-      city: record.city,
-      province_state: record.province_state,
-      postal_code: record.postal_code,
+      ...demographicsOf(record),
       country: record.country,
-      email: record.email,
-      home_phone: record.home_phone,
-      office_phone: record.office_phone,
-      school_code: record.school_code,
       special_accommodations: record.special_accommodations,
       additional_attributes: record.additional_attributes,
     },

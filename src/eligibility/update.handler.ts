@@ -9,28 +9,13 @@ import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { refusalOf, dateOf, registrationModeOf } from './create.handler.js';
 import { UpdateEligibility } from './eligibility.commands.js';
-import type { CandidateModel, EligibilityModel } from './eligibility.dto.js';
+import { DEMOGRAPHICS } from './eligibility.columns.js';
+import type { EligibilityModel } from './eligibility.dto.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
 import { isWindowOver } from './eligibility.fields.js';
 import { isInWindow, isSameSet, openStatus } from './eligibility.rules.js';
-
-const DEMOGRAPHICS = [
-  'first_name',
-  'middle_name',
-  'last_name',
-  'suffix',
-  'address1',
-  'address2',
-  'city',
-  'province_state',
-  'postal_code',
-  'email',
-  'home_phone',
-  'office_phone',
-  'school_code',
-] as const satisfies readonly (keyof CandidateModel)[];
 
 @CommandHandler(UpdateEligibility)
 export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibility> {

@@ -1,0 +1,74 @@
+import type { CandidateModel } from './eligibility.dto.js';
+import type { Eligibility } from './eligibility.entity.js';
+
+/** The columns of which a new record has the table's default. */
+export const DEFAULTED = ['position', 'hold_reason', 'booking_code', 'booking_on', 'erased_datetime'] as const;
+
+type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
+
+/** A record that is to be made; the table answers with the whole of it. */
+export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'>;
+
+/** The columns that a create writes, each with its type: the only list. */
+export const WRITTEN: Readonly<Record<Written, string>> = {
+  svc_eligiblity_id: 'text',
+  account_code: 'text',
+  candidate_id: 'text',
+  test_code: 'text',
+  client_eligibility_id: 'text',
+  status: 'text',
+  approval_pending: 'boolean',
+  schedule_start_date: 'timestamptz',
+  eligibility_end_date: 'timestamptz',
+  registration_mode: 'text',
+  portion_codes: 'text[]',
+  first_name: 'text',
+  middle_name: 'text',
+  last_name: 'text',
+  suffix: 'text',
+  address1: 'text',
+  address2: 'text',
+  city: 'text',
+  province_state: 'text',
+  postal_code: 'text',
+  country: 'text',
+  email: 'text',
+  home_phone: 'text',
+  office_phone: 'text',
+  school_code: 'text',
+  special_accommodations: 'text[]',
+  additional_attributes: 'jsonb',
+  created_datetime: 'timestamptz',
+  updated_datetime: 'timestamptz',
+};
+
+type Demographic = Exclude<
+  keyof CandidateModel,
+  'candidate_id' | 'country' | 'special_accommodations' | 'additional_attributes'
+>;
+
+const AS_SENT: Readonly<Record<Demographic, true>> = {
+  first_name: true,
+  middle_name: true,
+  last_name: true,
+  suffix: true,
+  address1: true,
+  address2: true,
+  city: true,
+  province_state: true,
+  postal_code: true,
+  email: true,
+  home_phone: true,
+  office_phone: true,
+  school_code: true,
+};
+
+/** The members of a candidate that are stored as they were sent, and may be changed. */
+export const DEMOGRAPHICS = Object.keys(AS_SENT) as readonly Demographic[];
+
+/** The demographics of one as those of another: `null` for what is missing. */
+export function demographicsOf(from: Partial<Pick<CandidateModel, Demographic>>): Pick<Eligibility, Demographic> {
+  const demographics: Partial<Record<Demographic, string | null>> = {};
+  for (const name of DEMOGRAPHICS) demographics[name] = from[name] ?? null;
+  return demographics as Pick<Eligibility, Demographic>;
+}
