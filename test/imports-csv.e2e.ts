@@ -151,11 +151,16 @@ describe('an import of CSV', () => {
   it('tells the change feed nothing of what a dry run or a refused row did', async () => {
     const { body: start } = await app.call('GET', `/accounts/${scene.account}/changes`, { token: scene.token });
     expect(start).toEqual([]);
-    const lines = `candidate_id,first_name,last_name,test_code,action\nF-1,A,B,${scene.testCode},ADD\nF-1,A,C,${scene.testCode},UPDATE\nF-1,,,${scene.testCode},CANCEL\n`;
+    const lines = `candidate_id,first_name,last_name,test_code,action\nF-1,A,B,${scene.testCode},ADD\nF-1,A,C,${scene.testCode},UPDATE\nF-1,,,${scene.testCode},CANCEL\nF-1,A,B,${scene.testCode},ADD\n`;
     await imported(lines, '?dry_run=true');
     await imported(lines);
     const { body: told } = await app.call('GET', `/accounts/${scene.account}/changes`, { token: scene.token });
-    expect(told.map((entry: { change: string }) => entry.change)).toEqual(['CREATED', 'UPDATED', 'CANCELLED']);
+    expect(told.map((entry: { change: string }) => entry.change)).toEqual([
+      'CREATED',
+      'UPDATED',
+      'CANCELLED',
+      'CREATED',
+    ]);
   });
 
   it('keeps no row that is done', async () => {

@@ -90,7 +90,11 @@ export class RowWork {
   private async alone(accountCode: string, task: Task | RowOutcome): Promise<RowOutcome> {
     if (Array.isArray(task)) return task;
     try {
-      await this.unitOfWork.part(() => this.execute(accountCode, task));
+      await this.unitOfWork.part(async () => {
+        await this.execute(accountCode, task);
+        // The change feed has the rows in their order: creations are told at once.
+        this.unitOfWork.recordNow();
+      });
       return [OUTCOME[task.action]];
     } catch (error) {
       if (error instanceof DomainError) return refused(error);
