@@ -110,6 +110,12 @@ describe('an entry', () => {
       `/accounts/${scene.account}/candidates`,
       app.given.eligibilityBody(scene.testCode, { candidate: record['candidate'] }),
     );
+    expect((await call('PUT', `${pathOf(record)}/vouchers`, [])).status).toBe(204);
+    for (const decision of ['release', 'approve-accommodations'])
+      expect(
+        (await call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${decision}`, undefined, operator))
+          .status,
+      ).toBe(204);
     expect(await changes()).toEqual(['CREATED']);
   });
 });
@@ -219,6 +225,33 @@ describe('an expiry', () => {
     await app.given.eligibility(scene, { candidate: record['candidate'] });
     await sweep();
     expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
+  });
+
+  it('is told before a change that comes before the sweep, once', async () => {
+    const admin = (record: Entry, what: string, body?: object) =>
+      call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
+    const voucher = await app.given.voucher(scene.account);
+    const ways: [string, (record: Entry) => Promise<unknown>][] = [
+      ['UPDATED ELIGIBLE', (record) => call('PUT', pathOf(record), app.given.eligibilityBody(scene.testCode, record))],
+      ['CANCELLED CANCELLED', (record) => call('DELETE', pathOf(record))],
+      ['UPDATED EXPIRED', (record) => call('PUT', `${pathOf(record)}/vouchers`, [voucher])],
+      ['RELEASED EXPIRED', (record) => admin(record, 'release')],
+      [
+        'RESULT_RECEIVED COMPLETED',
+        (record) => new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id)),
+      ],
+    ];
+    for (const [told, change] of ways) {
+      const record = await app.given.eligibility(scene);
+      await admin(record, 'hold', { reason: 'papers' });
+      if (told !== 'RELEASED EXPIRED') await admin(record, 'release');
+      const { next } = await page(`/accounts/${scene.account}/changes?after=now`);
+      await endNow(record);
+      await change(record);
+      await sweep();
+      const { entries } = await page(next);
+      expect(entries.map((entry) => `${entry['change']} ${entry['status']}`)).toEqual(['EXPIRED EXPIRED', told]);
+    }
   });
 
   it('by an update or a cancelled booking is no second entry', async () => {

@@ -16,7 +16,7 @@ import { demographicsOf, WRITTEN, type NewEligibility } from './eligibility.colu
 import type { Eligibility } from './eligibility.entity.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
 import { LIVE, openStatus } from './eligibility.rules.js';
-import { EXPIRED } from './expiry-sweep.js';
+import { noteExpiry } from './expiry-sweep.js';
 
 declareFaults({
   end_date_past: ['The window is over before it begins.', 'Give an eligibility_end_date in the future.'],
@@ -60,12 +60,7 @@ const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATE
 // A record whose window is over gives way to the new one.
 const GIVE_WAY = prepared(
   'eligibility-give-way',
-  `WITH over AS (
-     UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = greatest(updated_datetime, eligibility_end_date)
-     WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
-       AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $4
-     RETURNING *)
-   ${insertChangesOf(`SELECT ${EXPIRED} FROM over`)}`,
+  noteExpiry('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
 );
 const FIND_EXPIRED = prepared(
   'eligibility-find-expired',

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Clock } from '../platform/clock.js';
 import type { Change } from '../platform/changes/change.entity.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -41,13 +42,18 @@ const SAVE_STATE = prepared(
    WHERE svc_eligiblity_id = $1`,
 );
 
+const NOTE_EXPIRY = prepared(
+  'eligibility-note-expiry',
+  `UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = $2 WHERE svc_eligiblity_id = $1`,
+);
+
 type State = Pick<Eligibility, 'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on'>;
 
 /** The records of one candidate and test, newest first, and which of them a call addresses. */
 export class RecordsOfTest {
   constructor(private readonly newestFirst: BookedEligibility[]) {}
 
-  /** The stored live record; whether its window is over is for the caller to ask. */
+  /** The live record: of those that are locked, none is open whose window is over. */
   get live(): BookedEligibility | null {
     return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
   }
@@ -78,18 +84,20 @@ export class EligibilityStore {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
   ) {}
 
   async lockOfTest(accountCode: string, candidateId: string, testCode: string): Promise<RecordsOfTest> {
-    return new RecordsOfTest(
-      await this.database.query<BookedEligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]),
-    );
+    const records = await this.database.query<BookedEligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]);
+    records.forEach((record) => this.noteExpiry(record));
+    return new RecordsOfTest(records);
   }
 
   /** @throws DomainError eligibility_not_found */
   async lockById(svcEligibilityId: string): Promise<BookedEligibility> {
     const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId]);
     if (!record) throw eligibilityNotFound.error();
+    this.noteExpiry(record);
     return record;
   }
 
@@ -101,9 +109,18 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
+  /** A window that was over before the change is told before it, as if the sweep had been faster. */
+  private noteExpiry(record: Eligibility): void {
+    const { eligibility_end_date: end, updated_datetime: updated } = record;
+    if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
+    Object.assign(record, { status: 'EXPIRED', updated_datetime: updated > end! ? updated : end });
+    this.unitOfWork.send(NOTE_EXPIRY, [record.svc_eligiblity_id, record.updated_datetime]);
+    this.tell('EXPIRED', record, end!);
+  }
+
   /** Tells the change feed of the record as it stands now. */
-  tell(change: Change, record: Eligibility): void {
-    const { account_code, svc_eligiblity_id, candidate_id, test_code, updated_datetime: at } = record;
+  tell(change: Change, record: Eligibility, at = record.updated_datetime): void {
+    const { account_code, svc_eligiblity_id, candidate_id, test_code } = record;
     this.unitOfWork.change({
       kind: 'ELIGIBILITY',
       change,

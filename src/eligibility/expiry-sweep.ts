@@ -7,23 +7,25 @@ import { Logger } from '../platform/observability/logger.js';
 
 const BATCH = 500;
 
-/** What the change feed tells of a record that has just expired. */
-export const EXPIRED = `eligibility_end_date, 'ELIGIBILITY', 'EXPIRED', account_code, svc_eligiblity_id, candidate_id, test_code,
-  NULL::text, status, NULL::int, NULL::int, NULL::json`;
+/**
+ * SQL that notes of the open records of the condition, whose windows are over, that they are. A record changed when its window
+ * ended, whenever that is noted.
+ */
+export const noteExpiry = (where: string): string => `
+  WITH expired AS (
+    UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = greatest(updated_datetime, eligibility_end_date)
+    WHERE status IN ('PENDING', 'ELIGIBLE') AND ${where} RETURNING *)
+  ${insertChangesOf(`
+    SELECT eligibility_end_date, 'ELIGIBILITY', 'EXPIRED', account_code, svc_eligiblity_id, candidate_id, test_code,
+      NULL::text, status, NULL::int, NULL::int, NULL::json
+    FROM expired ORDER BY eligibility_end_date`)}`;
 
-// A record changed when its window ended, whenever that is noted.
 const EXPIRE = prepared(
   'eligibility-expire',
-  `WITH due AS (
-     SELECT svc_eligiblity_id FROM eligibilities
-     WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $1
-     ORDER BY eligibility_end_date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED),
-   expired AS (
-     UPDATE eligibilities e
-     SET status = 'EXPIRED', updated_datetime = greatest(e.updated_datetime, e.eligibility_end_date)
-     FROM due WHERE e.svc_eligiblity_id = due.svc_eligiblity_id
-     RETURNING e.*)
-   ${insertChangesOf(`SELECT ${EXPIRED} FROM expired ORDER BY eligibility_end_date`)}`,
+  noteExpiry(`svc_eligiblity_id = ANY (ARRAY(
+    SELECT svc_eligiblity_id FROM eligibilities
+    WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $1
+    ORDER BY eligibility_end_date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED))`),
 );
 
 /**

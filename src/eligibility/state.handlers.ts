@@ -1,10 +1,11 @@
-import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
 import { assertReaches } from '../platform/reach.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
 import { ReleaseVouchers, SetVouchers, type VoucherRefusal } from '../vouchers/vouchers.commands.js';
+import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import {
   ApproveAccommodations,
   type BookedEligibility,
@@ -25,7 +26,14 @@ import {
 } from './eligibility.errors.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { isWindowOver, statusAt } from './eligibility.fields.js';
-import { isEligibleToSchedule, isInWindow, mayTrigger, openStatus, statusMessage } from './eligibility.rules.js';
+import {
+  isEligibleToSchedule,
+  isInWindow,
+  isSameSet,
+  mayTrigger,
+  openStatus,
+  statusMessage,
+} from './eligibility.rules.js';
 import { addressed } from './update.handler.js';
 
 const NO_BOOKING = { booking_code: null, booking_on: null } as const;
@@ -63,12 +71,15 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
     private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
   ) {}
 
   execute({ accountCode, candidateId, testCode, voucherCodes }: ReplaceVouchers): Promise<VoucherRefusal[]> {
     return this.unitOfWork.run(async () => {
       const record = addressed(await this.store.lockOfTest(accountCode, candidateId, testCode));
       if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw eligibilityBooked.error();
+      const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
+      if (isSameSet(applied, voucherCodes)) return [];
       const refusals = await this.commandBus.execute(
         new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes),
       );
@@ -102,8 +113,11 @@ abstract class OperatorDecision {
       const status = statusAt(record, now);
       if (!mayTrigger(status, trigger))
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
-      const stored = record.status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
-      this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
+      const isNews = Object.entries(decision).some(([name, value]) => record[name as keyof Eligibility] !== value);
+      if (isNews) {
+        const stored = status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
+        this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
+      }
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId, { accountCode: record.account_code });
     });
   }

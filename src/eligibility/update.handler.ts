@@ -51,9 +51,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<void> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
-    // A window that is over already is the sweep's to note (expiry-sweep.ts).
-    if (record.status !== 'SCHEDULED' && !(isWindowOver(record, now) && isWindowOver(changed, now)))
-      changes.status = isWindowOver(changed, now) ? 'EXPIRED' : openStatus(record);
+    if (record.status !== 'SCHEDULED') changes.status = isWindowOver(changed, now) ? 'EXPIRED' : openStatus(record);
     const names = (Object.keys(changes) as (keyof Eligibility)[]).filter(
       (name) => !isDeepStrictEqual(changes[name], record[name]),
     );
