@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { HttpModule, HttpService } from '@nestjs/axios';
 import { Test } from '@nestjs/testing';
-import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
+import { setTimeout as elapsed } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
 import { PartnerAddressGuard } from '../src/notifications/partner/partner-address.js';
@@ -409,24 +411,39 @@ describe('TLS', () => {
   );
 });
 
-/** Listens with a queue for one connection, which is filled and never emptied. */
+/** Listens with short queues that nobody empties, and fills them: who dials then is answered neither yes nor no. */
 async function silentListeners(port: number, hosts: string[]): Promise<() => void> {
   const child = spawn(
     process.execPath,
     [
       '-e',
-      `const { createServer, connect } = require('node:net');
+      `const { createServer } = require('node:net');
        let open = 0;
        for (const host of ${JSON.stringify(hosts)})
-         createServer().listen({ port: ${port}, host, backlog: 1 }, function () {
-           for (let i = 0; i < 8; i++) connect(${port}, host).on('error', () => undefined);
-           if (++open === ${hosts.length}) setTimeout(() => { process.stdout.write('full'); process.kill(process.pid, 'SIGSTOP'); }, 0);
+         createServer().listen({ port: ${port}, host, backlog: 1 }, () => {
+           if (++open < ${hosts.length}) return;
+           require('node:fs').writeSync(1, 'open');
+           process.kill(process.pid, 'SIGSTOP');
          });`,
     ],
     { stdio: ['ignore', 'pipe', 'ignore'] },
   );
-  await new Promise((resolve) => child.stdout.once('data', resolve));
-  return () => child.kill('SIGKILL');
+  await once(child.stdout, 'data');
+  const dialled: Socket[] = [];
+  const isTaken = async (host: string) => {
+    const socket = connect(port, host).on('error', () => undefined);
+    dialled.push(socket);
+    return Promise.race([once(socket, 'connect').then(() => true), elapsed(500, false)]);
+  };
+  await Promise.all(
+    hosts.map(async (host) => {
+      while (await isTaken(host));
+    }),
+  );
+  return () => {
+    for (const socket of dialled) socket.destroy();
+    child.kill('SIGKILL');
+  };
 }
 
 describe('a partner that cannot be reached', () => {
