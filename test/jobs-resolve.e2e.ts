@@ -103,7 +103,7 @@ test('jobs are listed newest first, by kind, state and account; their items by o
   expect((await ids('limit=1'))[0]).toBe(resent);
   expect((await ids('kind=RESOLVE&state=DONE'))[0]).toBe(resolved);
   expect(await ids('kind=REPLAY')).toEqual([]);
-  expect(await ids(`account_code=${subscribed.scene.account}`)).toEqual([resent]);
+  expect(await ids(`account_code=${subscribed.scene.account}`)).toEqual([resent, resolved]);
   expect((await jobs.call('GET', 'jobs?account_code=NOBODY')).status).toBe(400);
   expect((await jobs.call('GET', 'jobs?kind=OTHER')).body.errors).toEqual([
     expect.objectContaining({ parameter: 'kind', code: 'kind_unknown' }),

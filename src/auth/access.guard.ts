@@ -2,25 +2,19 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
-import { accountForbidden, accountNotFound, insufficientScope, unauthorized } from '../platform/errors.js';
-import type { Caller } from '../platform/context/caller.js';
+import { accountForbidden, accountNotFound, unauthorized } from '../platform/errors.js';
+import { reachOf, type Caller } from '../platform/context/caller.js';
 import { ACCESS, type AccessRule } from '../platform/http/access.js';
+import { challenge, lacking } from '../platform/http/challenge.js';
 import { RateLimit } from '../platform/http/rate-limit.js';
+import { assertReaches } from '../platform/reach.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
-
-/** RFC 9110 §11.5: names the protected space, for bearer tokens and for client credentials alike. */
-export const REALM = 'candidate-eligibility';
 
 /** What an account code can look like at all: anything else is unknown without asking PostgreSQL, which refuses NUL. */
 const ACCOUNT_CODE = /^[A-Za-z0-9]{1,64}$/;
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
-
-/** The challenge of RFC 6750 §3; without any error code when no token was sent (§3.1). */
-function challenge(...attributes: string[]): string {
-  return ['Bearer realm="' + REALM + '"', ...attributes].join(', ');
-}
 
 /** A bad, an expired and a revoked token get the same bytes. */
 function unauthenticated(request: Request): Error {
@@ -59,10 +53,10 @@ export class AccessGuard implements CanActivate {
 
     this.rateLimit.count(caller, context.switchToHttp().getResponse<Response>());
 
-    if (!rule.some((scope) => caller.scopes.has(scope)))
-      throw insufficientScope.error({
-        headers: { 'WWW-Authenticate': challenge('error="insufficient_scope"', `scope="${rule[0]}"`) },
-      });
+    if (!rule.some((scope) => caller.scopes.has(scope))) throw lacking(rule[0]);
+
+    const filtered = request.query['account_code'];
+    if (rule.includes('support') && typeof filtered === 'string') assertReaches(reachOf(caller), filtered);
 
     const accountCode = request.params['account_code'];
     if (typeof accountCode === 'string') {

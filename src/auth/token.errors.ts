@@ -5,7 +5,7 @@ import { DomainError } from '../platform/errors.js';
 import { closeAfterAnswer } from '../platform/http/connection.js';
 import { UNAVAILABLE_RETRY_AFTER_S } from '../platform/http/problem.filter.js';
 import { Logger } from '../platform/observability/logger.js';
-import { REALM } from './access.guard.js';
+import { REALM } from '../platform/http/challenge.js';
 
 export type OAuthErrorCode =
   | 'invalid_request'

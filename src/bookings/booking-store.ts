@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { LockEligibility, type BookedEligibility } from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
+import type { Reach } from '../platform/context/caller.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { newEventId, nextOccurredAt, type EventMeta } from '../platform/events/domain-event.js';
@@ -16,7 +17,8 @@ const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
   `SELECT DISTINCT svc_eligiblity_id FROM bookings
-   WHERE booking_code BETWEEN upper($1::text) AND upper($1::text) || 'ZZZZZZZZZZ' LIMIT 200`,
+   WHERE booking_code BETWEEN upper($1::text) AND upper($1::text) || 'ZZZZZZZZZZ'
+     AND ($2::text[] IS NULL OR account_code = ANY ($2)) LIMIT 200`,
 );
 const FIND_OF_CANDIDATE = prepared(
   'bookings-of-candidate',
@@ -96,9 +98,9 @@ export class BookingStore {
     return booking;
   }
 
-  /** The records that have a booking whose code begins so, in any case: at most 200. */
-  async eligibilitiesOf(prefix: string): Promise<string[]> {
-    const rows = await this.database.query<{ svc_eligiblity_id: string }>(ELIGIBILITIES_OF, [prefix]);
+  /** The records of these accounts (null: of all) that have a booking whose code begins so, in any case: at most 200. */
+  async eligibilitiesOf(prefix: string, accountCodes: Reach): Promise<string[]> {
+    const rows = await this.database.query<{ svc_eligiblity_id: string }>(ELIGIBILITIES_OF, [prefix, accountCodes]);
     return rows.map((row) => row.svc_eligiblity_id);
   }
 

@@ -75,7 +75,7 @@ export class FindDormantCandidates extends Query<string[]> {
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
     /** Null: all accounts. */
-    readonly accountCodes: string[] | null,
+    readonly accountCodes: readonly string[] | null,
     readonly prefix: string,
     readonly ids: string[],
     readonly skip: number,

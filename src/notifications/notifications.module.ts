@@ -8,6 +8,7 @@ import { DeliverySchedule } from './delivery/delivery-schedule.js';
 import { DeliverySignals } from './delivery-signals.js';
 import { ErrorQueueController } from './error-queue/error-queue.controller.js';
 import { ResendNotificationHandler, ResolveNotificationHandler } from './error-queue/error-queue.handlers.js';
+import { FilterBounds } from './error-queue/filter-bounds.js';
 import { JobReader } from './error-queue/job-reader.js';
 import { JobsController } from './error-queue/jobs.controller.js';
 import { StartJobHandler, SteerJobHandler } from './error-queue/jobs.handlers.js';
@@ -71,6 +72,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     JobPreparation,
     JobRunner,
     JobRetention,
+    FilterBounds,
     JobReader,
     NotificationRetention,
     NotificationPersonalData,

@@ -7,6 +7,8 @@ export const NONE = 'none';
 
 /** Which notifications: all members must fit. */
 export interface NotificationConditions {
+  /** The accounts that whoever asks may know of; of an operator, none is named. */
+  account_codes?: readonly string[];
   account_code?: string | null;
   subscription_id?: string | null;
   change_reason?: ChangeReason | null;
@@ -28,6 +30,10 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
     values.push(value);
     conditions.push(`(${condition} $${values.length})`);
   };
+  if (filter.account_codes !== undefined) {
+    values.push(filter.account_codes);
+    conditions.push(`n.account_code = ANY ($${values.length}::text[])`);
+  }
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);

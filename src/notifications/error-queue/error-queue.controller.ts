@@ -20,7 +20,7 @@ import {
 } from './notifications.dto.js';
 
 @ApiTags('Error queue')
-@Access('admin')
+@Access('admin', 'support')
 @Controller('admin/error-queue')
 export class ErrorQueueController {
   constructor(

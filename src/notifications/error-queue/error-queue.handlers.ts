@@ -1,7 +1,9 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Database, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { currentReach } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
+import { assertReaches } from '../../platform/reach.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
 import type { NotificationState } from '../delivery/notification.entity.js';
@@ -11,7 +13,7 @@ import { isUuid } from '../../platform/validation/identifiers.js';
 
 const LOCK = prepared(
   'error-queue-lock',
-  `SELECT n.position, n.state, n.subscription_id, s.state AS partner_state
+  `SELECT n.position, n.state, n.subscription_id, n.account_code, s.state AS partner_state
    FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id WHERE n.id = $1 FOR UPDATE OF n`,
 );
 
@@ -50,13 +52,15 @@ interface QueuedRow {
   position: number;
   state: NotificationState;
   subscription_id: string;
+  account_code: string;
   partner_state: SubscriptionState;
 }
 
-/** @throws DomainError `not_found`, `not_in_error_queue` */
+/** @throws DomainError `not_found`, `account_forbidden`, `not_in_error_queue` */
 async function lockQueued(database: Database, id: string): Promise<QueuedRow> {
   const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id]) : null;
   if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
+  assertReaches(currentReach(), row.account_code);
   if (row.state !== 'ERROR_QUEUE') throw notInErrorQueue.error();
   return row;
 }
@@ -71,13 +75,13 @@ export class ResendNotificationHandler implements ICommandHandler<ResendNotifica
 
   execute({ id, reason }: ResendNotification): Promise<void> {
     return this.unitOfWork.run(async () => {
-      const { position, subscription_id, partner_state } = await lockQueued(this.database, id);
+      const { position, subscription_id, account_code, partner_state } = await lockQueued(this.database, id);
       if (partner_state === 'SUSPENDED') throw subscriptionSuspended.error();
       if (partner_state === 'UNVERIFIED') throw subscriptionUnverified.error();
       if ((await this.database.execute(RESEND, [position, reason])) === 0)
         throw notInErrorQueue.error({ detail: 'An attempt is under way.' });
       await this.signals.dueAfterCommit([subscription_id]);
-      this.unitOfWork.audit('notification.resend', id);
+      this.unitOfWork.audit('notification.resend', id, { accountCode: account_code });
     });
   }
 }
@@ -91,10 +95,10 @@ export class ResolveNotificationHandler implements ICommandHandler<ResolveNotifi
 
   execute({ id, reason }: ResolveNotification): Promise<void> {
     return this.unitOfWork.run(async () => {
-      const { position } = await lockQueued(this.database, id);
+      const { position, account_code } = await lockQueued(this.database, id);
       if ((await this.database.execute(RESOLVE, [position, reason])) === 0)
         throw notInErrorQueue.error({ detail: 'An attempt is under way.' });
-      this.unitOfWork.audit('notification.resolve', id);
+      this.unitOfWork.audit('notification.resolve', id, { accountCode: account_code });
     });
   }
 }

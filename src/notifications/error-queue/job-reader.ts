@@ -2,14 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { formatDateTime } from '../../platform/clock.js';
 import { Database, prepared } from '../../platform/database/database.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
-import { notFound } from '../../platform/errors.js';
+import { currentReach } from '../../platform/context/request-context.js';
+import { accountForbidden, notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with its figures; those of a job on notifications are the sums of its parts. */
-const JOBS = `SELECT j.*, coalesce(p.waiting, j.waiting)::int AS waiting, coalesce(p.sent, j.sent)::int AS sent,
+const jobs = (
+  more = '',
+) => `SELECT j.*${more}, coalesce(p.waiting, j.waiting)::int AS waiting, coalesce(p.sent, j.sent)::int AS sent,
     coalesce(p.delivered, j.delivered)::int AS delivered, coalesce(p.failed, j.failed)::int AS failed,
     coalesce(p.skipped, j.skipped)::int AS skipped
   FROM jobs j CROSS JOIN LATERAL (
@@ -17,7 +20,14 @@ const JOBS = `SELECT j.*, coalesce(p.waiting, j.waiting)::int AS waiting, coales
       sum(skipped) AS skipped
     FROM job_parts WHERE job_id = j.id) p`;
 
-const FIND = prepared('job-find', `${JOBS} WHERE j.id = $1`);
+/**
+ * Whether all that a job concerns lies within the accounts of a parameter; null there: every one. What an operator began
+ * without naming an account may concern any.
+ */
+const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
+  OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
+
+const FIND = prepared('job-find', `${jobs(`, ${within('$2')} AS reached`)} WHERE j.id = $1`);
 
 type ItemRow = JobItemModel & { position: number };
 
@@ -25,17 +35,20 @@ type ItemRow = JobItemModel & { position: number };
 export class JobReader {
   constructor(private readonly database: Database) {}
 
-  /** @throws DomainError `not_found` */
+  /** @throws DomainError `not_found`, `account_forbidden` */
   async get(id: string): Promise<Job> {
-    const job = isUuid(id) ? await this.database.queryOne<Job>(FIND, [id]) : null;
+    const job = isUuid(id)
+      ? await this.database.queryOne<Job & { reached: boolean | null }>(FIND, [id, currentReach()])
+      : null;
     if (job === null) throw notFound.error({ detail: 'There is no such job.' });
+    if (job.reached !== true) throw accountForbidden.error();
     return job;
   }
 
   /** The rows of a page, newest first. */
   list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<Job[]> {
-    const values: unknown[] = [take];
-    const conditions = ['true'];
+    const values: unknown[] = [take, currentReach()];
+    const conditions = [within('$2')];
     const add = (condition: (parameter: string) => string, value: unknown) => {
       if (value == null) return;
       values.push(value);
@@ -50,7 +63,7 @@ export class JobReader {
         WHERE p.job_id = j.id AND s.account_code = ${it}))`,
       account_code,
     );
-    const text = `${JOBS} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
+    const text = `${jobs()} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
     return this.database.query<Job>({ text }, values);
   }
 

@@ -13,7 +13,7 @@ import { JobReader, presentJob } from './job-reader.js';
 import { JobItemModel, JobItemQuery, JobModel, JobQuery } from './jobs.dto.js';
 
 @ApiTags('Bulk jobs')
-@Access('admin')
+@Access('admin', 'support')
 @Controller('admin/jobs')
 export class JobsController {
   constructor(

@@ -1,12 +1,15 @@
-import { CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { currentReach } from '../../platform/context/request-context.js';
 import { Database } from '../../platform/database/database.js';
-import { assertAccountKnown } from '../../platform/known-accounts.js';
+import { lacking } from '../../platform/http/challenge.js';
 import { Jobs } from '../../platform/jobs/jobs.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { JobPreparation } from '../delivery/job-preparation.js';
 import { TRY_AGAIN, WITHDRAW } from '../delivery/job-statements.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { SubscriptionStore } from '../subscriptions/subscription-store.js';
+import { FilterBounds } from './filter-bounds.js';
+import { JobReader } from './job-reader.js';
 import { StartJob, SteerJob, type StartedJob } from './error-queue.commands.js';
 
 @CommandHandler(StartJob)
@@ -15,16 +18,13 @@ export class StartJobHandler implements ICommandHandler<StartJob> {
     private readonly unitOfWork: UnitOfWork,
     private readonly jobs: Jobs,
     private readonly preparation: JobPreparation,
-    private readonly queryBus: QueryBus,
+    private readonly bounds: FilterBounds,
     private readonly subscriptions: SubscriptionStore,
   ) {}
 
-  async execute({ kind, filter, reason, dryRun }: StartJob): Promise<StartedJob> {
-    await assertAccountKnown(this.queryBus, filter.account_code, { pointer: '/filter/account_code' });
-    const accountCode =
-      kind === 'REPLAY'
-        ? (await this.subscriptions.get(filter.subscription_id!)).account_code
-        : (filter.account_code ?? null);
+  async execute({ kind, filter: asked, reason, dryRun }: StartJob): Promise<StartedJob> {
+    if (kind === 'REPLAY') await this.subscriptions.get(asked.subscription_id!);
+    const { filter, accountCode } = await this.bounds.of(asked, { pointer: '/filter/account_code' });
     return this.unitOfWork.run(async () => {
       if (dryRun) return { jobId: null, ...(await this.preparation.count(kind, filter)) };
       return { jobId: await this.jobs.make({ kind, filter, reason, accountCode }), matched: null };
@@ -38,11 +38,15 @@ export class SteerJobHandler implements ICommandHandler<SteerJob> {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly jobs: Jobs,
+    private readonly reader: JobReader,
     private readonly signals: DeliverySignals,
   ) {}
 
+  /** @throws DomainError `not_found`, `account_forbidden`, `insufficient_scope`, `job_finished` */
   execute({ jobId, action }: SteerJob): Promise<void> {
     return this.unitOfWork.run(async () => {
+      const { kind } = await this.reader.get(jobId);
+      if (kind === 'ERASE' && currentReach() !== null) throw lacking('admin');
       await this.jobs.steer(jobId, action);
       const freed = await this.database.query<{ subscription_id: string }>(WITHDRAW, [jobId]);
       if (action === 'resume') await this.database.execute(TRY_AGAIN, [jobId]);

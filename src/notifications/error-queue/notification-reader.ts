@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { QueryBus } from '@nestjs/cqrs';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { Database, prepared } from '../../platform/database/database.js';
+import { currentReach } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
-import { assertAccountKnown } from '../../platform/known-accounts.js';
+import { assertReaches } from '../../platform/reach.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
 import { conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
+import { FilterBounds } from './filter-bounds.js';
 import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 
@@ -60,12 +61,12 @@ export function lastTold(bookingCode: string): string {
     ORDER BY n.position DESC LIMIT 1`;
 }
 
-/** The oldest and the newest of a cause, and its next exam, are ends of its stretch of an index. */
+/** $1 accounts, or null for all. The oldest and the newest of a cause, and its next exam, are ends of its stretch of an index. */
 const SUMMARY = prepared(
   'error-queue-summary',
   `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
    FROM (${CAUSES}) cause
-   JOIN subscriptions s ON s.id = cause.subscription_id
+   JOIN subscriptions s ON s.id = cause.subscription_id AND ($1::text[] IS NULL OR s.account_code = ANY ($1))
    CROSS JOIN LATERAL (${endOfCause('ASC')}) oldest
    CROSS JOIN LATERAL (${endOfCause('DESC')}) newest
    CROSS JOIN LATERAL (${NEXT_EXAM}) exam
@@ -91,17 +92,17 @@ type ListedRow = Notification & { next_attempt_at: Date | null };
 export class NotificationReader {
   constructor(
     private readonly database: Database,
-    private readonly queryBus: QueryBus,
+    private readonly bounds: FilterBounds,
   ) {}
 
   /**
    * The rows of a page, newest first. The statement is not prepared: its best plan depends on the values.
-   * @throws DomainError `account_not_found`
+   * @throws DomainError `account_not_found`, `account_forbidden`
    */
   async list(filter: NotificationConditions, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
-    await assertAccountKnown(this.queryBus, filter.account_code, { parameter: 'account_code' });
     const values: unknown[] = [page.take];
-    const conditions = conditionsOf(filter, values);
+    const bounded = await this.bounds.of(filter, { parameter: 'account_code' });
+    const conditions = conditionsOf(bounded.filter, values);
     if (state !== undefined) conditions.push(IN_STATE[state]);
     if (page.after !== null) {
       values.push(page.after);
@@ -115,10 +116,11 @@ export class NotificationReader {
     return this.database.query<ListedRow>({ text }, values);
   }
 
-  /** @throws DomainError `not_found` */
+  /** @throws DomainError `not_found`, `account_forbidden` */
   async get(id: string): Promise<NotificationDetail> {
     const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id]) : null;
     if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
+    assertReaches(currentReach(), row.account_code);
     const attempts = await this.database.query<NotificationAttempt>(ATTEMPTS, [row.position]);
     return {
       ...presentNotification(row),
@@ -137,7 +139,7 @@ export class NotificationReader {
 
   async summary(): Promise<CauseModel[]> {
     type Row = Omit<CauseModel, 'oldest' | 'newest'> & { oldest: Date; newest: Date };
-    const rows = await this.database.query<Row>(SUMMARY);
+    const rows = await this.database.query<Row>(SUMMARY, [currentReach()]);
     return rows.map((row) => ({
       subscription_id: row.subscription_id,
       account_code: row.account_code,

@@ -13,7 +13,7 @@ import { NotificationReader, presentNotification } from './notification-reader.j
 import { NotificationDetail, NotificationModel, NotificationQuery } from './notifications.dto.js';
 
 @ApiTags('Notifications')
-@Access('admin')
+@Access('admin', 'support')
 @Controller('admin/notifications')
 export class NotificationsController {
   constructor(

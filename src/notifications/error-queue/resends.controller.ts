@@ -14,7 +14,7 @@ import { BulkBody, JobQuery, JobStarted, ResendModel, ResendStarted } from './jo
 
 /** Bulk work on the error queue. The `resends` routes know every bulk job, as those of `/admin/jobs` do. */
 @ApiTags('Error queue')
-@Access('admin')
+@Access('admin', 'support')
 @Controller('admin/error-queue')
 export class ResendsController {
   constructor(

@@ -111,7 +111,7 @@ interface Undelivered {
 }
 
 @ApiTags('Subscriptions')
-@Access('admin')
+@Access('admin', 'support')
 @Controller('admin/subscriptions')
 export class StatisticsController {
   constructor(

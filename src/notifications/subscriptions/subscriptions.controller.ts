@@ -4,7 +4,6 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
-import { assertReaches } from '../../platform/reach.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { Database } from '../../platform/database/database.js';
 import { Access } from '../../platform/http/access.js';
@@ -67,10 +66,7 @@ export class SubscriptionsController {
       .limit(page.take);
     const reach = currentReach();
     if (reach !== null) find.andWhere('row.account_code = ANY (:reach)', { reach });
-    if (query.account_code !== undefined) {
-      assertReaches(reach, query.account_code);
-      find.andWhere('row.account_code = :account', { account: query.account_code });
-    }
+    if (query.account_code !== undefined) find.andWhere('row.account_code = :account', { account: query.account_code });
     if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
     return sendPage(await find.getMany(), page, request, response, this.config).map(present);
   }

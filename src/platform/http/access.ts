@@ -14,7 +14,7 @@ export const ACCESS = 'access';
  * Declares who may call the route. A route that declares nothing does not start.
  *
  * `@Access('admin', 'support')`: staff of some accounts may call it too, and the handler keeps to the accounts that
- * `reachOf(caller)` names. Where the path names the account the guard has seen to it.
+ * `reachOf(caller)` names. Where the path or the query names the account the guard has seen to it.
  */
 export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   const [first] = rule;

@@ -38,7 +38,7 @@ export class Jobs {
     const id = randomUUID();
     const actor = requestContext().caller?.username ?? 'system';
     await this.database.manager.insert(Job, { id, kind, filter, reason, actor, account_code: accountCode });
-    this.unitOfWork.audit(`job.${kind.toLowerCase()}`, id);
+    this.unitOfWork.audit(`job.${kind.toLowerCase()}`, id, { accountCode });
     return id;
   }
 
@@ -55,7 +55,7 @@ export class Jobs {
       state: stateAfter(action, job),
       paused_because: action === 'pause' ? BY_OPERATOR : null,
     });
-    this.unitOfWork.audit(`job.${action}`, id);
+    this.unitOfWork.audit(`job.${action}`, id, { accountCode: job.account_code });
     return job;
   }
 }
