@@ -33,7 +33,7 @@ import { TestPortion } from '../src/accounts/test-portion.entity.js';
 import { Application } from '../src/auth/application.entity.js';
 import { AccessToken, TokenFamily } from '../src/auth/token.entity.js';
 import { User, UserAccount } from '../src/auth/user.entity.js';
-import type { EligibilityResponseModel } from '../src/eligibility/eligibility.dto.js';
+import type { EligibilityResponseModel } from '../src/eligibility/eligibility-model.fields.js';
 import { Eligibility } from '../src/eligibility/eligibility.entity.js';
 import { presentEligibility } from '../src/eligibility/eligibility-record.js';
 import { AuditRow } from '../src/platform/audit/audit-row.entity.js';

@@ -8,7 +8,7 @@ import { Database } from '../platform/database/database.js';
 import { accountNotFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { Account } from './account.entity.js';
 import { ChangeAccount, CreateAccount } from './accounts.commands.js';
@@ -43,12 +43,8 @@ export class AccountsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<AccountModel[]> {
     const page = pageOf(query);
-    const find = this.database.manager
-      .createQueryBuilder(Account, 'row')
-      .orderBy('row.position', 'DESC')
-      .limit(page.take);
-    if (page.after !== null) find.where('row.position < :after', { after: page.after });
-    return sendPage(await find.getMany(), page, request, response, this.config).map(present);
+    const rows = await this.database.manager.find(Account, newestFirst(page));
+    return sendPage(rows, page, request, response, this.config).map(present);
   }
 
   @Get(':account_code')

@@ -22,7 +22,7 @@ import { Database } from '../platform/database/database.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteCatalogueEntry, PutCatalogueEntry, type CatalogueKind } from './accounts.commands.js';
 import {
@@ -66,13 +66,10 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
       @Res({ passthrough: true }) response: Response,
     ): Promise<Entry[]> {
       const page = pageOf(query);
-      const find = this.database.manager
-        .createQueryBuilder(entity, 'row')
-        .where('row.account_code = :account_code', { account_code })
-        .orderBy('row.position', 'DESC')
-        .limit(page.take);
-      if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
-      const rows = (await find.getMany()) as CatalogueEntries[Kind][];
+      const rows = (await this.database.manager.find(
+        entity,
+        newestFirst(page, { account_code }),
+      )) as CatalogueEntries[Kind][];
       return instanceToPlain(sendPage(rows, page, request, response, this.config)) as Entry[];
     }
 

@@ -8,7 +8,7 @@ import { Database } from '../platform/database/database.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteTest, PutTest, type TestDefinition } from './accounts.commands.js';
 import { TestBody, TestModel, TestPath } from './accounts.dto.js';
@@ -36,13 +36,8 @@ export class TestsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<TestModel[]> {
     const page = pageOf(query);
-    const find = this.database.manager
-      .createQueryBuilder(Test, 'row')
-      .where('row.account_code = :account_code', { account_code })
-      .orderBy('row.position', 'DESC')
-      .limit(page.take);
-    if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
-    return this.withPortions(account_code, sendPage(await find.getMany(), page, request, response, this.config));
+    const rows = await this.database.manager.find(Test, newestFirst(page, { account_code }));
+    return this.withPortions(account_code, sendPage(rows, page, request, response, this.config));
   }
 
   @Get(':test_code')

@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { Database, prepared } from '../platform/database/database.js';
 import { networkOf } from '../platform/http/address.js';
 import { Logger } from '../platform/observability/logger.js';
+import { sweep } from '../platform/sweep.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Pseudonyms } from './pseudonyms.js';
 
@@ -61,11 +62,7 @@ export class TokenRefusals {
   /** Writes what is a minute old. */
   @Interval(LOOK_EVERY_MS)
   async write(): Promise<void> {
-    try {
-      while ((await this.unitOfWork.run(() => this.writeBatch())) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'refused token requests could not be audited; the next round tries again');
-    }
+    await sweep(this.logger, 'refused token requests', BATCH, [() => this.unitOfWork.run(() => this.writeBatch())]);
   }
 
   private async writeBatch(): Promise<number> {

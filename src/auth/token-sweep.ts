@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Database } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
+import { sweep } from '../platform/sweep.js';
 
 const BATCH = 500;
 
@@ -34,10 +35,7 @@ export class TokenSweep {
 
   @Interval(60_000)
   async run(): Promise<void> {
-    try {
-      for (const text of CHORES) while ((await this.database.execute({ text })) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'the sweep of expired tokens failed; the next round tries again');
-    }
+    const batches = CHORES.map((text) => () => this.database.execute({ text }));
+    await sweep(this.logger, 'expired tokens', BATCH, batches);
   }
 }

@@ -6,7 +6,7 @@ import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { text } from '../platform/validation/rules.js';
 import { ApproveAccommodations, HoldEligibility, ReleaseHold } from './eligibility.commands.js';
-import { HoldRequest } from './eligibility.dto.js';
+import { HoldRequest } from './eligibility-model.fields.js';
 
 class EligibilityIdPath {
   @Field(text({ min: 1, max: 50 }), { required: true })

@@ -6,7 +6,7 @@ import { declareFaults, type Fault } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
 import { refusalFaults } from '../vouchers/vouchers.commands.js';
 import { FindVoucherRefusals } from '../vouchers/vouchers.queries.js';
-import type { EligibilityModel } from './eligibility.dto.js';
+import type { EligibilityModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { chosenPortions, isSameSet, isUspsCode } from './eligibility.rules.js';
 

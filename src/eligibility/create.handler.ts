@@ -11,7 +11,7 @@ import { randomCode } from '../platform/secrets.js';
 import { refusalFaults, ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { CreateEligibility } from './eligibility.commands.js';
-import { REGISTRATION_MODES, type EligibilityModel } from './eligibility.dto.js';
+import { REGISTRATION_MODES, type EligibilityModel } from './eligibility-model.fields.js';
 import { demographicsOf, WRITTEN, type NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';

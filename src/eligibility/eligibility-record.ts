@@ -1,6 +1,6 @@
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import { demographicsOf } from './eligibility.columns.js';
-import type { EligibilityResponseModel } from './eligibility.dto.js';
+import type { EligibilityResponseModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { statusAt } from './eligibility.fields.js';
 import { isEligibleToSchedule, statusMessage } from './eligibility.rules.js';

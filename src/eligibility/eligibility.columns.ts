@@ -1,4 +1,4 @@
-import type { CandidateModel } from './eligibility.dto.js';
+import type { CandidateModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 
 /** The columns of which a new record has the table's default. */

@@ -1,12 +1,9 @@
 import { Command } from '@nestjs/cqrs';
 import type { Faults } from '../platform/validation/faults.js';
 import type { VoucherRefusal } from '../vouchers/vouchers.commands.js';
-import { CandidateModel, EligibilityModel } from './eligibility.dto.js';
+import type { EligibilityModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityState } from './eligibility.fields.js';
-
-/** The body of create and update, with its rules. */
-export { CandidateModel, EligibilityModel };
 
 /** A record, and what a booking event tells of its test. */
 export interface BookedEligibility extends Eligibility {

@@ -23,7 +23,7 @@ import { dateTime } from '../platform/validation/rules.js';
 import { inspectBody } from '../platform/validation/members.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
-import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility.dto.js';
+import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility-model.fields.js';
 import {
   ACTIVE_STATUSES,
   CandidatePath,

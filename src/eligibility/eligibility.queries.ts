@@ -1,6 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 
-import type { EligibilityResponseModel } from './eligibility.dto.js';
+import type { EligibilityResponseModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { FoundEligibilityModel } from './search.fields.js';
 

@@ -4,6 +4,7 @@ import { insertChangesOf } from '../platform/changes/change-log.js';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
+import { sweep } from '../platform/sweep.js';
 
 const BATCH = 500;
 
@@ -42,10 +43,6 @@ export class ExpirySweep {
 
   @Interval(15_000)
   async run(): Promise<void> {
-    try {
-      while ((await this.database.execute(EXPIRE, [this.clock.now()])) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'the sweep of expiries failed; the next round tries again');
-    }
+    await sweep(this.logger, 'expiries', BATCH, [() => this.database.execute(EXPIRE, [this.clock.now()])]);
   }
 }

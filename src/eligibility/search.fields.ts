@@ -1,6 +1,6 @@
 import { Field } from '../platform/validation/fields.js';
 import { text } from '../platform/validation/rules.js';
-import { EligibilityResponseModel } from './eligibility.dto.js';
+import { EligibilityResponseModel } from './eligibility-model.fields.js';
 
 /** A record as operators find it. */
 export class FoundEligibilityModel extends EligibilityResponseModel {

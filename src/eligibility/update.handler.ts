@@ -10,7 +10,7 @@ import { CatalogueCheck } from './catalogue-check.js';
 import { refusalOf, dateOf, registrationModeOf } from './create.handler.js';
 import { UpdateEligibility } from './eligibility.commands.js';
 import { DEMOGRAPHICS } from './eligibility.columns.js';
-import type { EligibilityModel } from './eligibility.dto.js';
+import type { EligibilityModel } from './eligibility-model.fields.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';

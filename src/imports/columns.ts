@@ -1,4 +1,4 @@
-import { CandidateModel, EligibilityModel } from '../eligibility/eligibility.commands.js';
+import { CandidateModel, EligibilityModel } from '../eligibility/eligibility-model.fields.js';
 import { declareFaults, type Fault } from '../platform/errors.js';
 import { formOf } from '../platform/validation/fields.js';
 import { escapePointer, nearestHint } from '../platform/validation/members.js';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
+import { isUuid } from '../platform/validation/identifiers.js';
 import { Import } from './import.entity.js';
 import type { Outcome, RowOutcome, WaitingRow } from './imports.rules.js';
 
@@ -92,8 +93,6 @@ const WAITING = `SELECT waiting.import_id, waiting.chunk, waiting.rows
     AND (waiting.import_id, waiting.chunk) > ($2::uuid, $3::int)
   ORDER BY waiting.import_id, waiting.chunk LIMIT 10`;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export type NewImport = Pick<
   Import,
@@ -237,7 +236,7 @@ export class ImportStore {
   }
 
   async find(accountCode: string, id: string): Promise<Import | null> {
-    return UUID.test(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
+    return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
   }
 
   /** What became of the rows so far, by chunks in their order. */

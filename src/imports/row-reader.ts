@@ -26,7 +26,7 @@ async function* csvRows(pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow
     max_record_size: MOST_ROW_BYTES,
   });
   // What the source throws, the parser throws where it is read.
-  pipeline(Readable.from(sound(pieces, malformedCsv.error({ detail: NOT_UTF8 }))), parser, () => undefined);
+  pipeline(Readable.from(utf8(pieces, malformedCsv.error({ detail: NOT_UTF8 }))), parser, () => undefined);
   let columns: Columns | null = null;
   try {
     for await (const record of parser as AsyncIterable<string[]>) {
@@ -60,7 +60,7 @@ async function* ndjsonRows(pieces: AsyncIterable<Buffer>): AsyncIterable<Waiting
     bytes += part.length;
     if (bytes > MOST_ROW_BYTES) throw tooLarge(number);
   };
-  for await (const piece of sound(pieces, malformedNdjson.error({ detail: NOT_UTF8 }))) {
+  for await (const piece of utf8(pieces, malformedNdjson.error({ detail: NOT_UTF8 }))) {
     let at = 0;
     for (let end = piece.indexOf(LINE_END); end >= 0; end = piece.indexOf(LINE_END, at)) {
       add(piece.subarray(at, end));
@@ -84,7 +84,7 @@ const WRONG_COUNT: WaitingRow = {
 const NOT_UTF8 = 'The body is not valid UTF-8.';
 
 /** The same pieces, as long as they are UTF-8. */
-async function* sound(pieces: AsyncIterable<Buffer>, refusal: DomainError): AsyncIterable<Buffer> {
+async function* utf8(pieces: AsyncIterable<Buffer>, refusal: DomainError): AsyncIterable<Buffer> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const check = (piece?: Buffer): void => {
     try {

@@ -1,12 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import {
-  CancelEligibility,
-  CreateEligibility,
-  EligibilityModel,
-  UpdateEligibility,
-} from '../eligibility/eligibility.commands.js';
+import { CancelEligibility, CreateEligibility, UpdateEligibility } from '../eligibility/eligibility.commands.js';
+import { EligibilityModel } from '../eligibility/eligibility-model.fields.js';
 import { isDatabaseUnavailable } from '../platform/database/database.js';
 import { DomainError, insufficientScope, internalError, type Fault } from '../platform/errors.js';
 import { parseJson } from '../platform/http/json-text.js';
@@ -151,7 +147,7 @@ function taskOf(row: WaitingRow, scopes: ReadonlySet<string>): Task | RowOutcome
 const NAMES = new Set(['/candidate/first_name', '/candidate/last_name']);
 const RECORD = new Set(['', '/candidate', '/candidate/candidate_id', '/test_code']);
 
-/** Without a sound candidate and test there is no record to look for. */
+/** Without a valid candidate and test there is no record to look for. */
 function isAboutTheRecord({ pointer = '' }: Fault): boolean {
   return RECORD.has(pointer);
 }

@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { Database } from './database/database.js';
 import { IDEMPOTENCY_KEY_LIFE_HOURS } from './unit-of-work/idempotency.js';
 import { Logger } from './observability/logger.js';
+import { sweep } from './sweep.js';
 
 const BATCH = 1000;
 const SETTLED_EVENT_DAYS = 7;
@@ -26,10 +27,7 @@ export class Housekeeping {
 
   @Interval(60_000)
   async run(): Promise<void> {
-    try {
-      for (const text of CHORES) while ((await this.database.execute({ text })) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'housekeeping failed; the next round tries again');
-    }
+    const batches = CHORES.map((text) => () => this.database.execute({ text }));
+    await sweep(this.logger, 'what has served its time', BATCH, batches);
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Database, prepared, type Statement } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
+import { sweep } from '../platform/sweep.js';
 import { Secrets } from '../platform/secrets.js';
 import { withoutCredentials } from './result-body.js';
 import { credentialsOf } from './result-store.js';
@@ -71,11 +72,8 @@ export class CredentialsUpkeep {
 
   @Interval(LOOK_EVERY_MS)
   async run(): Promise<void> {
-    try {
-      for (const table of TABLES) while ((await this.batch(table)) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'results of 0.1.0 could not be converted; the next round tries again');
-    }
+    const batches = TABLES.map((table) => () => this.batch(table));
+    await sweep(this.logger, 'credentials in results of 0.1.0', BATCH, batches);
   }
 
   private async batch({ find, read, change, key, purpose }: Table): Promise<number> {

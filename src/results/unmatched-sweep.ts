@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock } from '../platform/clock.js';
 import { Logger } from '../platform/observability/logger.js';
+import { sweep } from '../platform/sweep.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 const KEPT_MS = 30 * 86_400_000;
@@ -19,11 +20,7 @@ export class UnmatchedSweep {
 
   @Interval(60_000)
   async run(): Promise<void> {
-    try {
-      const before = new Date(this.clock.now().getTime() - KEPT_MS);
-      while ((await this.store.sweep(before, BATCH)) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'the sweep of unmatched results failed; the next round tries again');
-    }
+    const before = new Date(this.clock.now().getTime() - KEPT_MS);
+    await sweep(this.logger, 'unmatched results', BATCH, [() => this.store.sweep(before, BATCH)]);
   }
 }

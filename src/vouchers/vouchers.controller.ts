@@ -8,7 +8,7 @@ import { Database } from '../platform/database/database.js';
 import { notFound, validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { Voucher } from './voucher.entity.js';
 import { DeleteVoucher, PutVoucher } from './vouchers.commands.js';
@@ -35,13 +35,8 @@ export class VouchersController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<VoucherModel[]> {
     const page = pageOf(query);
-    const find = this.database.manager
-      .createQueryBuilder(Voucher, 'row')
-      .where('row.account_code = :account_code', { account_code })
-      .orderBy('row.position', 'DESC')
-      .limit(page.take);
-    if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
-    return sendPage(await find.getMany(), page, request, response, this.config).map(present);
+    const rows = await this.database.manager.find(Voucher, newestFirst(page, { account_code }));
+    return sendPage(rows, page, request, response, this.config).map(present);
   }
 
   @Get(':code')

@@ -2,13 +2,14 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { In, IsNull } from 'typeorm';
 import { Config } from '../../config.js';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { Database } from '../../platform/database/database.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
-import { pageOf, sendPage } from '../../platform/http/paging.js';
+import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
 import { Subscription } from './subscription.entity.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -59,16 +60,14 @@ export class SubscriptionsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<SubscriptionModel[]> {
     const page = pageOf(query);
-    const find = this.database.manager
-      .createQueryBuilder(Subscription, 'row')
-      .where('row.deleted_datetime IS NULL')
-      .orderBy('row.position', 'DESC')
-      .limit(page.take);
-    const reach = currentReach();
-    if (reach !== null) find.andWhere('row.account_code = ANY (:reach)', { reach });
-    if (query.account_code !== undefined) find.andWhere('row.account_code = :account', { account: query.account_code });
-    if (page.after !== null) find.andWhere('row.position < :after', { after: page.after });
-    return sendPage(await find.getMany(), page, request, response, this.config).map(present);
+    // A filter by an account out of reach is refused before (access.guard.ts).
+    const accounts = query.account_code === undefined ? currentReach() : [query.account_code];
+    const ofAccounts = accounts === null ? {} : { account_code: In(accounts) };
+    const rows = await this.database.manager.find(
+      Subscription,
+      newestFirst(page, { ...ofAccounts, deleted_datetime: IsNull() }),
+    );
+    return sendPage(rows, page, request, response, this.config).map(present);
   }
 
   @Get(':id')

@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { LessThan } from 'typeorm';
 import { Config } from '../../config.js';
 import { Field } from '../validation/fields.js';
 import { text, type Rule } from '../validation/rules.js';
@@ -70,6 +71,15 @@ export interface Page {
  */
 export function afterCursor(parameter: string): string {
   return `position < coalesce(${parameter}::bigint, 9223372036854775807)`;
+}
+
+/** The rows of a page of entities, newest first: what `EntityManager.find` takes. */
+export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
+  return {
+    where: { ...where, ...(page.after === null ? {} : { position: LessThan(page.after) }) },
+    order: { position: 'DESC' as const },
+    take: page.take,
+  };
 }
 
 /** How many rows a page with this `limit` has at most. */

@@ -1,0 +1,21 @@
+import type { Logger } from './observability/logger.js';
+
+/**
+ * One round of work in batches: each kind of batch is done until one is not full. A failure ends the round and is told; what is
+ * left is there for the next round.
+ * @param what is swept, for the log
+ * @param size of a full batch, in rows
+ * @param batches each answers with the number of its rows
+ */
+export async function sweep(
+  logger: Logger,
+  what: string,
+  size: number,
+  batches: readonly (() => Promise<number>)[],
+): Promise<void> {
+  try {
+    for (const batch of batches) while ((await batch()) === size);
+  } catch (error) {
+    logger.warn({ err: error }, `the sweep of ${what} failed; the next round tries again`);
+  }
+}
