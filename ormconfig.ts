@@ -66,6 +66,10 @@ import { LoginAttemptsKey1763641600500 } from './src/migrations/1763641600500-lo
 import { AuditSeals1763641600600 } from './src/migrations/1763641600600-audit-seals.js';
 import { ResultsCredentials1763641600700 } from './src/migrations/1763641600700-results-credentials.js';
 import { ResultsCredentialsIndex1763641600800 } from './src/migrations/1763641600800-results-credentials-index.js';
+import { EligibilitiesListIndexes1763642500000 } from './src/migrations/1763642500000-eligibilities-list-indexes.js';
+import { CaseFolding1763642510000 } from './src/migrations/1763642510000-case-folding.js';
+import { EligibilitiesCaseFolded1763642520000 } from './src/migrations/1763642520000-eligibilities-case-folded.js';
+import { ChangesRecordIndex1763642530000 } from './src/migrations/1763642530000-changes-record-index.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -147,6 +151,10 @@ const MIGRATIONS = [
   AuditSeals1763641600600,
   ResultsCredentials1763641600700,
   ResultsCredentialsIndex1763641600800,
+  EligibilitiesListIndexes1763642500000,
+  CaseFolding1763642510000,
+  EligibilitiesCaseFolded1763642520000,
+  ChangesRecordIndex1763642530000,
 ];
 
 /**

@@ -50,6 +50,16 @@ describe('the search of candidates', () => {
     expect(found).toMatchObject({ account_code: scene.account, status: 'ELIGIBLE', candidate: record['candidate'] });
   });
 
+  it('knows the letters of every script in either case', async () => {
+    const record = await app.given.eligibility(scene, {
+      candidate: { first_name: 'Ödön', last_name: 'ÅSTRÖM-Παπάς', email: 'ΝΊΚΟΣ@example.org' },
+    });
+    const id = record['svc_eligiblity_id'] as string;
+    for (const q of ['ödöN åst', 'ÖDÖN', 'åström-ΠΑΠΆΣ', 'åström-πΑΠΆς', 'νίκος@', 'νίκοσ'])
+      expect([q, await ids(q)]).toEqual([q, [id]]);
+    expect(await ids('odon')).toEqual([]);
+  });
+
   it('gives every record once, page by page, of one account when it is named', async () => {
     const other = await app.given.scene();
     const made: string[] = [];

@@ -179,6 +179,17 @@ describe('when none resolves', () => {
     expect(await deliver(byTest(email.toUpperCase()))).toBe(id);
   });
 
+  it.each([
+    ['jörg.ÅSTRÖM', 'JÖRG.åström'],
+    ['ΝΊΚΟΣ.παπάς', 'νίκος.ΠΑΠΆΣ'],
+    ['иван', 'ИВАН'],
+  ])('e-mail addresses are the same in any case by Unicode’s rules: %s, %s', async (kept, delivered) => {
+    const mark = app.given.unique('u');
+    const id = await anExam({ candidate: { email: `${kept}.${mark}@example.org` } });
+    await anExam({ candidate: { email: `jorg.astrom.${mark}@example.org` } });
+    expect(await deliver(byTest(`${delivered}.${mark}@example.org`))).toBe(id);
+  });
+
   it('and stores the locator too', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });

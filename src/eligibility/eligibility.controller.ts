@@ -35,7 +35,8 @@ import {
 import { presentEligibility } from './eligibility-record.js';
 import { refusalFaults } from '../vouchers/vouchers.commands.js';
 import { FindEligibilities } from './eligibility.queries.js';
-import { ListEligibilities, statusesOf } from './read.handlers.js';
+import { ListEligibilities } from './list.handler.js';
+import { statusesOf } from './read.handlers.js';
 
 const STATUS_FILTER = {
   name: 'status',

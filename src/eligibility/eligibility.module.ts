@@ -10,7 +10,8 @@ import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { ReadEligibilitiesHandler } from './export.handler.js';
-import { FindEligibilitiesHandler, FindLaunchSubjectHandler, ListEligibilitiesHandler } from './read.handlers.js';
+import { ListEligibilitiesHandler } from './list.handler.js';
+import { FindEligibilitiesHandler, FindLaunchSubjectHandler } from './read.handlers.js';
 import { SearchEligibilitiesHandler } from './search.handler.js';
 import {
   ApproveAccommodationsHandler,

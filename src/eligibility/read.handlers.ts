@@ -1,7 +1,6 @@
-import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
-import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
 import { FindEligibilities, FindLaunchSubject, type LaunchSubject } from './eligibility.queries.js';
@@ -31,43 +30,6 @@ const OF_TEST = prepared(
 const IS_KNOWN = prepared(
   'eligibility-candidate-known',
   'SELECT EXISTS (SELECT FROM eligibilities WHERE account_code = $1 AND candidate_id = $2) AS known',
-);
-// Passing its end date changes a record, although nobody writes it. The planner sees no parameter, as there is one good plan
-// for all of them: it would be made anew at every execution otherwise.
-const OF_ACCOUNT = prepared(
-  'eligibility-of-account',
-  `SELECT * FROM (SELECT * FROM eligibilities
-   WHERE account_code = ${opaque('$1::text')}
-     AND ${afterCursor(opaque('$2::bigint'))}
-     AND (${opaque('$3::text')} IS NULL OR test_code = ${opaque('$3')})
-     AND (${opaque('$4::timestamptz')} IS NULL OR updated_datetime >= ${opaque('$4')}
-          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${opaque('$4')} AND ${opaque('$6::timestamptz')})
-     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${opaque('$6')} THEN 'EXPIRED' ELSE status END
-       = ANY (${opaque('$5::text[]')}::text[])
-   ORDER BY position DESC LIMIT ${MOST_TAKEN}) page ORDER BY position DESC LIMIT $7`,
-);
-const MANY = 2000;
-// More than so many: the walk through the account's records finds a page of them soon.
-const CHANGED = prepared(
-  'eligibility-changed',
-  `SELECT svc_eligiblity_id FROM (
-     SELECT svc_eligiblity_id FROM eligibilities
-     WHERE account_code = ${opaque('$1::text')} AND updated_datetime >= ${opaque('$2::timestamptz')}
-     UNION ALL
-     SELECT svc_eligiblity_id FROM eligibilities
-     WHERE account_code = ${opaque('$1::text')} AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date IS NOT NULL
-       AND eligibility_end_date BETWEEN ${opaque('$2::timestamptz')} AND ${opaque('$3::timestamptz')}) AS changed
-   LIMIT ${MANY + 1}`,
-);
-const OF_CHANGED = prepared(
-  'eligibility-of-changed',
-  `SELECT * FROM eligibilities
-   WHERE svc_eligiblity_id = ANY (${opaque('$1::text[]')}::text[])
-     AND ${afterCursor(opaque('$2::bigint'))}
-     AND (${opaque('$3::text')} IS NULL OR test_code = ${opaque('$3')})
-     AND CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${opaque('$5::timestamptz')} THEN 'EXPIRED' ELSE status END
-       = ANY (${opaque('$4::text[]')}::text[])
-   ORDER BY position DESC LIMIT $6`,
 );
 const TO_LAUNCH = prepared(
   'eligibility-to-launch',
@@ -106,44 +68,6 @@ export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities
       throw row?.known ? eligibilityNotFound.error() : candidateNotFound.error();
     }
     return records;
-  }
-}
-
-/** A page of an account's records, for reconciliation. */
-export class ListEligibilities extends Query<Eligibility[]> {
-  constructor(
-    readonly accountCode: string,
-    /** The moment at which a record is what the filter asks for. */
-    readonly now: Date,
-    readonly filter: { statuses: readonly EligibilityStatus[]; testCode?: string; updatedSince?: Date },
-    readonly page: Page,
-  ) {
-    super();
-  }
-}
-
-@QueryHandler(ListEligibilities)
-export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
-    const { testCode = null, updatedSince, statuses } = filter;
-    if (updatedSince) {
-      const values = [accountCode, updatedSince, now];
-      const changed = await this.database.query<{ svc_eligiblity_id: string }>(CHANGED, values);
-      const ids = [...new Set(changed.map((row) => row.svc_eligiblity_id))];
-      if (changed.length <= MANY)
-        return this.database.query<Eligibility>(OF_CHANGED, [ids, page.after, testCode, statuses, now, page.take]);
-    }
-    return this.database.query<Eligibility>(OF_ACCOUNT, [
-      accountCode,
-      page.after,
-      testCode,
-      updatedSince ?? null,
-      statuses,
-      now,
-      page.take,
-    ]);
   }
 }
 

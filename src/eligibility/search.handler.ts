@@ -11,11 +11,11 @@ import type { FoundEligibilityModel } from './search.fields.js';
 const beginsWith = (rank: number, value: string, where = '') => `
   SELECT ${rank} AS rank, value, position, svc_eligiblity_id FROM unnest(${opaque('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
-    SELECT lower(${value}) AS value, position, svc_eligiblity_id FROM eligibilities
+    SELECT case_folded(${value}) AS value, position, svc_eligiblity_id FROM eligibilities
     WHERE account_code = mine.account ${where}
-      AND lower(${value}) ~>=~ ${opaque('lower($2::text)')}
-      AND lower(${value}) ~<=~ ${opaque(`lower($2::text) || U&'\\+10FFFF'`)}
-    ORDER BY lower(${value}) USING ~<~, position LIMIT ${opaque('$4::bigint')}) AS hit`;
+      AND case_folded(${value}) ~>=~ ${opaque('case_folded($2::text)')}
+      AND case_folded(${value}) ~<=~ ${opaque(`case_folded($2::text) || U&'\\+10FFFF'`)}
+    ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${opaque('$4::bigint')}) AS hit`;
 
 const SEARCH = prepared(
   'eligibility-search',

@@ -25,7 +25,7 @@ const FIND_REGISTRATIONS = prepared(
      SELECT 'locator', svc_eligiblity_id FROM registration_locators WHERE account_code = ${MINE} AND locator_key = $3
      UNION ALL
      SELECT 'test_and_email', svc_eligiblity_id FROM eligibilities
-     WHERE account_code = ${MINE} AND test_code = $2 AND lower(email) = lower($4)
+     WHERE account_code = ${MINE} AND test_code = $2 AND case_folded(email) = case_folded($4)
        AND status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AND email IS NOT NULL)
    SELECT by, svc_eligiblity_id, locator_key, ${STATE}
    FROM found JOIN eligibilities USING (svc_eligiblity_id)

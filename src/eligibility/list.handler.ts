@@ -1,0 +1,122 @@
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Database, opaque, prepared } from '../platform/database/database.js';
+import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
+import type { Eligibility } from './eligibility.entity.js';
+import { ELIGIBILITY_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
+
+/** A page of an account's records, for reconciliation. */
+export class ListEligibilities extends Query<Eligibility[]> {
+  constructor(
+    readonly accountCode: string,
+    /** The moment at which a record is what the filter asks for. */
+    readonly now: Date,
+    readonly filter: { statuses: readonly EligibilityStatus[]; testCode?: string; updatedSince?: Date },
+    readonly page: Page,
+  ) {
+    super();
+  }
+}
+
+// The planner sees no value (`opaque`): there is one good plan for all of them, from the first execution on a connection on.
+const ACCOUNT = `account_code = ${opaque('$1::text')}`;
+const AFTER = afterCursor(opaque('$2::bigint'));
+const STATUSES = `ANY (${opaque('$4::text[]')}::text[])`;
+const NOW = opaque('$5::timestamptz');
+const TEST = `test_code = ${opaque('$6::text')}`;
+
+const isOpen = (status: EligibilityStatus) => status === 'PENDING' || status === 'ELIGIBLE';
+
+/**
+ * A page of each status from its index, and the page of them all: a status that has none costs nothing. Each has its limit,
+ * without which the planner sorts all that an account has.
+ */
+const pageOfStatuses = (where: string): string => `
+  SELECT * FROM (${ELIGIBILITY_STATUSES.map(
+    (status) => `
+    (SELECT * FROM eligibilities WHERE ${ACCOUNT} AND ${AFTER} AND ${where} AND status = '${status}' AND '${status}' = ${STATUSES}
+       ${isOpen(status) ? `AND (eligibility_end_date IS NULL OR eligibility_end_date > ${NOW})` : ''}
+     ORDER BY position DESC LIMIT ${MOST_TAKEN})`,
+  ).join(' UNION ALL ')}) AS page
+  ORDER BY position DESC LIMIT $3`;
+
+const OF_STATUSES = prepared('eligibility-list-of-statuses', pageOfStatuses('true'));
+const OF_STATUSES_AND_TEST = prepared('eligibility-list-of-statuses-and-test', pageOfStatuses(TEST));
+const OF_ACCOUNT = prepared(
+  'eligibility-list',
+  `SELECT * FROM (
+     SELECT * FROM eligibilities WHERE ${ACCOUNT} AND ${AFTER} ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page
+   ORDER BY position DESC LIMIT $3`,
+);
+// Hardly any: the sweep notes them within seconds. Planned with the moment that it is, from which the planner sees that.
+const EXPIRED_UNNOTED = prepared(
+  'eligibility-list-expired-unnoted',
+  `SELECT * FROM eligibilities
+   WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $4 AND account_code = $1 AND ${afterCursor('$2')}
+     AND ($5::text IS NULL OR test_code = $5)
+   ORDER BY position DESC LIMIT $3`,
+);
+
+const MANY = 2000;
+// Passing its end date changes a record, although nobody writes it.
+const CHANGED = prepared(
+  'eligibility-changed',
+  `SELECT svc_eligiblity_id FROM (
+     SELECT svc_eligiblity_id FROM eligibilities
+     WHERE ${ACCOUNT} AND updated_datetime >= ${opaque('$2::timestamptz')}
+     UNION ALL
+     SELECT svc_eligiblity_id FROM eligibilities
+     WHERE ${ACCOUNT} AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date IS NOT NULL
+       AND eligibility_end_date BETWEEN ${opaque('$2::timestamptz')} AND ${opaque('$3::timestamptz')}) AS changed
+   LIMIT ${MANY + 1}`,
+);
+const STATUS_NOW = (now: string) =>
+  `CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${now} THEN 'EXPIRED' ELSE status END`;
+const OF_CHANGED = prepared(
+  'eligibility-of-changed',
+  `SELECT * FROM eligibilities
+   WHERE svc_eligiblity_id = ANY (${opaque('$1::text[]')}::text[]) AND ${AFTER} AND ${STATUS_NOW(NOW)} = ${STATUSES}
+     AND (${opaque('$6::text')} IS NULL OR test_code = ${opaque('$6')})
+   ORDER BY position DESC LIMIT $3`,
+);
+// More have changed than are fetched by their ids: the walk through the account's records finds a page of them soon.
+const OF_MANY_CHANGED = prepared(
+  'eligibility-of-many-changed',
+  `SELECT * FROM (SELECT * FROM eligibilities
+   WHERE ${ACCOUNT} AND ${AFTER} AND ${STATUS_NOW(NOW)} = ${STATUSES}
+     AND (${opaque('$6::text')} IS NULL OR test_code = ${opaque('$6')})
+     AND (updated_datetime >= ${opaque('$7::timestamptz')}
+          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${opaque('$7')} AND ${NOW})
+   ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
+);
+
+@QueryHandler(ListEligibilities)
+export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
+    const { testCode = null, updatedSince, statuses } = filter;
+    const { after, take } = page;
+    if (updatedSince) return this.changed(accountCode, updatedSince, [after, take, statuses, now, testCode]);
+    const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
+    if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);
+    // First: what is noted meanwhile is found by both, and by neither in the other order.
+    const unnoted = statuses.includes('EXPIRED')
+      ? await this.database.query<Eligibility>(EXPIRED_UNNOTED, [accountCode, after, take, now, testCode])
+      : [];
+    const values = [accountCode, after, take, statuses, now];
+    const noted =
+      testCode === null
+        ? await this.database.query<Eligibility>(OF_STATUSES, values)
+        : await this.database.query<Eligibility>(OF_STATUSES_AND_TEST, [...values, testCode]);
+    if (unnoted.length === 0) return noted;
+    const byPosition = new Map([...noted, ...unnoted].map((record) => [record.position, record]));
+    return [...byPosition.values()].sort((left, right) => right.position - left.position).slice(0, take);
+  }
+
+  private async changed(accountCode: string, since: Date, rest: unknown[]): Promise<Eligibility[]> {
+    const now = rest[3];
+    const changed = await this.database.query<{ svc_eligiblity_id: string }>(CHANGED, [accountCode, since, now]);
+    if (changed.length > MANY) return this.database.query(OF_MANY_CHANGED, [accountCode, ...rest, since]);
+    return this.database.query(OF_CHANGED, [[...new Set(changed.map((row) => row.svc_eligiblity_id))], ...rest]);
+  }
+}
