@@ -27,7 +27,7 @@ import { AuditRow } from './src/platform/audit/audit-row.entity.js';
 import { ChangeEpoch, ChangeRow } from './src/platform/changes/change.entity.js';
 import { AuditSeal } from './src/platform/audit/audit-seal.entity.js';
 import { StoredEventRow } from './src/platform/events/stored-event.entity.js';
-import { APPLICATION_NAME, CONNECTION } from './src/platform/database/connections.js';
+import { poolConfig } from './src/platform/database/connections.js';
 import { Job } from './src/platform/jobs/job.entity.js';
 import { IdempotencyKey } from './src/platform/unit-of-work/idempotency-key.entity.js';
 import { AccountResultId } from './src/results/account-result-id.entity.js';
@@ -164,15 +164,13 @@ const MIGRATIONS = [
 export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions {
   return {
     type: 'postgres',
-    url,
     entities: ENTITIES,
     migrations: MIGRATIONS,
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'each',
     synchronize: false,
-    applicationName: APPLICATION_NAME,
     poolSize,
-    extra: CONNECTION,
+    extra: poolConfig(url),
   };
 }
 

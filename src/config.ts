@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { parseDatabaseUrl } from './platform/database/database-url.js';
 
 /** Thrown when the environment is not usable; `faults` has one readable line for each setting at fault, never its value. */
 export class ConfigError extends Error {
@@ -51,6 +52,7 @@ export class Config {
   readonly metricsPort: number;
   readonly metricsHost: string;
   readonly databasePoolSize: number;
+  readonly migrationWaitS: number;
 
   constructor(env: NodeJS.ProcessEnv) {
     const read = new EnvironmentReader(env);
@@ -88,6 +90,7 @@ export class Config {
     this.metricsPort = read.integer('METRICS_PORT', 9464, 0, 65535);
     this.metricsHost = read.text('METRICS_HOST', '127.0.0.1');
     this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', 10, 2, 1000);
+    this.migrationWaitS = read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
     this.secretsKeys = read.secretsKeys('SECRETS_KEY', this.sandbox);
     if (read.faults.length > 0) throw new ConfigError(read.faults);
     if (this.secretsKeys.length === 0) this.secretsKeys = [sandboxSecretsKey(this.dataDir)];
@@ -194,8 +197,11 @@ class EnvironmentReader {
   databaseUrl(name: string): string | null {
     const raw = this.raw(name);
     if (raw === undefined) return null;
-    if (!URL.canParse(raw) || !/^postgres(ql)?:$/.test(new URL(raw).protocol))
-      this.fault(name, 'must be a postgres:// URL');
+    try {
+      parseDatabaseUrl(raw);
+    } catch (error) {
+      this.fault(name, (error as Error).message);
+    }
     return raw;
   }
 

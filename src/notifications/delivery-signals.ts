@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
+import { listenerConfig } from '../platform/database/connections.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { ServiceClient } from '../platform/database/service-client.js';
 import { serviceUnavailable } from '../platform/errors.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Logger } from '../platform/observability/logger.js';
@@ -92,12 +94,7 @@ export class DeliverySignals {
 
   /** Listens on a connection of its own, and again whenever that is lost. */
   async listen(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.database.url,
-      connectionTimeoutMillis: 3_000,
-      keepAlive: true,
-      application_name: 'candidate-eligibility-service listener',
-    });
+    const client = new ServiceClient(listenerConfig(this.database.url));
     this.client = client;
     client.on('error', () => this.listenAgain(client));
     client.on('end', () => this.listenAgain(client));

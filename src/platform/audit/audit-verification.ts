@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { connectTo } from '../database/service-client.js';
 import { digestAt, digestOf, SEALED_ROW, sealOf, type SealedRow } from './audit-seals.js';
 
 const BATCH = 50;
@@ -20,8 +21,7 @@ export type AuditVerdict =
  * and changes nothing. Rows of the last seconds may have no seal yet.
  */
 export async function verifyAudit(url: string): Promise<AuditVerdict> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connectTo(url);
   try {
     // What is sealed or removed meanwhile does not concern this look.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');

@@ -1,26 +1,45 @@
 import type { PoolConfig } from 'pg';
 import { batchingSocket } from './batching-socket.js';
+import { ServiceClient, type ServiceClientConfig } from './service-client.js';
 
-export const APPLICATION_NAME = 'candidate-eligibility-service';
+const APPLICATION_NAME = 'candidate-eligibility-service';
 
 /** A statement of no transaction that waits so long for a lock is refused: others wait for its connection. */
 export const LOCK_TIMEOUT_MS = 2_000;
 
 /** How a connection of the service to PostgreSQL behaves, whichever pool it belongs to. */
-export const CONNECTION = {
+const CONNECTION = {
   // A database that went away must be a quick refusal, never a hang.
   connectionTimeoutMillis: 2_000,
   // A connection that is kept has its statements planned.
   idleTimeoutMillis: 300_000,
   query_timeout: 8_000,
-  statement_timeout: 7_000,
-  idle_in_transaction_session_timeout: 60_000,
   keepAlive: true,
   // A statement does not wait for the answer to the one before it (unit-of-work.ts).
   pipeline: true,
   // What is sent in one turn leaves together (batching-socket.ts).
   stream: batchingSocket,
 } satisfies PoolConfig;
+
+const SETTINGS = { statement_timeout: '7s', idle_in_transaction_session_timeout: '60s' };
+
+/** A pool of connections that behave so, to the database that the URL names. */
+export function poolConfig(url: string, settings: Record<string, string> = {}): PoolConfig & ServiceClientConfig {
+  return {
+    ...CONNECTION,
+    Client: ServiceClient,
+    connectionString: url,
+    application_name: APPLICATION_NAME,
+    settings: { ...SETTINGS, ...settings },
+  } as unknown as PoolConfig & ServiceClientConfig;
+}
+
+/** The connection on which a process listens. It waits for no answer; the silence of others on the same server ends it as well. */
+export function listenerConfig(url: string): ServiceClientConfig {
+  const { keepAlive, stream } = CONNECTION;
+  const application_name = `${APPLICATION_NAME} listener`;
+  return { connectionString: url, connectionTimeoutMillis: 3_000, keepAlive, stream, application_name };
+}
 
 /**
  * How many connections of a process are for units of work and entities; the others are for statements of no transaction.

@@ -5,7 +5,7 @@ import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { Config } from '../../config.js';
 import { ContextValue } from '../context/context-value.js';
 import { Logger } from '../observability/logger.js';
-import { APPLICATION_NAME, CONNECTION, connectionsFor, LOCK_TIMEOUT_MS } from './connections.js';
+import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
 
 // Counts and positions stay far below 2^53; amounts have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -57,12 +57,9 @@ export class Database implements OnApplicationShutdown {
     config: Config,
     logger: Logger,
   ) {
-    this.url = (dataSource.options as { url: string }).url;
+    this.url = (dataSource.options.extra as { connectionString: string }).connectionString;
     this.pool = new Pool({
-      ...CONNECTION,
-      lock_timeout: LOCK_TIMEOUT_MS,
-      connectionString: this.url,
-      application_name: APPLICATION_NAME,
+      ...poolConfig(this.url, { lock_timeout: `${LOCK_TIMEOUT_MS}ms` }),
       max: connectionsFor(config.databasePoolSize).statements,
     });
     // Without a listener, an idle connection that is lost would end the process; the next statement opens another.
@@ -101,7 +98,18 @@ export function violatedConstraint(error: unknown): string | null {
   return typeof code === 'string' && code.startsWith('23') && typeof constraint === 'string' ? constraint : null;
 }
 
-const LOST_CONNECTION = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+const LOST_CONNECTION = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
 const LOST_CONNECTION_MESSAGES =
   /Connection terminated|connection timeout|timeout expired|timeout exceeded when trying to connect|Query read timeout|not queryable|Cannot use a pool after calling end|Driver not Connected|Client was closed/i;
 
@@ -120,8 +128,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (errors !== undefined) return errors.some(isDatabaseUnavailable);
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
-    // 08 connection, 53 resources, 57 operator intervention (shutdown, crash, cancel by timeout), 25006 read-only
-    if (LOST_CONNECTION.has(code) || /^(08|53|57)/.test(code) || code === '25006' || code === '55P03') return true;
+    // 08 connection, 28 who may connect, 53 resources, 57 operator intervention (shutdown, crash, cancel by timeout), 25006 read-only
+    if (LOST_CONNECTION.has(code) || /^(08|28|53|57)/.test(code) || code === '25006' || code === '55P03') return true;
   }
   return LOST_CONNECTION_MESSAGES.test(error.message);
 }

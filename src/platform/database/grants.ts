@@ -1,3 +1,5 @@
+import type { ClientBase } from 'pg';
+import { ConfigError } from '../../config.js';
 import type { Database } from './database.js';
 
 /** The service adds to these tables, and never changes or removes what stands there. */
@@ -38,4 +40,28 @@ export async function grantsFor(role: string, database: Database): Promise<strin
 
 function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** What a role lacks of the rights that {@link grantsFor} gives; tables of other owners are none of ours. */
+const LACKING = `
+  SELECT relname AS name FROM pg_class
+  WHERE relkind IN ('r', 'p', 'S') AND relnamespace = current_schema()::regnamespace
+    AND relowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('migrations')) AND NOT CASE
+    WHEN relkind = 'S' THEN has_sequence_privilege(oid, 'USAGE')
+    WHEN relname = ANY ($2) THEN has_table_privilege(oid, 'SELECT')
+    WHEN relname = ANY ($1) THEN has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+    ELSE has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE')
+      AND has_table_privilege(oid, 'DELETE') END
+  ORDER BY name`;
+
+/** @throws ConfigError when the role of the connection may not do what the service does. */
+export async function assertRights(client: Pick<ClientBase, 'query'>): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(LACKING, [APPEND_ONLY, READ_ONLY]);
+  if (rows.length === 0) return;
+  const some = rows.slice(0, 3).map((row) => row.name);
+  const more = rows.length > some.length ? ` and ${rows.length - some.length} more` : '';
+  throw new ConfigError([
+    `DATABASE_URL names a role that lacks rights on ${some.join(', ')}${more}: the role that owns the tables runs the SQL of ` +
+      '`npm run admin -- grants --role NAME`.',
+  ]);
 }

@@ -1,14 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { ConfigError } from '../../config.js';
 import { MIGRATION_LOCK_TIMEOUT } from './build-index.js';
+import { connectUsable } from './database-check.js';
+import { databaseFault } from './database-faults.js';
+import { assertRights } from './grants.js';
+import { ServiceClient } from './service-client.js';
 
-const OLDEST_MAJOR = 15;
 /** Key of the advisory lock that lets one process migrate while the others wait. */
 const MIGRATION_LOCK = 7_031_946;
 const LOCK_POLL_MS = 100;
+const TELL_EVERY_MS = 3_000;
 const INSUFFICIENT_PRIVILEGE = '42501';
 const LOCK_NOT_AVAILABLE = '55P03';
 const ATTEMPTS = 60;
@@ -17,33 +21,70 @@ const RETRY_PAUSE_MS = 1_000;
 /**
  * Brings the schema up to date. Safe when several processes start at once, and while others of the release before work.
  *
- * 1. One process migrates, the others ask again and again: a statement that waited for the lock would be a transaction that
- *    an index built concurrently waits for, and both would wait for ever.
- * 2. A migration that does not get a lock soon is rolled back and tried again: behind one that waits, everybody waits.
+ * 1. The database is looked at first (database-check.ts): a pooler that shares sessions would keep the lock for nobody.
+ * 2. One process migrates, the others ask again and again: a statement that waited for the lock would be a transaction that
+ *    an index built concurrently waits for, and both would wait for ever. They say so, and give up in the end.
+ * 3. A migration that does not get a lock soon is rolled back and tried again: behind one that waits, everybody waits.
+ * 4. The lock is given back by name: behind a pooler the end of a connection need not end its session.
  *
- * @throws ConfigError when the server is older than PostgreSQL 15, or the role may not change the schema.
+ * @param waitS how long to wait for another process
+ * @throws ConfigError in one line what is wrong with the database, and when the wait is over
  */
-export async function migrate(url: string): Promise<void> {
-  const lock = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  await lock.connect();
+export async function migrate(url: string, waitS = 300): Promise<void> {
+  const lock = await connectUsable(url);
+  // Told by the statement that follows.
+  lock.on('error', () => undefined);
   try {
-    await assertVersion(lock);
-    while (!(await isMine(lock))) await pause(LOCK_POLL_MS);
-    // Migrations need no entities, whose metadata take their time to be built. One connection: it keeps what is SET.
-    const dataSource = new DataSource({ ...dataSourceOptions(url, 1), entities: [], extra: {} });
-    await dataSource.initialize();
+    await acquire(lock, waitS);
     try {
-      await dataSource.query(`SET lock_timeout = '${MIGRATION_LOCK_TIMEOUT}'`);
-      await run(dataSource);
+      // A role that may do nothing at all is told so, rather than that it may not migrate.
+      await run(url).finally(() => assertRights(lock));
     } finally {
-      await dataSource.destroy();
+      await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
     }
+  } catch (error) {
+    throw databaseFault(error, url) ?? error;
   } finally {
-    await lock.end();
+    await lock.end().catch(() => undefined);
   }
 }
 
-async function run(dataSource: DataSource): Promise<void> {
+async function acquire(lock: pg.Client, waitS: number): Promise<void> {
+  const begun = performance.now();
+  let toldAt = begun;
+  while (!(await isMine(lock))) {
+    const now = performance.now();
+    const waited = Math.floor((now - begun) / 1000);
+    if (waited >= waitS)
+      throw new ConfigError([
+        `MIGRATION_WAIT_S is over: another process has been migrating the database for ${waitS} seconds. See what holds it up ` +
+          '(pg_stat_activity), or raise the setting.',
+      ]);
+    if (now - toldAt >= TELL_EVERY_MS) {
+      toldAt = now;
+      process.stderr.write(`Waiting for another process that migrates the database (${waited} of ${waitS} s)\n`);
+    }
+    await pause(LOCK_POLL_MS);
+  }
+}
+
+async function run(url: string): Promise<void> {
+  const options = dataSourceOptions(url, 1);
+  // Migrations need no entities, whose metadata take their time to be built. One connection: it keeps what is SET, and a
+  // migration may take its time.
+  const extra = { Client: ServiceClient, connectionString: url };
+  // TypeORM would print what fails as well: it is told once, by whoever started this.
+  const dataSource = new DataSource({ ...options, entities: [], extra, logger: 'debug' });
+  await dataSource.initialize();
+  try {
+    await dataSource.query(`SET lock_timeout = '${MIGRATION_LOCK_TIMEOUT}'`);
+    await runMigrations(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+async function runMigrations(dataSource: DataSource): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await dataSource.runMigrations();
@@ -64,13 +105,4 @@ async function run(dataSource: DataSource): Promise<void> {
 async function isMine(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_lock($1) AS mine', [MIGRATION_LOCK]);
   return rows[0].mine;
-}
-
-async function assertVersion(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
-  const major = Math.floor(Number(rows[0].server_version_num) / 10_000);
-  if (major < OLDEST_MAJOR)
-    throw new ConfigError([
-      `DATABASE_URL names a PostgreSQL ${major}; the service needs PostgreSQL ${OLDEST_MAJOR} or newer.`,
-    ]);
 }

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 const LOOK_MS = 500;
 /** Nothing has come for so long although something was asked. */
@@ -17,7 +18,7 @@ const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
  * 3. No answer: every connection is cut, so that what waits is refused, and new ones are refused at once.
  * 4. Greetings go on until one is answered; from then on connections are made again.
  */
-class Server {
+export class SilentServer {
   private readonly sockets = new Set<Socket>();
   private sentAt = 0;
   private receivedAt = performance.now();
@@ -35,9 +36,13 @@ class Server {
     }
     this.sockets.add(socket);
     this.sent();
-    socket.on('data', () => (this.receivedAt = performance.now()));
+    this.hears(socket);
     socket.once('close', () => this.sockets.delete(socket));
     this.timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+  }
+
+  hears(stream: Duplex): void {
+    stream.on('data', () => (this.receivedAt = performance.now()));
   }
 
   sent(): void {
@@ -94,12 +99,12 @@ function isGreeted(target: unknown[]): Promise<boolean> {
   });
 }
 
-const servers = new Map<string, Server>();
+const servers = new Map<string, SilentServer>();
 
 /** The server that a socket connects to, by the arguments of `connect`. */
-export function serverAt(target: unknown[]): Server {
+export function serverAt(target: unknown[]): SilentServer {
   const key = JSON.stringify(target);
   let server = servers.get(key);
-  if (!server) servers.set(key, (server = new Server(target)));
+  if (!server) servers.set(key, (server = new SilentServer(target)));
   return server;
 }

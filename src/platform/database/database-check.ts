@@ -1,0 +1,87 @@
+import type pg from 'pg';
+import { ConfigError } from '../../config.js';
+import { databaseFault } from './database-faults.js';
+import { READ_ONLY } from './database-servers.js';
+import { connectTo } from './service-client.js';
+
+const OLDEST_MAJOR = 15;
+/** Each time a pooler in transaction mode may give the same server to the same client by chance, when it is hardly used. */
+const ROUNDS = 5;
+
+/**
+ * Connects to the database, as one that the service can work with.
+ * @throws ConfigError in one line what is wrong with `DATABASE_URL` and what to do
+ */
+export async function connectUsable(url: string): Promise<pg.Client> {
+  try {
+    const client = await connectTo(url);
+    try {
+      await assertVersion(client);
+      await assertSession(client, url);
+      await assertWritable(client);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    throw databaseFault(error, url) ?? error;
+  }
+}
+
+async function assertVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_version_num: string }>('SHOW server_version_num');
+  const major = Math.floor(Number(rows[0].server_version_num) / 10_000);
+  if (major < OLDEST_MAJOR)
+    throw new ConfigError([
+      `DATABASE_URL names a PostgreSQL ${major}; the service needs PostgreSQL ${OLDEST_MAJOR} or newer.`,
+    ]);
+}
+
+/**
+ * A connection must be a session: prepared statements, advisory locks and LISTEN live in it. A pooler in transaction mode
+ * gives one server process to two connections in turn, and two to one.
+ */
+async function assertSession(client: pg.Client, url: string): Promise<void> {
+  const other = await connectTo(url);
+  try {
+    const mine = await processOf(client);
+    let others: number | null = null;
+    for (let round = 0; round < ROUNDS; round++) {
+      await other.query('BEGIN');
+      const seen = await processOf(other);
+      // What it holds in its transaction was, or is not, its own all the time.
+      if (seen === mine || seen !== (others ??= seen) || (await processOf(client)) !== mine) throw noSession();
+      await other.query('COMMIT');
+    }
+  } catch (error) {
+    // A pooler in statement mode refuses transactions.
+    if ((error as { code?: unknown }).code === '08P01') throw noSession();
+    throw error;
+  } finally {
+    await other.end().catch(() => undefined);
+  }
+}
+
+async function processOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0].pid;
+}
+
+function noSession(): ConfigError {
+  return new ConfigError([
+    'DATABASE_URL names a pooler that shares a connection between sessions, which prepared statements, locks and LISTEN do not ' +
+      'survive: set it to session mode (pgbouncer: pool_mode = session), or name PostgreSQL itself.',
+  ]);
+}
+
+async function assertWritable(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ read_only: boolean; standby: boolean }>(
+    `SELECT ${READ_ONLY} AS read_only, pg_is_in_recovery() AS standby`,
+  );
+  if (rows[0].read_only)
+    throw new ConfigError([
+      `DATABASE_URL names a server that is read-only (${rows[0].standby ? 'a standby' : 'default_transaction_read_only is on'}): ` +
+        'name the primary, or all servers with target_session_attrs=read-write.',
+    ]);
+}

@@ -1,0 +1,62 @@
+import { ConfigError } from '../../config.js';
+import { serversOf } from './database-servers.js';
+
+/** By PostgreSQL's code, Node's code or the driver's words: what is wrong with `DATABASE_URL`, and what to do. */
+const FAULTS: readonly [pattern: RegExp, fault: string][] = [
+  [
+    /^28P01$|password authentication failed|SASL authentication failed|password must be a (non-empty )?string|no such user|user not found/i,
+    'names a user or a password that the server does not accept: correct them (characters such as @ : / percent-encoded).',
+  ],
+  [/^3D000$|no such database/i, 'names a database that does not exist: create it, or correct the name.'],
+  [
+    /^28000$/,
+    'names a user whom the server does not let in from here: correct the user, its LOGIN right, pg_hba.conf or sslmode.',
+  ],
+  [
+    /^42501$/,
+    'names a role that lacks a right: the role that owns the tables runs the SQL of `npm run admin -- grants --role NAME`.',
+  ],
+  [
+    /^3F000$/,
+    'names a role that may use no schema of its search_path: grant it USAGE on one, and CREATE for the first start.',
+  ],
+  [
+    /does not support SSL|establishing an SSL connection/,
+    'has an sslmode that asks for TLS, which the server does not speak: turn it on there, or set sslmode=prefer.',
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    'has sslmode=verify-full, and the certificate is for another host: name the host as the certificate does, or set sslmode=verify-ca.',
+  ],
+  [
+    /CERT|^UNABLE_TO|^ERR_SSL|^ERR_TLS|^EPROTO$|disconnected before secure TLS/,
+    'has an sslmode that verifies the certificate, which does not hold: set sslrootcert to the authority that issued it, or sslmode=require.',
+  ],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'names a host that has no address: correct it.'],
+  [/^ENOENT$/, 'names a folder without a socket of PostgreSQL: correct the host or the port.'],
+  [
+    /^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN)$/,
+    'names a host and port where nothing listens: correct them, or start the server.',
+  ],
+  [/^25006$/, 'names servers that are all read-only: one must be the primary.'],
+  [/^53300$/, 'names a server that has no connection left: raise max_connections, or lower DATABASE_POOL_SIZE.'],
+  [/^57P03$/, 'names a server that is starting or stopping: start again when it is ready.'],
+  [
+    /timeout|^ETIMEDOUT$|Connection terminated|^ECONNRESET$|^EPIPE$/i,
+    'names a host and port that do not answer as PostgreSQL does: correct them, or look what stands in between.',
+  ],
+  // A pooler's own words come under this one.
+  [/^08P01$/, 'names a server that refuses the connection: its log says why.'],
+];
+
+/** The fault in one line, without anything of the password; null when the error says nothing about the setting. */
+export function databaseFault(error: unknown, url: string): ConfigError | null {
+  if (error instanceof ConfigError) return null;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  const said = [typeof code === 'string' ? code : '', typeof message === 'string' ? message : ''];
+  const found = FAULTS.find(([pattern]) => said.some((text) => pattern.test(text)));
+  if (!found) return null;
+  const { host, port } = serversOf(url).current;
+  const cause = said[0] === '' ? '' : `, ${said[0]}`;
+  return new ConfigError([`DATABASE_URL (${host}:${port}${cause}) ${found[1]}`]);
+}

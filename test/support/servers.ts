@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openCluster, type Cluster } from '../../src/platform/embedded-postgres/postgres-cluster';
+import { choosePort, endPostmaster, launchPostmaster } from '../../src/platform/embedded-postgres/postmaster';
+import { eventually } from './eventually';
+import { dataFolder } from './process';
+
+/** A PostgreSQL server of a test's own, which it may kill, stop or make a standby of. */
+export class PostgresServer {
+  private pid = 0;
+
+  private constructor(
+    private readonly cluster: Cluster,
+    readonly port: number,
+    private readonly settings: Record<string, string>,
+    private readonly remove: () => void,
+  ) {}
+
+  static async start(
+    settings: Record<string, string> = {},
+    files: Record<string, string> = {},
+  ): Promise<PostgresServer> {
+    const data = dataFolder();
+    const cluster = await openCluster(data.path, () => undefined);
+    for (const [name, content] of Object.entries(files)) own(cluster, name, content);
+    const server = new PostgresServer(cluster, await choosePort(cluster), settings, () => data.remove());
+    await server.launch();
+    return server;
+  }
+
+  /** A second server with the same content, which follows this one as long as it is not promoted. */
+  async standby(name: string): Promise<PostgresServer> {
+    const logs = mkdtempSync(join(tmpdir(), 'eligibility-standby-'));
+    const folder = join(this.cluster.folder, `../${name}-${process.pid}-${this.port}`);
+    const connection = new pg.Client({ connectionString: this.url('postgres') });
+    await connection.connect();
+    await connection.query(`SELECT pg_backup_start('${name}', true)`);
+    execFileSync('cp', ['-a', this.cluster.folder, folder]);
+    const { rows } = await connection.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
+    await connection.end();
+    const cluster = { ...this.cluster, folder, logFile: join(logs, 'postgres.log') };
+    rmSync(join(folder, 'postmaster.pid'), { force: true });
+    rmSync(join(folder, 'postmaster.opts'), { force: true });
+    own(cluster, 'backup_label', rows[0].labelfile);
+    own(cluster, 'standby.signal', '');
+    const primary = `host=127.0.0.1 port=${this.port} user=postgres password=${this.cluster.secret} application_name=${name}`;
+    const port = await choosePort(cluster);
+    const server = new PostgresServer(cluster, port, { ...this.settings, primary_conninfo: primary }, () => {
+      rmSync(folder, { recursive: true, force: true });
+      rmSync(logs, { recursive: true, force: true });
+    });
+    await server.launch();
+    return server;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  get secret(): string {
+    return this.cluster.secret;
+  }
+
+  url(database: string): string {
+    return `postgres://postgres:${this.secret}@${this.address}/${database}`;
+  }
+
+  async query(text: string, database = 'postgres'): Promise<Record<string, any>[]> {
+    const client = new pg.Client({ connectionString: this.url(database) });
+    await client.connect();
+    try {
+      return (await client.query(text)).rows as Record<string, any>[];
+    } finally {
+      await client.end();
+    }
+  }
+
+  async promote(): Promise<void> {
+    await this.query('SELECT pg_promote(true)');
+  }
+
+  /** At once, with all its processes, as a machine loses its power. */
+  kill(): void {
+    this.signal('SIGKILL');
+  }
+
+  /** It is there and answers nobody, or goes on. */
+  freeze(frozen: boolean): void {
+    this.signal(frozen ? 'SIGSTOP' : 'SIGCONT');
+  }
+
+  async end(): Promise<void> {
+    this.signal('SIGCONT');
+    await endPostmaster(this.pid).catch(() => undefined);
+    this.remove();
+  }
+
+  private signal(signal: NodeJS.Signals): void {
+    for (const pid of [this.pid, ...childrenOf(this.pid)]) {
+      try {
+        process.kill(pid, signal);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
+  }
+
+  private async launch(): Promise<void> {
+    const never = () => false;
+    this.pid = (await launchPostmaster(this.cluster, this.port, this.settings, never)).pid;
+    await eventually(() => this.query('SELECT 1'));
+  }
+}
+
+function own({ folder }: Cluster, name: string, content: string): void {
+  const file = join(folder, name);
+  const { uid, gid } = statSync(folder);
+  writeFileSync(file, content, { mode: 0o600 });
+  chownSync(file, uid, gid);
+}
+
+function childrenOf(pid: number): number[] {
+  const lines = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  return lines
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter(([, parent]) => parent === pid)
+    .map(([child]) => child);
+}
