@@ -16,6 +16,7 @@ import { connectionsFor } from './platform/database/connections.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { PrivacyModule } from './privacy/privacy.module.js';
 import { ResultsModule } from './results/results.module.js';
+import { SandboxModule } from './sandbox/sandbox.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
 /** Composes everything; the only importer of module classes. */
@@ -44,6 +45,7 @@ export class AppModule {
         ChangesModule,
         PrivacyModule,
         ConsoleModule,
+        ...(config.sandbox ? [SandboxModule] : []),
       ],
     };
   }

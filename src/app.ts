@@ -16,6 +16,7 @@ import { RequestForm } from './platform/http/request-form.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
 import { requestLog } from './platform/http/request-log.js';
 import { RequestMetrics } from './platform/http/request-metrics.js';
+import { installClock } from './sandbox/clock-schema.js';
 import { Logger, NestLogger } from './platform/observability/logger.js';
 
 /**
@@ -23,6 +24,7 @@ import { Logger, NestLogger } from './platform/observability/logger.js';
  * Used by main.ts and by the tests alike.
  */
 export async function createApp(config: Config, databaseUrl: string): Promise<NestExpressApplication> {
+  if (config.sandbox) await installClock(databaseUrl);
   useCursorKeys(config.secretsKeys);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config, databaseUrl), new JsonAdapter(), {
     bodyParser: false,

@@ -11,6 +11,7 @@ import { Database } from './platform/database/database.js';
 import { UnitOfWork } from './platform/unit-of-work/unit-of-work.js';
 import { CLIENT_SCOPES, SCOPES, type Scope } from './platform/context/caller.js';
 import { randomToken } from './platform/secrets.js';
+import { SandboxPartner } from './sandbox/sandbox-partner.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 
 /** Where the sandbox of this process is told of: both files are for their owner only. */
@@ -26,6 +27,9 @@ interface Login extends ApplicationCredentials {
   password: string;
 }
 
+/** A partner of the sandbox's own, and what to trust it by. */
+type PartnerOfItsOwn = Pick<SandboxPartner, 'partner_url' | 'ca_pem'>;
+
 interface SandboxFile {
   base_url: string;
   token_url: string;
@@ -37,6 +41,7 @@ interface SandboxFile {
   accommodations: { accommodation_code: string; requires_approval: boolean }[];
   attribute_keys: { attribute_key: string }[];
   vouchers: { voucher_code: string; valid_from: string | null; valid_until: string | null }[];
+  partner?: PartnerOfItsOwn;
 }
 
 const TESTS: ({ test_code: string } & TestDefinition)[] = [
@@ -95,7 +100,12 @@ export async function ensureSandbox(app: INestApplicationContext, config: Config
   const empty = (await app.get(Database).manager.count(Account)) === 0;
   if (empty) await makeSandbox(app, config, file);
   else if (!existsSync(file)) return null;
-  const content = { ...(JSON.parse(readFileSync(file, 'utf8')) as SandboxFile), ...addresses(config) };
+  const { partner_url, ca_pem } = app.get(SandboxPartner);
+  const content: SandboxFile = {
+    ...(JSON.parse(readFileSync(file, 'utf8')) as SandboxFile),
+    ...addresses(config),
+    partner: { partner_url, ca_pem },
+  };
   writePrivate(file, JSON.stringify(content, null, 2) + '\n');
   const curlFile = join(config.dataDir, 'sandbox.curl');
   writePrivate(curlFile, tokenRequest(content.client));

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
@@ -31,7 +32,10 @@ export class TokenSweep {
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
-  ) {}
+    clock: Clock,
+  ) {
+    clock.follow({ catchUp: () => this.run() });
+  }
 
   @Interval(60_000)
   async run(): Promise<void> {

@@ -1,14 +1,20 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { serviceUnavailable } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 
 const DAY_MS = 86_400_000;
 
 const KEEP = prepared('changes-keep-partitions', 'SELECT keep_change_partitions($1)');
+const FIND_PRESENT = prepared(
+  'changes-find-present',
+  `SELECT 1 WHERE to_regclass('changes_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMM')) IS NOT NULL`,
+);
 const FIND_STRANGER = prepared(
   'changes-find-stranger',
   `SELECT 1 FROM change_epoch, pg_control_system() AS cluster
@@ -34,7 +40,9 @@ export class ChangePartitions implements OnApplicationBootstrap {
     private readonly clock: Clock,
     private readonly config: Config,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    clock.follow({ prepare: () => this.makePresent(), catchUp: () => this.run() });
+  }
 
   /** Before the first change: a service that stood still for months has no partition for it. */
   async onApplicationBootstrap(): Promise<void> {
@@ -57,6 +65,16 @@ export class ChangePartitions implements OnApplicationBootstrap {
     if (await this.database.queryOne(FIND_STRANGER)) await this.beginEpoch();
     const keptFrom = new Date(this.clock.now().getTime() - this.config.changesRetentionDays * DAY_MS);
     await this.database.query(KEEP, [keptFrom]);
+  }
+
+  /** The sandbox moves the time: what happens from there on needs its partition at once. */
+  private async makePresent(): Promise<void> {
+    for (let tries = 10; tries > 0; tries--) {
+      await this.database.query(KEEP, ['-infinity']);
+      if (await this.database.queryOne(FIND_PRESENT)) return;
+      await pause(100);
+    }
+    throw serviceUnavailable.error();
   }
 
   private async beginEpoch(): Promise<void> {

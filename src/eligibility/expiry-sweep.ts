@@ -39,7 +39,9 @@ export class ExpirySweep {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    clock.follow({ catchUp: () => this.run() });
+  }
 
   @Interval(15_000)
   async run(): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, prepared } from '../platform/database/database.js';
+import { Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
 import { Import } from './import.entity.js';
@@ -14,7 +14,7 @@ const RECEIVING_LEASE = `interval '120 seconds'`;
 const ADD_CHUNK = prepared(
   'import-add-chunk',
   `WITH alive AS (
-     UPDATE eligibility_imports SET leased_until = statement_timestamp() + ${RECEIVING_LEASE}
+     UPDATE eligibility_imports SET leased_until = ${MACHINE_TIME} + ${RECEIVING_LEASE}
      WHERE import_id = $1 AND state = 'RECEIVING' RETURNING import_id)
    INSERT INTO eligibility_import_chunks (import_id, chunk, first_row, rows)
    SELECT import_id, $2::int, $3::int, $4::bytea FROM alive`,
@@ -31,11 +31,11 @@ const DISCARD = prepared('import-discard', 'DELETE FROM eligibility_imports WHER
 const CLAIM = prepared(
   'import-claim',
   `UPDATE eligibility_imports
-   SET lease_token = $1, leased_until = statement_timestamp() + ${LEASE}, served_datetime = statement_timestamp(),
+   SET lease_token = $1, leased_until = ${MACHINE_TIME} + ${LEASE}, served_datetime = statement_timestamp(),
      started_datetime = coalesce(started_datetime, $2)
    WHERE import_id = (
      SELECT import_id FROM eligibility_imports
-     WHERE state = 'RUNNING' AND (leased_until IS NULL OR leased_until < statement_timestamp())
+     WHERE state = 'RUNNING' AND (leased_until IS NULL OR leased_until < ${MACHINE_TIME})
      ORDER BY served_datetime NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
    RETURNING *`,
 );
@@ -73,7 +73,7 @@ const REMOVE_UNDONE = prepared(
 );
 const FIND_LOST = prepared(
   'import-find-lost',
-  `SELECT import_id FROM eligibility_imports WHERE state = 'RECEIVING' AND leased_until < statement_timestamp()`,
+  `SELECT import_id FROM eligibility_imports WHERE state = 'RECEIVING' AND leased_until < ${MACHINE_TIME}`,
 );
 const REMOVE_OLD = prepared(
   'import-remove-old',
@@ -122,7 +122,7 @@ export class ImportStore {
       {
         text: `INSERT INTO eligibility_imports
                  (import_id, account_code, dry_run, username, consumer_key, scopes, request_id, received_datetime, state, leased_until)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'RECEIVING', statement_timestamp() + ${RECEIVING_LEASE})`,
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'RECEIVING', ${MACHINE_TIME} + ${RECEIVING_LEASE})`,
       },
       [
         fresh.import_id,

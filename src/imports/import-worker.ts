@@ -56,7 +56,9 @@ export class ImportWorker implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly store: ImportStore,
     private readonly rowWork: RowWork,
     private readonly http: HttpAdapterHost,
-  ) {}
+  ) {
+    clock.follow({ catchUp: () => this.sweep() });
+  }
 
   onApplicationBootstrap(): void {
     this.active = this.config.roles.has('delivery');

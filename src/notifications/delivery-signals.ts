@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { listenerConfig } from '../platform/database/connections.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { ServiceClient } from '../platform/database/service-client.js';
 import { serviceUnavailable } from '../platform/errors.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -16,7 +16,7 @@ const NOTIFY = prepared(
 const MAY_BEGIN = prepared(
   'delivery-may-begin',
   `SELECT FROM deliveries
-   WHERE subscription_id = $1 AND leased_until > clock_timestamp() AND NOT begun LIMIT 1`,
+   WHERE subscription_id = $1 AND leased_until > ${MACHINE_TIME} AND NOT begun LIMIT 1`,
 );
 const DUE = 'due ';
 const CHANGED = 'changed ';

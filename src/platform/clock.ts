@@ -1,10 +1,40 @@
 import { Injectable } from '@nestjs/common';
 
-/** The one source of business time. */
+/** What follows when the sandbox moves the time. */
+interface Follower {
+  /** In the transaction that moves it, already at the new time: what must be there before anybody else sees it. */
+  prepare?: () => Promise<void>;
+  /** At once, in every process: a round that would be far away otherwise. */
+  catchUp?: () => Promise<void>;
+}
+
+/**
+ * The one source of business time. SQL has it by the names `now()`, `statement_timestamp()` and `clock_timestamp()`, which the
+ * sandbox moves along (sandbox/clock-schema.ts); what measures the work of machines has `MACHINE_TIME` (database/database.ts).
+ */
 @Injectable()
 export class Clock {
+  private aheadMs = 0;
+  private readonly followers: Follower[] = [];
+
   now(): Date {
-    return new Date();
+    return new Date(Date.now() + this.aheadMs);
+  }
+
+  follow(follower: Follower): void {
+    this.followers.push(follower);
+  }
+
+  /** For the sandbox, which alone moves the time. */
+  async prepare(): Promise<void> {
+    for (const { prepare } of this.followers) await prepare?.();
+  }
+
+  /** For the sandbox: time is so far ahead of the machine's. Resolves when what waits for time has caught up. */
+  async moveTo(aheadMs: number): Promise<void> {
+    if (aheadMs === this.aheadMs) return;
+    this.aheadMs = aheadMs;
+    await Promise.all(this.followers.map(async ({ catchUp }) => catchUp?.()));
   }
 }
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { Clock } from './clock.js';
 import { Database } from './database/database.js';
 import { IDEMPOTENCY_KEY_LIFE_HOURS } from './unit-of-work/idempotency.js';
 import { Logger } from './observability/logger.js';
@@ -23,7 +24,10 @@ export class Housekeeping {
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
-  ) {}
+    clock: Clock,
+  ) {
+    clock.follow({ catchUp: () => this.run() });
+  }
 
   @Interval(60_000)
   async run(): Promise<void> {

@@ -25,7 +25,9 @@ export class RetentionSweep {
     private readonly commandBus: CommandBus,
     private readonly queryBus: QueryBus,
     private readonly erasure: Erasure,
-  ) {}
+  ) {
+    clock.follow({ catchUp: () => this.run() });
+  }
 
   @Interval(ROUND_MS)
   async run(): Promise<void> {

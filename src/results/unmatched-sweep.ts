@@ -16,7 +16,9 @@ export class UnmatchedSweep {
     private readonly store: UnmatchedStore,
     private readonly clock: Clock,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    clock.follow({ catchUp: () => this.run() });
+  }
 
   @Interval(60_000)
   async run(): Promise<void> {

@@ -27,7 +27,7 @@ const CLOCK = [
   'CREATE SCHEMA simulated',
   'CREATE TABLE simulated.clock (now timestamptz NOT NULL)',
   'INSERT INTO simulated.clock VALUES (pg_catalog.now())',
-  ...['clock_timestamp', 'statement_timestamp', 'now'].map(
+  ...['clock_timestamp', 'statement_timestamp', 'transaction_timestamp', 'now'].map(
     (name) =>
       `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
   ),

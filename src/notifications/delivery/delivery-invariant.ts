@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared } from '../../platform/database/database.js';
+import { Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
 
@@ -29,7 +29,7 @@ const OVERDUE = prepared(
      WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL),
    late AS (
      SELECT due.* FROM due WHERE due.since < clock_timestamp() - interval '${PATIENCE_S} seconds' AND NOT EXISTS (
-       SELECT FROM deliveries d WHERE d.subscription_id = due.id AND d.leased_until > clock_timestamp()))
+       SELECT FROM deliveries d WHERE d.subscription_id = due.id AND d.leased_until > ${MACHINE_TIME}))
    SELECT
      (SELECT count(*) FROM late) AS overdue,
      untranslated.age_s AS untranslated_s, untranslated.unknown_age_s, untranslated.set_aside,

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
+import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { AttemptsUnderWay, heldFrom, type Held } from './attempts-under-way.js';
@@ -53,6 +54,7 @@ export class DeliveryLoop {
     private readonly client: PartnerClient,
     private readonly metrics: DeliveryMetrics,
     private readonly races: RacePoints,
+    private readonly clock: Clock,
   ) {
     this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner);
     metrics.attemptsInFlight = () => this.lanes.inFlight;
@@ -189,7 +191,7 @@ export class DeliveryLoop {
       const stale = lane.mode === 'HALTED' || claimedAt < lane.staleBefore;
       if (stale) this.writer.release(items);
       lane.fill(stale ? [] : items, room, lane.inFlight > 0 || this.writer.isBusy);
-      if (items[0]) lane.partnerChangedAt(items[0].health_changed_at?.getTime() ?? null, Date.now());
+      if (items[0]) lane.partnerChangedAt(items[0].health_changed_at?.getTime() ?? null, this.clock.now().getTime());
       this.lanes.enqueue(lane);
     }
     if (!this.running) for (const lane of rooms.keys()) this.writer.release(lane.empty());
@@ -222,8 +224,8 @@ export class DeliveryLoop {
   private attempt(lane: Lane<Held>, item: Held, profile: PartnerProfile): void {
     const attempt = this.lanes.started(lane, performance.now());
     this.underWay.add(item);
-    const at = new Date();
-    this.send(item, profile, at).then(
+    const at = this.clock.now();
+    this.send(item, profile).then(
       (result) => {
         const retry = result.delivered ? null : retryAfter(result, profile.autoRetryOn);
         const outcome = { item, probe: item.probe, at, result, retry };
@@ -242,10 +244,10 @@ export class DeliveryLoop {
     );
   }
 
-  private async send(item: Held, profile: PartnerProfile, at: Date): Promise<AttemptOutcome> {
+  private async send(item: Held, profile: PartnerProfile): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    return this.client.put(profile.endpoint, profile.headers(item, at.getTime()), item.body, () =>
+    return this.client.put(profile.endpoint, profile.headers(item, this.clock.now().getTime()), item.body, () =>
       this.underWay.begin(item),
     );
   }

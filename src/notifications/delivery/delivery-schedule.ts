@@ -1,6 +1,7 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Config } from '../../config.js';
+import { Clock } from '../../platform/clock.js';
 import { Outbox } from '../../platform/events/outbox.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Readiness } from '../../platform/observability/readiness.js';
@@ -43,7 +44,10 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly retention: NotificationRetention,
     private readonly jobRetention: JobRetention,
     private readonly readiness: Readiness,
-  ) {}
+    clock: Clock,
+  ) {
+    clock.follow({ catchUp: () => this.catchUp() });
+  }
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.config.roles.has('delivery')) return;
@@ -96,6 +100,12 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
       await this.retention.run();
       await this.jobRetention.run();
     });
+  }
+
+  /** What the sandbox's clock has made due. */
+  private async catchUp(): Promise<void> {
+    await this.sweep();
+    await this.retain();
   }
 
   private async once(name: string, work: () => Promise<void>): Promise<void> {

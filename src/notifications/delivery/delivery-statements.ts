@@ -22,7 +22,7 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
-import { prepared, opaque } from '../../platform/database/database.js';
+import { MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
 import type { Trigger } from './delivery.entity.js';
 
 /** How much longer than the wait time a lease is. */
@@ -31,7 +31,7 @@ const LEASE_EXTRA_S = 20;
 export const MAY_START_MS = 12_000;
 
 /** SQL: nobody has the delivery `d` on lease. */
-export const FREE = `(d.leased_until IS NULL OR d.leased_until < clock_timestamp())`;
+export const FREE = `(d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})`;
 
 /** One notification that an operator resends; those of bulk jobs go as any other work. */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
@@ -41,7 +41,7 @@ const IN_TURN = `NOT EXISTS (
   SELECT FROM deliveries other
   WHERE other.subscription_id = d.subscription_id AND other.booking_code = d.booking_code
     AND other.notification_position <> d.notification_position
-    AND (other.leased_until > clock_timestamp() OR CASE WHEN ${BY_OPERATOR('d')}
+    AND (other.leased_until > ${MACHINE_TIME} OR CASE WHEN ${BY_OPERATOR('d')}
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END))`;
 
@@ -49,7 +49,7 @@ const IN_TURN = `NOT EXISTS (
 export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
 
 /** Of a subscription `s` with its wait time in effect. */
-export const LEASE_END = `clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
+export const LEASE_END = `${MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
 
 /** Of an obligation `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
@@ -119,7 +119,8 @@ export const CLAIM_PROBES = prepared(
        WHERE d.subscription_id = s.id AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    held AS (
-     UPDATE subscriptions kept SET next_probe_at = ${LEASE_END}
+     UPDATE subscriptions kept
+     SET next_probe_at = clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})
      FROM partner s JOIN picked ON picked.subscription_id = s.id WHERE kept.id = s.id)
    UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false, trigger = 'AUTO'
    FROM lease, picked JOIN partner s ON s.id = picked.subscription_id

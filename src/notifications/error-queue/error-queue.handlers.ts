@@ -1,5 +1,5 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { Database, prepared } from '../../platform/database/database.js';
+import { Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
@@ -26,7 +26,7 @@ const RESEND = prepared(
      WHERE position = $1 AND state = 'ERROR_QUEUE'
      ON CONFLICT ON CONSTRAINT deliveries_pk DO UPDATE
      SET trigger = 'MANUAL', job_id = NULL, lease_token = NULL, leased_until = NULL, due_datetime = statement_timestamp()
-     WHERE d.leased_until IS NULL OR d.leased_until < statement_timestamp()
+     WHERE d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME}
      RETURNING d.notification_position)
    UPDATE notifications n
    SET state = 'PENDING', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL, queued_datetime = NULL,
@@ -40,7 +40,7 @@ const RESOLVE = prepared(
   `WITH owed AS (
      DELETE FROM deliveries d USING notifications n
      WHERE n.position = $1 AND d.subscription_id = n.subscription_id AND d.notification_position = n.position
-       AND (d.leased_until IS NULL OR d.leased_until < statement_timestamp())
+       AND (d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})
      RETURNING d.notification_position)
    UPDATE notifications n
    SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = statement_timestamp(), reason = $2

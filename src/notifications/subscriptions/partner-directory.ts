@@ -29,13 +29,16 @@ export class PartnerProfile {
     private readonly previousUntil: number,
   ) {}
 
-  /** The headers of a notification (Standard Webhooks v1), the partner's authentication aside. */
+  /**
+   * The headers of a notification (Standard Webhooks v1), the partner's authentication aside. Its timestamp is of the machine:
+   * partners compare it with their own clocks, which no sandbox moves.
+   */
   headers(
     notification: { id: string; body: string; event_sequence: number; traceparent: string | null },
     now: number,
   ): Record<string, string> {
     const { id, body, event_sequence } = notification;
-    const timestamp = Math.floor(now / 1000);
+    const timestamp = Math.floor(Date.now() / 1000);
     const keys = this.previous !== null && now < this.previousUntil ? [this.newest, this.previous] : [this.newest];
     return {
       'content-type': 'application/json',

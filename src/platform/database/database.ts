@@ -13,6 +13,12 @@ pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 // With a local offset, of which PostgreSQL takes whole minutes only before time zones were railway time, year 1 becomes year 0.
 pg.defaults.parseInputDatesAsUTC = true;
 
+/**
+ * SQL: the time of the machine, by a name that the sandbox's clock leaves alone. For leases and claims: who moves the clock
+ * does not make them lapse.
+ */
+export const MACHINE_TIME = 'transaction_timestamp()';
+
 /** A statement that PostgreSQL parses and plans once for each connection: `name` must belong to one text only. */
 export interface Statement {
   readonly name?: string;

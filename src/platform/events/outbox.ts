@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '@nestjs/cqrs';
-import { Database, prepared, opaque } from '../database/database.js';
+import { Database, MACHINE_TIME, prepared, opaque } from '../database/database.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 
 /** How long the process that committed an event has for settling it before a sweep publishes it again. */
@@ -11,7 +11,7 @@ const SWEEP_BATCH = 500;
 export const INSERT_EVENTS = `
   INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
-         clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
+         ${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})
   FROM unnest(${opaque('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[], $8::text[])
     AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`;
 
@@ -30,10 +30,10 @@ export function eventValues(events: readonly DomainEvent[]): unknown[] {
 
 const CLAIM_LEFT_OVER = prepared(
   'outbox-claim-left-over',
-  `UPDATE domain_events SET claimed_until = clock_timestamp() + make_interval(secs => ${CLAIM_SECONDS})
+  `UPDATE domain_events SET claimed_until = ${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})
    WHERE event_id IN (
      SELECT event_id FROM domain_events
-     WHERE settled_at IS NULL AND set_aside_at IS NULL AND claimed_until < clock_timestamp() AND name = ANY ($1::text[])
+     WHERE settled_at IS NULL AND set_aside_at IS NULL AND claimed_until < ${MACHINE_TIME} AND name = ANY ($1::text[])
      ORDER BY claimed_until LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
    RETURNING event_id, name, account_code, stream, sequence, data, occurred_at, traceparent`,
 );

@@ -1,0 +1,32 @@
+import { webcrypto } from 'node:crypto';
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+
+/** A certificate for localhost, 127.0.0.1 and ::1, and its key, both PEM. Trusted as it stands: nobody else has signed it. */
+export async function certificateForLocalhost(notAfter: Date): Promise<{ cert: string; key: string }> {
+  // Its container wants the metadata; loaded for the first start of a sandbox alone.
+  const x509 = await import('@peculiar/x509');
+  x509.cryptoProvider.set(webcrypto);
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: Buffer.from(webcrypto.getRandomValues(new Uint8Array(8)))
+      .toString('hex')
+      .replace(/^[89a-f]/, '7'),
+    name: 'CN=Sandbox partner',
+    keys,
+    signingAlgorithm: algorithm,
+    notBefore: new Date(Date.now() - 86_400_000),
+    notAfter,
+    extensions: [
+      new x509.BasicConstraintsExtension(false),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension([
+        { type: 'dns', value: 'localhost' },
+        { type: 'ip', value: '127.0.0.1' },
+        { type: 'ip', value: '::1' },
+      ]),
+    ],
+  });
+  const der = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
+  return { cert: certificate.toString('pem'), key: x509.PemConverter.encode(der, 'PRIVATE KEY') };
+}

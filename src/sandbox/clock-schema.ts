@@ -1,0 +1,72 @@
+import pg from 'pg';
+import { RECEIVED_SCHEMA } from './received-requests.js';
+
+/**
+ * The sandbox's time in SQL.
+ *
+ * 1. The schema `sandbox` holds how far ahead of the machine's time the sandbox is, and functions with the names of
+ *    PostgreSQL's that tell the time.
+ * 2. For the role of the service in this database the schema stands before `pg_catalog` on the search path: the statements of
+ *    the service, of its programs and of the functions in the database read the sandbox's time, as they are.
+ * 3. Defaults of columns are bound to functions when they are declared: they are bound anew.
+ *
+ * Made by every start of a sandbox, before its pools open: nothing of it exists in other databases, and no statement elsewhere
+ * knows of it. `transaction_timestamp()` and what Node counts in `performance.now()` remain the machine's.
+ */
+export async function installClock(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query('BEGIN');
+    // One process after another.
+    await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
+    const path = await searchPath(client);
+    // What `now()` is in a default is told by whether it is PostgreSQL's own here.
+    await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
+    for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
+    const { rows } = await client.query<{ statement: string }>(REBIND, [`${path}, ${SCHEMA}, pg_catalog`]);
+    for (const { statement } of rows) await client.query(statement);
+    await client.query('COMMIT');
+  } finally {
+    await client.end();
+  }
+}
+
+const SCHEMA = 'sandbox';
+
+const CLOCK = [
+  `CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`,
+  `CREATE TABLE IF NOT EXISTS sandbox.clock (ahead_ms bigint NOT NULL, generation int NOT NULL)`,
+  `INSERT INTO sandbox.clock SELECT 0, 1 WHERE NOT EXISTS (SELECT FROM sandbox.clock)`,
+  ...['now', 'statement_timestamp', 'clock_timestamp'].map(
+    (name) => `CREATE OR REPLACE FUNCTION sandbox.${name}() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
+      AS 'SELECT pg_catalog.${name}() + (SELECT ahead_ms FROM sandbox.clock) * interval ''1 millisecond'''`,
+  ),
+];
+
+/** $1 the search path: the statements that have not been done yet. */
+const REBIND = `
+  SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT sandbox.%s', adrelid::regclass, attname, pg_get_expr(adbin, adrelid))
+    AS statement
+  FROM pg_attrdef JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum JOIN pg_class ON pg_class.oid = adrelid
+  WHERE relnamespace = current_schema()::regnamespace
+    AND pg_get_expr(adbin, adrelid) IN ('now()', 'statement_timestamp()', 'clock_timestamp()')
+  UNION ALL
+  SELECT format('ALTER FUNCTION %s SET search_path = %s', oid::regprocedure, $1::text) FROM pg_proc
+  WHERE pronamespace = current_schema()::regnamespace
+    AND EXISTS (SELECT FROM unnest(proconfig) setting WHERE setting LIKE 'search_path=%' AND setting NOT LIKE '%sandbox%')
+  UNION ALL
+  SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET search_path = %s', current_database(), $1::text)
+  WHERE NOT EXISTS (
+    SELECT FROM pg_db_role_setting, unnest(setconfig) setting
+    WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND setrole = current_user::regrole AND setting LIKE 'search_path=%sandbox%')`;
+
+/** The search path of the service without the sandbox's part. */
+async function searchPath(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ search_path: string }>('SHOW search_path');
+  return rows[0].search_path
+    .split(/\s*,\s*/)
+    .filter((schema) => schema !== SCHEMA && schema !== 'pg_catalog')
+    .join(', ');
+}

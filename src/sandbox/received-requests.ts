@@ -1,0 +1,62 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { Database, prepared } from '../platform/database/database.js';
+
+/** More than are listed: those of one booking are still there when others have had many. */
+const MOST_KEPT = 1_000;
+const MOST_LISTED = 100;
+
+/** Beside the clock (clock-schema.ts): every process of the sandbox shows what the partner of any of them received. */
+export const RECEIVED_SCHEMA = [
+  `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,
+  `CREATE TABLE IF NOT EXISTS sandbox.received (slot int PRIMARY KEY, number bigint NOT NULL, received_datetime timestamptz NOT NULL,
+     method text NOT NULL, path text NOT NULL, headers jsonb NOT NULL, body text NOT NULL, booking_code text)`,
+];
+
+const ADD = prepared(
+  'sandbox-received-add',
+  `INSERT INTO sandbox.received
+   SELECT number % ${MOST_KEPT}, number, now(), $1, $2, $3, $4, $5 FROM nextval('sandbox.received_number') AS number
+   ON CONFLICT (slot) DO UPDATE SET number = excluded.number, received_datetime = excluded.received_datetime,
+     method = excluded.method, path = excluded.path, headers = excluded.headers, body = excluded.body,
+     booking_code = excluded.booking_code`,
+);
+const LIST = prepared(
+  'sandbox-received-list',
+  `SELECT received_datetime, method, path, headers, body FROM sandbox.received
+   WHERE $1::text IS NULL OR booking_code = $1 ORDER BY number DESC LIMIT ${MOST_LISTED}`,
+);
+
+export interface ReceivedRequest {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** As it came. */
+  body: string;
+}
+
+/** What came to the sandbox's own partner: the last requests. */
+@Injectable()
+export class ReceivedRequests {
+  constructor(private readonly database: Database) {}
+
+  async add({ method, path, headers, body }: ReceivedRequest): Promise<void> {
+    // PostgreSQL has no NUL in texts.
+    const text = body.replaceAll('\0', '');
+    await this.database.execute(ADD, [method, path, JSON.stringify(headers), text, bookingCodeOf(body)]);
+  }
+
+  /** Newest first. */
+  list(bookingCode: string | null): Promise<(ReceivedRequest & { received_datetime: Date })[]> {
+    return this.database.query(LIST, [bookingCode]);
+  }
+}
+
+function bookingCodeOf(body: string): string | null {
+  try {
+    const code = (JSON.parse(body) as { booking_code?: unknown } | null)?.booking_code;
+    return typeof code === 'string' ? code : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,152 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import pg from 'pg';
+import { Clock } from '../platform/clock.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { validationError } from '../platform/errors.js';
+import { Logger } from '../platform/observability/logger.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { clockBackwards, clockTooFar } from './sandbox.errors.js';
+
+const CHANNEL = 'sandbox_clock';
+/** Of the advisory locks that tell by which generation of the clock a process goes. */
+const LOCKS = 7_031_948;
+const RECONNECT_MS = 1_000;
+const ASK_AGAIN_MS = 10;
+/** A process that has not followed by then does nothing at all, or has lost the database. */
+const LONGEST_WAIT_MS = 2_000;
+
+// What ADVANCE and SET answer is the new moment: functions of the schema still read the old one in their statement.
+const MOMENT = `generation, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
+const ADVANCE = prepared(
+  'sandbox-clock-advance',
+  `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
+);
+// The second that is shown as now counts as now.
+const SET = prepared(
+  'sandbox-clock-set',
+  `UPDATE sandbox.clock SET generation = generation + 1,
+     ahead_ms = greatest(ahead_ms, ceil(extract(epoch FROM $1::timestamptz - pg_catalog.now()) * 1000)::bigint)
+   WHERE date_trunc('second', pg_catalog.now() + ahead_ms * interval '1 millisecond') <= $1 RETURNING ${MOMENT}`,
+);
+const TELL = prepared('sandbox-clock-tell', `SELECT pg_notify('${CHANNEL}', '')`);
+const ANOTHER_TIME = prepared(
+  'sandbox-clock-another-time',
+  `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS} AND objid::bigint < $1 AND granted
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1`,
+);
+
+const LATEST = new Date('9000-01-01T00:00:00Z');
+
+export type Move = { advanceS: number } | { to: Date };
+
+/**
+ * The clock of the sandbox: one for all its processes, kept in the database (clock-schema.ts).
+ *
+ * 1. Each process has a connection of its own on which it is told that the clock was moved; there it holds a shared lock with
+ *    the number of the generation by which its Clock goes.
+ * 2. A move is one transaction: the row, what must be there before anybody sees the new time, the audit row, the word to all.
+ * 3. It is answered once no process holds the lock of an older generation: whoever asks then, in any process, by SQL or not,
+ *    is answered by the new time.
+ */
+@Injectable()
+export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
+  private client: pg.Client | null = null;
+  private generation = 0;
+  private following: Promise<void> = Promise.resolve();
+  private caughtUp: Promise<void> = Promise.resolve();
+  private closed = false;
+  private reconnect: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Before anything in the application asks what time it is. */
+  async onModuleInit(): Promise<void> {
+    await this.listen();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.closed = true;
+    if (this.reconnect) clearTimeout(this.reconnect);
+    await this.following;
+    await this.client?.end().catch(() => undefined);
+  }
+
+  /** @returns the new moment. @throws DomainError validation_error when it would go back, or beyond the year 8999 */
+  async move(move: Move): Promise<Date> {
+    const { generation, moment } = await this.unitOfWork.run(async () => {
+      const [statement, value] = 'to' in move ? [SET, move.to] : [ADVANCE, move.advanceS];
+      const moved = await this.database.queryOne<{ generation: number; moment: Date }>(statement, [value]);
+      if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
+      if (moved.moment >= LATEST)
+        throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
+      await this.clock.prepare();
+      await this.database.query(TELL);
+      this.unitOfWork.audit('sandbox.clock', 'clock', { accountCode: null });
+      return moved;
+    });
+    const giveUpAt = performance.now() + LONGEST_WAIT_MS;
+    const isLate = () => performance.now() > giveUpAt;
+    while (this.generation < generation && !isLate()) await pause(ASK_AGAIN_MS);
+    while ((await this.database.queryOne(ANOTHER_TIME, [generation])) !== null && !isLate()) await pause(ASK_AGAIN_MS);
+    await Promise.race([this.caughtUp, pause(Math.max(0, giveUpAt - performance.now()))]);
+    return moment;
+  }
+
+  private async listen(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.database.url,
+      connectionTimeoutMillis: 3_000,
+      keepAlive: true,
+      application_name: 'candidate-eligibility-service sandbox clock',
+    });
+    this.client = client;
+    client.on('error', () => this.listenAgain(client));
+    client.on('end', () => this.listenAgain(client));
+    client.on('notification', () => this.follow(client));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${CHANNEL}`);
+      this.generation = 0;
+      this.follow(client);
+      await this.following;
+    } catch (error) {
+      this.logger.warn({ err: error }, 'no connection to follow the clock on; trying again');
+      this.listenAgain(client);
+    }
+  }
+
+  /** One reading after another. */
+  private follow(client: pg.Client): void {
+    this.following = this.following
+      .then(() => this.read(client))
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error }, 'the clock could not be read; trying again');
+        void client.end().catch(() => undefined);
+      });
+  }
+
+  private async read(client: pg.Client): Promise<void> {
+    const { rows } = await client.query<{ ahead_ms: number; generation: number }>(
+      'SELECT ahead_ms, generation FROM sandbox.clock',
+    );
+    const [{ ahead_ms, generation }] = rows;
+    if (generation === this.generation) return;
+    this.caughtUp = this.clock.moveTo(ahead_ms);
+    await client.query('SELECT pg_advisory_lock_shared($1, $2)', [LOCKS, generation]);
+    if (this.generation > 0) await client.query('SELECT pg_advisory_unlock_shared($1, $2)', [LOCKS, this.generation]);
+    this.generation = generation;
+  }
+
+  private listenAgain(lost: pg.Client): void {
+    if (this.closed || this.client !== lost) return;
+    this.client = null;
+    void lost.end().catch(() => undefined);
+    this.reconnect = setTimeout(() => void this.listen(), RECONNECT_MS).unref();
+  }
+}

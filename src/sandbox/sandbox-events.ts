@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { CancelBooking, CompleteExam, RecordAbsence, RescheduleBooking } from '../bookings/bookings.commands.js';
+import { bookingClosed, bookingNotFound } from '../bookings/bookings.errors.js';
+import type { ChangeReason } from '../bookings/bookings.events.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { DomainError } from '../platform/errors.js';
+import { eventNotPossible } from './sandbox.errors.js';
+
+const HOUR_MS = 3_600_000;
+
+const FIND = prepared(
+  'sandbox-find-booking',
+  `SELECT account_code, svc_eligiblity_id, status, booking_on, delivery_mode, location_code, location_name, location_address,
+     location_timezone
+   FROM bookings WHERE booking_code = $1`,
+);
+
+type Found = RescheduleBooking['appointment'] & { account_code: string; svc_eligiblity_id: string; status: string };
+
+/** Does to a booking what raises an event of it: the same commands as from outside, with the same effects. */
+@Injectable()
+export class SandboxEvents {
+  constructor(
+    private readonly database: Database,
+    private readonly commandBus: CommandBus,
+  ) {}
+
+  /** @throws DomainError booking_not_found, event_not_possible */
+  async raise(bookingCode: string, reason: ChangeReason): Promise<void> {
+    const booking = await this.database.queryOne<Found>(FIND, [bookingCode]);
+    if (booking === null) throw bookingNotFound.error();
+    const { account_code: account, svc_eligiblity_id, status } = booking;
+    try {
+      switch (reason) {
+        case 'BOOKING_CREATED':
+          throw eventNotPossible.error({ detail: 'A booking is created once: make another one.' });
+        case 'BOOKING_RESCHEDULED':
+          return await this.move(account, bookingCode, booking);
+        case 'BOOKING_CANCELLED':
+          return await this.commandBus.execute(new CancelBooking(account, bookingCode));
+        case 'ABSENT':
+        case 'EXCUSED_ABSENT':
+          return await this.commandBus.execute(new RecordAbsence(account, bookingCode, reason === 'EXCUSED_ABSENT'));
+        case 'EXAM_COMPLETED':
+          // A result also completes the exam of who was absent.
+          if (status !== 'BOOKED' && status !== 'ABSENT') throw bookingClosed.error();
+          if (!(await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, 1)))) throw bookingClosed.error();
+      }
+    } catch (error) {
+      throw error instanceof DomainError && error.problem === bookingClosed ? eventNotPossible.error() : error;
+    }
+  }
+
+  /** An hour later, or where the window has no room for that, to the same time. */
+  private async move(account: string, bookingCode: string, booking: Found): Promise<void> {
+    const { booking_on, delivery_mode, location_code, location_name, location_address, location_timezone } = booking;
+    const location = { location_code, location_name, location_address, location_timezone };
+    const to = (time: Date) =>
+      this.commandBus.execute(
+        new RescheduleBooking(account, bookingCode, { booking_on: time, delivery_mode, ...location }),
+      );
+    try {
+      await to(new Date(booking_on.getTime() + HOUR_MS));
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.problem === bookingClosed) throw error;
+      await to(booking_on);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { CHANGE_REASONS, type ChangeReason } from '../bookings/bookings.events.js';
+import { Field } from '../platform/validation/fields.js';
+import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
+
+const bookingCode = text({ min: 1, max: 50, example: 'B7K2M9QX4T' });
+const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
+const anyText = text({ max: 1_000_000, lines: true });
+const headers: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
+const LONGEST_S = 7000 * 366 * 86_400;
+
+/** The time of the sandbox. */
+export class ClockModel {
+  @Field(dateTime(), { required: true })
+  now: string;
+}
+
+/** One of the two. */
+export class ClockMove {
+  @Field(integer(0, LONGEST_S), { description: 'So many seconds forward.', example: 86_400 })
+  advance_s?: number | null;
+
+  @Field(dateTime(), { description: 'To this moment; not before the present one.' })
+  now?: string | null;
+}
+
+/** An event for a booking. */
+export class EventRequest {
+  @Field(bookingCode, { required: true })
+  booking_code: string;
+
+  @Field(changeReason, { required: true, example: 'BOOKING_RESCHEDULED' })
+  change_reason: ChangeReason;
+}
+
+export class ReceivedQuery {
+  @Field(bookingCode, { description: 'Only what tells of this booking.' })
+  booking_code?: string;
+}
+
+/** A request to the sandbox's own partner. */
+export class ReceivedModel {
+  @Field(dateTime(), { required: true, description: 'By the clock of the sandbox.' })
+  received_datetime: string;
+
+  @Field(anyText, { required: true, example: 'PUT' })
+  method: string;
+
+  @Field(anyText, { required: true, example: '/200/notifications' })
+  path: string;
+
+  @Field(headers, {
+    required: true,
+    description: 'Names in lower case.',
+    example: { 'content-type': 'application/json' },
+  })
+  headers: Record<string, unknown>;
+
+  @Field(anyText, { required: true, description: 'As it came, so that its signature can be verified.' })
+  body: string;
+}

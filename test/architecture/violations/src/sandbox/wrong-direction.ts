@@ -1,0 +1,1 @@
+export { event } from '../notifications/notifications.events.js';
