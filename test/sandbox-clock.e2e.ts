@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { DeliverySchedule } from '../src/notifications/delivery/delivery-schedule';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
@@ -6,7 +7,12 @@ import { Subscribed } from './support/subscribed';
 
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
-const SANDBOX = { SANDBOX: 'true', RETRY_SCHEDULE_S: '3600', RETRY_GIVE_UP_H: '24', LOCKOUT_ATTEMPTS: '2' };
+const SANDBOX = {
+  SANDBOX: 'true',
+  RETRY_SCHEDULE_S: '3600',
+  RETRY_GIVE_UP_H: '24',
+  SECRETS_KEY: randomBytes(32).toString('base64'),
+};
 
 describe('the clock of the sandbox', () => {
   let one: TestApp;

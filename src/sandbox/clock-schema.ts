@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { connectTo } from '../platform/database/service-client.js';
 import { RECEIVED_SCHEMA } from './received-requests.js';
 
 /**
@@ -14,8 +15,7 @@ import { RECEIVED_SCHEMA } from './received-requests.js';
  * knows of it. `transaction_timestamp()` and what Node counts in `performance.now()` remain the machine's.
  */
 export async function installClock(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await connectTo(databaseUrl);
   try {
     await client.query('BEGIN');
     // One process after another.

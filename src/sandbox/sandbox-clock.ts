@@ -1,8 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
 import { Clock } from '../platform/clock.js';
+import { listenerConfig } from '../platform/database/connections.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { ServiceClient } from '../platform/database/service-client.js';
 import { validationError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -94,17 +96,12 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     const isLate = () => performance.now() > giveUpAt;
     while (this.generation < generation && !isLate()) await pause(ASK_AGAIN_MS);
     while ((await this.database.queryOne(ANOTHER_TIME, [generation])) !== null && !isLate()) await pause(ASK_AGAIN_MS);
-    await Promise.race([this.caughtUp, pause(Math.max(0, giveUpAt - performance.now()))]);
+    await Promise.race([this.caughtUp, pause(Math.max(0, giveUpAt - performance.now()), undefined, { ref: false })]);
     return moment;
   }
 
   private async listen(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.database.url,
-      connectionTimeoutMillis: 3_000,
-      keepAlive: true,
-      application_name: 'candidate-eligibility-service sandbox clock',
-    });
+    const client = new ServiceClient(listenerConfig(this.database.url));
     this.client = client;
     client.on('error', () => this.listenAgain(client));
     client.on('end', () => this.listenAgain(client));
