@@ -1,4 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import pino, { type Logger as Pino } from 'pino';
+import { openApiDocument } from '../src/documents';
+import { Clock } from '../src/platform/clock';
+import { Logger } from '../src/platform/observability/logger';
+import { Metrics } from '../src/platform/observability/metrics';
 import { RetentionSweep } from '../src/privacy/retention-sweep';
 import { eventually } from './support/eventually';
 import { startApp, type TestApp } from './support/app';
@@ -48,8 +54,14 @@ describe('a candidate', () => {
   let app: TestApp;
   let subscribed: Subscribed;
   let operator: string;
+  const log: string[] = [];
 
-  beforeAll(async () => (app = await startApp()));
+  beforeAll(async () => {
+    app = await startApp();
+    const { pino: logger } = app.app.get<Logger, { pino: Pino }>(Logger);
+    logger.level = 'trace';
+    Object.assign(logger, { [pino.symbols.streamSym]: { write: (line: string) => log.push(line) } });
+  });
   afterAll(() => app.close());
   beforeEach(async () => {
     subscribed = await Subscribed.start(app);
@@ -78,6 +90,20 @@ describe('a candidate', () => {
       found.push(...rows.map(({ value }) => `${relname}: ${value}`));
     }
     return found;
+  }
+
+  /** What every GET route of the document answers to an operator, its parameters filled in. */
+  async function readEverything(names: Record<string, string>) {
+    const { paths } = openApiDocument(app.app, app.config);
+    const reads = Object.keys(paths).filter((path) => paths[path].get && !path.startsWith('/docs'));
+    const answers: { path: string; status: number; text: string }[] = [];
+    for (const path of reads) {
+      const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(names[name] ?? 'nothing'));
+      const query = path.endsWith('{candidate_id}/eligibilities') ? '?status=all' : '';
+      const { status, text } = await app.call('GET', filled + query, { token: operator });
+      answers.push({ path, status, text });
+    }
+    return answers;
   }
 
   /** A candidate with everything that can be held about one; the exam is over, and another record is still open. */
@@ -195,24 +221,30 @@ describe('a candidate', () => {
     );
 
     const token = scene.token;
-    const pseudonym = record['candidate_id'];
-    const answers = await Promise.all([
-      app.call('GET', `/accounts/${scene.account}/candidates/${pseudonym}`, { token }),
-      app.call('GET', `/accounts/${scene.account}/eligibilities`, { token }),
-      app.call('GET', `/accounts/${scene.account}/eligibilities.csv`, { token }),
-      app.call('GET', `/accounts/${scene.account}/bookings/${booking['booking_code']}`, { token }),
-      admin('GET', 'notifications'),
-      admin('GET', 'error-queue'),
-      admin('GET', 'unmatched-results'),
-      admin('GET', 'audit'),
-      admin('GET', 'jobs'),
-      admin('GET', ofCandidate(scene.account, pseudonym, 'export')),
-    ]);
-    for (const { status, text } of answers) {
-      expect(status).toBe(200);
-      expect(everything.filter((value) => text.toLowerCase().includes(value.toLowerCase()))).toEqual([]);
-    }
-    expect(answers[0].body.map((one: any) => one.status).sort()).toEqual(['CANCELLED', 'COMPLETED']);
+    const pseudonym: string = record['candidate_id'];
+    const inClear = (text: string) => everything.filter((value) => text.toLowerCase().includes(value.toLowerCase()));
+    const queue = (await admin('GET', 'error-queue')).body as { id: string }[];
+    const read = await readEverything({
+      account_code: scene.account,
+      candidate_id: pseudonym,
+      test_code: scene.testCode,
+      booking_code: booking['booking_code'] as string,
+      svc_eligibility_code: created.svc_eligiblity_id,
+      job_id: answer.body.job_id,
+      notification_id: queue[0].id,
+      id: queue[0].id,
+    });
+    expect(read.filter(({ text }) => inClear(text).length > 0).map(({ path }) => path)).toEqual([]);
+    expect(read.filter(({ status }) => status >= 500).map(({ path }) => path)).toEqual([]);
+    expect(read.filter(({ status }) => status === 200).length).toBeGreaterThan(25);
+    for (const value of [values.candidate_id, values.email, values.last_name, values.client_id.slice(0, 20)])
+      expect((await admin('GET', `candidates?q=${encodeURIComponent(value)}`)).body).toEqual([]);
+    expect(log.length).toBeGreaterThan(20);
+    expect(inClear(log.join('\n'))).toEqual([]);
+    expect(inClear(await app.app.get(Metrics).registry.metrics())).toEqual([]);
+
+    const records = await app.call('GET', `/accounts/${scene.account}/candidates/${pseudonym}`, { token });
+    expect(records.body.map((one: any) => one.status).sort()).toEqual(['CANCELLED', 'COMPLETED']);
     const feed = await app.call('GET', `/accounts/${scene.account}/changes?limit=200`, { token });
     expect(everything.filter((value) => feed.text.toLowerCase().includes(value.toLowerCase()))).toEqual([]);
     const told = feed.body.filter((entry: any) => entry.candidate_id === pseudonym).map((entry: any) => entry.change);
@@ -231,6 +263,37 @@ describe('a candidate', () => {
     expect(await app.given.sql('SELECT first_name FROM eligibilities WHERE candidate_id = $1', [id])).toEqual([
       { first_name: 'Ada' },
     ]);
+  });
+
+  it('of an account with a long history is erased by what is theirs, and not by a walk through what is others’', async () => {
+    const { account, testCode } = subscribed.scene;
+    const eligibility = await app.given.eligibility(subscribed.scene);
+    await app.given.sql(
+      `INSERT INTO changes (account_code, kind, generation, xid, recorded_at, at, change, svc_eligiblity_id, candidate_id, test_code, status)
+       SELECT $1, 'ELIGIBILITY', generation, xid - 1, recorded_at, at, 'UPDATED', 'ZZZ' || n, 'C-' || n, $2, 'ELIGIBLE'
+       FROM generate_series(1, 30000) n, (SELECT * FROM changes WHERE svc_eligiblity_id = $3) told`,
+      [account, testCode, eligibility['svc_eligiblity_id']],
+    );
+    await app.given.sql('ANALYZE changes');
+    const executed = jest.spyOn(app.database, 'execute');
+    const queried = jest.spyOn(app.database, 'query');
+    const id = eligibility['candidate'].candidate_id;
+    const { body } = await admin('POST', ofCandidate(account, id, 'erase'), { reason: 'asked for' });
+    await eventually(async () => expect((await admin('GET', `jobs/${body.job_id}`)).body.state).toBe('DONE'));
+    const statements = [...executed.mock.calls, ...queried.mock.calls].filter(([{ text }]) =>
+      /(FROM|UPDATE) changes /.test(text),
+    );
+    executed.mockRestore();
+    queried.mockRestore();
+    expect(statements.length).toBeGreaterThanOrEqual(3);
+    const fresh = new pg.Client({ connectionString: app.databaseUrl });
+    await fresh.connect();
+    for (const [{ text }, parameters] of statements.filter(([{ text: one }]) => !one.includes('horizon'))) {
+      const { rows } = await fresh.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}`, parameters);
+      const { Plan } = rows[0]['QUERY PLAN'][0];
+      expect([text, Plan['Shared Hit Blocks'] + Plan['Shared Read Blocks'] < 200]).toEqual([text, true]);
+    }
+    await fresh.end();
   });
 
   it('that nobody knows is 404, and another account or a client cannot ask', async () => {
@@ -371,5 +434,43 @@ describe('what an account keeps for a time', () => {
       { id: young['svc_eligiblity_id'], first_name: 'Ada' },
       { id: live['svc_eligiblity_id'], first_name: 'Ada' },
     ]);
+  });
+
+  it('goes in a round of its own, every ten minutes of the clock that the rules go by', async () => {
+    const operator = await app.given.operator();
+    const scene = await app.given.scene();
+    const eligibility = await app.given.eligibility(scene);
+    const { status } = await app.call('POST', '/registrations/registration/results', {
+      token: scene.token,
+      body: {
+        examMetaData: { examCode: eligibility['svc_eligiblity_id'] },
+        userPhotoBase64String: Buffer.from('a photo').toString('base64'),
+      },
+    });
+    expect(status).toBe(200);
+    const days = { photo_retention_days: 30, candidate_retention_days: 60 };
+    await app.call('PUT', `/admin/accounts/${scene.account}`, { token: operator, body: days });
+    const sweep = app.app.get(RetentionSweep);
+    const held = async () => {
+      const [row] = await app.given.sql(
+        `SELECT photo IS NOT NULL AS photo, first_name FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)
+         WHERE eligibilities.account_code = $1`,
+        [scene.account],
+      );
+      return [row['photo'], row['first_name']];
+    };
+    const clock = jest.spyOn(app.app.get(Clock), 'now');
+    const after = async (advanced: number) => {
+      clock.mockReturnValue(new Date(Date.now() + advanced * 86_400_000));
+      await sweep.look();
+      return held();
+    };
+    try {
+      expect(await after(29)).toEqual([true, 'Ada']);
+      expect(await after(31)).toEqual([false, 'Ada']);
+      expect(await after(61)).toEqual([false, 'erased']);
+    } finally {
+      clock.mockRestore();
+    }
   });
 });

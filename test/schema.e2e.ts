@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../ormconfig';
 import { migrate } from '../src/platform/database/migrate';
@@ -47,6 +49,16 @@ describe('the schema', () => {
     );
     const described = new Set(dataSource.entityMetadatas.map((metadata) => metadata.tableName));
     expect(tables.map(({ tablename }) => tablename).filter((name) => !described.has(name))).toEqual([]);
+  });
+
+  it('has a line in docs/data.md for every table, that says what bounds it', async () => {
+    const tables = await dataSource.query<{ tablename: string }[]>(
+      `SELECT relname AS tablename FROM pg_class WHERE relnamespace = 'public'::regnamespace
+         AND relkind IN ('r', 'p') AND NOT relispartition`,
+    );
+    const document = readFileSync(join(__dirname, '../docs/data.md'), 'utf8');
+    const lines = [...document.matchAll(/^\| `(\w+)` +\| +(\S.*?) +\|$/gm)].map(([, table]) => table);
+    expect([...lines].sort()).toEqual(tables.map(({ tablename }) => tablename).sort());
   });
 
   it('has a name of our own for every constraint', async () => {

@@ -57,7 +57,12 @@ class ReconciliationQuery extends PageQuery {
   @Field(testCodeRule)
   test_code?: string;
 
-  @Field(dateTime(), { description: 'Only records changed at this moment or later.' })
+  @Field(dateTime(), {
+    description:
+      'Only records changed at this moment or later; the end of a window is a change at its moment. The moment is taken before ' +
+      'a change is committed: one that is committed late can be missed. Ask from two minutes before your last question, or use ' +
+      'the change feed (`/accounts/{account_code}/changes`), which has no such gap.',
+  })
   updated_since?: string;
 }
 
