@@ -1,6 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
 // usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|chaos|model|simulate] [arguments]
-import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -40,7 +39,7 @@ const sources = [
   'test/simulation',
   'ormconfig.ts',
   'tsconfig.json',
-  'nest-cli.json',
+  'scripts/build.mjs',
   'scripts/bundle.mjs',
   'package-lock.json',
 ];
@@ -66,13 +65,7 @@ async function buildWhenStale() {
 async function build() {
   process.stderr.write('Compiling …\n');
   const started = new Date();
-  const cli = require.resolve('@nestjs/cli/bin/nest.js');
-  const { status } = spawnSync(process.execPath, [cli, 'build'], {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-  });
-  if (status !== 0) throw new Error('The build failed.');
-  await import('./bundle.mjs');
+  await import('./build.mjs');
   writeFileSync(marker, '');
   utimesSync(marker, started, started);
 }
