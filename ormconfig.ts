@@ -70,6 +70,7 @@ import { EligibilitiesListIndexes1763642500000 } from './src/migrations/17636425
 import { CaseFolding1763642510000 } from './src/migrations/1763642510000-case-folding.js';
 import { EligibilitiesCaseFolded1763642520000 } from './src/migrations/1763642520000-eligibilities-case-folded.js';
 import { ChangesRecordIndex1763642530000 } from './src/migrations/1763642530000-changes-record-index.js';
+import { ResultsMediaIndexes1763642540000 } from './src/migrations/1763642540000-results-media-indexes.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -155,6 +156,7 @@ const MIGRATIONS = [
   CaseFolding1763642510000,
   EligibilitiesCaseFolded1763642520000,
   ChangesRecordIndex1763642530000,
+  ResultsMediaIndexes1763642540000,
 ];
 
 /**

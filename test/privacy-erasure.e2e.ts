@@ -274,6 +274,11 @@ describe('a candidate', () => {
        FROM generate_series(1, 30000) n, (SELECT * FROM changes WHERE svc_eligiblity_id = $3) told`,
       [account, testCode, eligibility['svc_eligiblity_id']],
     );
+    await app.given.sql(
+      `INSERT INTO idempotency_keys (consumer_key, username, idempotency_key, request_hash, status, body)
+       SELECT 'K' || n % 7, 'U' || n % 5, n::text, '\\x00', 200, CASE n WHEN 11000 THEN $1 ELSE '{}' END FROM generate_series(1, 12000) n`,
+      [JSON.stringify(eligibility)],
+    );
     await app.given.sql('ANALYZE changes');
     const executed = jest.spyOn(app.database, 'execute');
     const queried = jest.spyOn(app.database, 'query');
@@ -286,6 +291,9 @@ describe('a candidate', () => {
     executed.mockRestore();
     queried.mockRestore();
     expect(statements.length).toBeGreaterThanOrEqual(3);
+    expect(await app.given.sql(`SELECT count(*) FROM idempotency_keys WHERE consumer_key ~ '^K\\d$'`)).toEqual([
+      { count: 11_999 },
+    ]);
     const fresh = new pg.Client({ connectionString: app.databaseUrl });
     await fresh.connect();
     for (const [{ text }, parameters] of statements.filter(([{ text: one }]) => !one.includes('horizon'))) {
@@ -408,6 +416,15 @@ describe('what an account keeps for a time', () => {
       token: operator,
       body: { photo_retention_days: 30 },
     });
+    // More than are looked at in one statement, before those that are meant.
+    await app.given.sql(
+      `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending, portion_codes,
+         first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
+       SELECT translate(lpad(to_hex(n), 8, 'z'), '0123456789abcdefz', 'ABCDEFGHJKMNPQRSZ'), $1, '0-' || n, $2, 'COMPLETED', false,
+         '{}', 'Recent', 'Recentson', '{}', '[]', now(), now()
+       FROM generate_series(1, 5100) n`,
+      [scene.account, scene.testCode],
+    );
     const media = () =>
       app.given.sql(
         `SELECT svc_eligiblity_id AS id, photo IS NOT NULL AS photo, video_link IS NOT NULL AS link FROM result_revisions
@@ -426,7 +443,7 @@ describe('what an account keeps for a time', () => {
     await app.app.get(RetentionSweep).run();
     expect((await media())[0]).toMatchObject({ photo: false, link: false });
     const names = await app.given.sql(
-      'SELECT svc_eligiblity_id AS id, first_name FROM eligibilities WHERE account_code = $1 ORDER BY position',
+      `SELECT svc_eligiblity_id AS id, first_name FROM eligibilities WHERE account_code = $1 AND first_name <> 'Recent' ORDER BY position`,
       [scene.account],
     );
     expect(names).toEqual([
@@ -434,6 +451,7 @@ describe('what an account keeps for a time', () => {
       { id: young['svc_eligiblity_id'], first_name: 'Ada' },
       { id: live['svc_eligiblity_id'], first_name: 'Ada' },
     ]);
+    await app.given.sql(`DELETE FROM eligibilities WHERE first_name = 'Recent'`);
   });
 
   it('goes in a round of its own, every ten minutes of the clock that the rules go by', async () => {

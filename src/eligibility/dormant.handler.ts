@@ -2,21 +2,37 @@ import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database } from '../platform/database/database.js';
 import { FindDormantCandidates } from './eligibility.queries.js';
 
+/** Records that are looked at in one statement: more than any candidate has. */
+const STRETCH = 5_000;
+
 const FIND = {
-  text: `SELECT candidate_id FROM eligibilities WHERE account_code = $1 AND erased_datetime IS NULL
-         GROUP BY candidate_id
-         HAVING bool_and(updated_datetime < $2 AND (
-           status IN ('COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED')
-           OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date < $2) IS TRUE)
-         LIMIT $3`,
+  text: `WITH stretch AS MATERIALIZED (
+           SELECT candidate_id, erased_datetime IS NULL AND updated_datetime < $2 AND (
+             status IN ('COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED')
+             OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date < $2) IS TRUE AS is_dormant
+           FROM eligibilities WHERE account_code = $1 AND candidate_id > $3 ORDER BY candidate_id LIMIT ${STRETCH})
+         SELECT candidate_id, bool_and(is_dormant) AS is_dormant, count(*) AS records
+         FROM stretch GROUP BY candidate_id ORDER BY candidate_id`,
 };
+
+interface Looked {
+  candidate_id: string;
+  is_dormant: boolean;
+  records: number;
+}
 
 @QueryHandler(FindDormantCandidates)
 export class FindDormantCandidatesHandler implements IQueryHandler<FindDormantCandidates> {
   constructor(private readonly database: Database) {}
 
-  async execute({ accountCode, since, take }: FindDormantCandidates): Promise<string[]> {
-    const rows = await this.database.query<{ candidate_id: string }>(FIND, [accountCode, since, take]);
-    return rows.map((row) => row.candidate_id);
+  async execute({ accountCode, since, after }: FindDormantCandidates) {
+    const looked = await this.database.query<Looked>(FIND, [accountCode, since, after]);
+    const isFull = looked.reduce((sum, { records }) => sum + records, 0) === STRETCH;
+    // Of the last one in a full stretch there may be more.
+    const whole = isFull ? looked.slice(0, -1) : looked;
+    return {
+      candidateIds: whole.filter(({ is_dormant }) => is_dormant).map(({ candidate_id }) => candidate_id),
+      next: isFull ? (whole.at(-1)?.candidate_id ?? null) : null,
+    };
   }
 }

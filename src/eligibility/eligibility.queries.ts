@@ -57,12 +57,15 @@ export class ReadEligibilities extends Query<ExportedEligibility[]> {
   }
 }
 
-/** Candidates none of whose records has been open or changed since that moment, at most `take`. */
-export class FindDormantCandidates extends Query<string[]> {
+/**
+ * Candidates none of whose records has been open or changed since that moment: of those whose ids come after `after`, a stretch
+ * of the account. `next` is where the next stretch begins; null after the last one.
+ */
+export class FindDormantCandidates extends Query<{ candidateIds: string[]; next: string | null }> {
   constructor(
     readonly accountCode: string,
     readonly since: Date,
-    readonly take: number,
+    readonly after: string,
   ) {
     super();
   }

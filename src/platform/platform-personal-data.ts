@@ -11,9 +11,21 @@ const REWRITE_EVENTS = {
          FROM unnest($1::uuid[], $2::jsonb[]) AS rewritten (event_id, data)
          WHERE domain_events.event_id = rewritten.event_id`,
 };
+/** Kept answers that are looked through in one statement. */
+const ANSWERS_AT_ONCE = 5_000;
 // An answer tells the id of the record or the code of the booking that it is about; what it is about goes with it.
 const FORGET_ANSWERS = {
-  text: `DELETE FROM idempotency_keys WHERE EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(body, code) > 0)`,
+  text: `WITH stretch AS MATERIALIZED (
+           SELECT consumer_key, username, idempotency_key, body FROM idempotency_keys
+           WHERE (consumer_key, username, idempotency_key) > ($2, $3, $4)
+           ORDER BY consumer_key, username, idempotency_key LIMIT ${ANSWERS_AT_ONCE}),
+         forgotten AS (
+           DELETE FROM idempotency_keys kept USING stretch
+           WHERE (kept.consumer_key, kept.username, kept.idempotency_key)
+               = (stretch.consumer_key, stretch.username, stretch.idempotency_key)
+             AND EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(stretch.body, code) > 0))
+         SELECT consumer_key, username, idempotency_key FROM stretch
+         ORDER BY consumer_key DESC, username DESC, idempotency_key DESC LIMIT 1`,
 };
 const FIND_AUDIT = {
   text: `SELECT at, actor, action, subject, request_id FROM audit_log WHERE subject = ANY ($1::text[]) ORDER BY id`,
@@ -76,6 +88,15 @@ export class PlatformPersonalData extends PersonalData {
       told.map((entry) => entry.position),
       told.map((entry) => JSON.stringify(withoutPerson(entry.notification, pseudonym))),
     ]);
-    await this.database.execute(FORGET_ANSWERS, [[...svcEligibilityIds, ...bookingCodes]]);
+    await this.forgetAnswers([...svcEligibilityIds, ...bookingCodes]);
+  }
+
+  /** Nothing in an answer is indexed: all are read, a stretch at a time; there is a day of them. */
+  private async forgetAnswers(codes: string[]): Promise<void> {
+    for (let after = ['', '', '']; ;) {
+      const last = await this.database.queryOne<Record<string, string>>(FORGET_ANSWERS, [codes, ...after]);
+      if (last === null) return;
+      after = [last['consumer_key'], last['username'], last['idempotency_key']];
+    }
   }
 }

@@ -5,7 +5,9 @@ import { FindRetentionRules, type RetentionRule } from '../accounts/accounts.que
 import { Config } from '../config.js';
 import { FindDormantCandidates } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
+import { DomainError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
+import type { Candidate } from '../platform/personal-data.js';
 import { ForgetMedia } from '../results/results.commands.js';
 import { Erasure } from './erasure.js';
 
@@ -13,7 +15,8 @@ const LOOK_MS = 15_000;
 /** Between two rounds, by the clock that the rules go by: where that is moved on, the next round comes at once. */
 const ROUND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
-const CANDIDATES_AT_ONCE = 100;
+
+type Dormant = { candidateIds: string[]; next: string | null };
 
 /** Applies what accounts say of how long they keep photos, video links and candidates. Several processes may sweep at once. */
 @Injectable()
@@ -61,10 +64,19 @@ export class RetentionSweep {
       await this.commandBus.execute(new ForgetMedia(accountCode, 'video_link', before(rule.video_retention_days)));
     if (rule.candidate_retention_days === null) return;
     const since = before(rule.candidate_retention_days);
-    for (;;) {
-      const dormant = await this.queryBus.execute(new FindDormantCandidates(accountCode, since, CANDIDATES_AT_ONCE));
-      for (const candidateId of dormant) await this.erasure.erase({ accountCode, candidateId });
-      if (dormant.length < CANDIDATES_AT_ONCE) return;
+    for (let after: string | null = ''; after !== null;) {
+      const dormant: Dormant = await this.queryBus.execute(new FindDormantCandidates(accountCode, since, after));
+      for (const candidateId of dormant.candidateIds) await this.erase({ accountCode, candidateId });
+      after = dormant.next;
+    }
+  }
+
+  /** Somebody may have booked meanwhile: then it is not the time. */
+  private async erase(candidate: Candidate): Promise<void> {
+    try {
+      await this.erasure.erase(candidate);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
     }
   }
 }

@@ -12,7 +12,8 @@ export class ForgetMediaHandler implements ICommandHandler<ForgetMedia> {
   async execute({ accountCode, media, before }: ForgetMedia): Promise<number> {
     const text = `UPDATE result_revisions SET ${media} = NULL WHERE (svc_eligiblity_id, revision) IN (
        SELECT svc_eligiblity_id, revision FROM result_revisions
-       WHERE account_code = $1 AND received_datetime < $2 AND ${media} IS NOT NULL LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`;
+       WHERE account_code = $1 AND received_datetime < $2 AND ${media} IS NOT NULL
+       ORDER BY received_datetime LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`;
     let total = 0;
     for (;;) {
       const forgotten = await this.database.execute({ text }, [accountCode, before]);
