@@ -1,0 +1,212 @@
+/**
+ * How fast a file of eligibilities comes in: rows a second to those of single calls and to COPY into the same tables, what
+ * single calls notice of an import beside them, and how much memory it takes. A service and a PostgreSQL of its own.
+ *
+ * usage: npm run build && node dist/bench/import.js [--rows 100000] [--rounds 3] [--seconds 10]
+ */
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { atRate, Caller } from './calls.js';
+import { isMet, median, quantile, round, type Figure } from './figures.js';
+import { Load } from './load.js';
+import { createBody, type Scene } from './scene.js';
+import { clearEligibilities } from './seed.js';
+import { BenchedService } from './service.js';
+import { Stage } from './stage.js';
+
+const CALLS_PER_SECOND = 50;
+const LOOK_MS = 100;
+const DATABASE = 'imports';
+/** What a row of an import writes. */
+const TABLES = ['eligibilities', 'audit_log', 'changes'];
+
+interface ImportState {
+  state: string;
+  done: number;
+  created: number;
+}
+
+/** The same eligibility as a single call creates, as a line of NDJSON. */
+async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
+  const [before, after] = createBody(scene, '<candidate>').split('<candidate>');
+  for (let number = 1; number <= count; number++) {
+    yield `${before}${label}-${number}${after}\n`;
+    // A file comes in pieces.
+    if (number % 500 === 0) await pause(0);
+  }
+}
+
+class Imports {
+  private constructor(
+    private readonly service: BenchedService,
+    private readonly token: string,
+  ) {}
+
+  static async of(service: BenchedService): Promise<Imports> {
+    return new Imports(service, await service.clientToken());
+  }
+
+  private get path(): string {
+    return `/accounts/${this.service.scene.accountCode}/eligibility-imports`;
+  }
+
+  /** Sends rows; they are received when it answers. */
+  async send(label: string, count: number): Promise<string> {
+    const answer = await fetch(this.service.url + this.path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/x-ndjson' },
+      body: Readable.toWeb(Readable.from(lines(this.service.scene, label, count))) as ReadableStream,
+      duplex: 'half',
+    });
+    if (answer.status !== 202) throw new Error(`${answer.status} ${await answer.text()}`);
+    return ((await answer.json()) as { import_id: string }).import_id;
+  }
+
+  state(id: string): Promise<ImportState> {
+    return this.service.call<ImportState>(this.token, 'GET', `${this.path}/${id}`);
+  }
+
+  async ended(id: string): Promise<ImportState> {
+    for (;;) {
+      const now = await this.state(id);
+      if (now.state === 'DONE') return now;
+      if (now.state !== 'RUNNING') throw new Error(`The import is ${now.state}.`);
+      await pause(LOOK_MS);
+    }
+  }
+
+  async abort(id: string): Promise<void> {
+    if ((await this.state(id)).state === 'RUNNING')
+      await this.service.call(this.token, 'POST', `${this.path}/${id}/abort`);
+  }
+}
+
+/** The largest resident set while something is done, in MiB. */
+async function peakDuring<T>(service: BenchedService, work: Promise<T>): Promise<{ value: T; peak: number }> {
+  let ended = false;
+  const value = work.finally(() => (ended = true));
+  let peak = 0;
+  while (!ended) {
+    peak = Math.max(peak, await service.residentMiB());
+    await Promise.race([pause(LOOK_MS), value.catch(() => undefined)]);
+  }
+  return { value: await value, peak };
+}
+
+/** Rows a second of COPY, which writes into empty tables what the import wrote. */
+async function copy(stage: Stage, rows: number): Promise<number> {
+  const folder = join(stage.folder, 'copy');
+  mkdirSync(folder);
+  // The server may run as another user.
+  chmodSync(folder, 0o777);
+  return stage.withDatabase(DATABASE, async (client) => {
+    for (const table of TABLES)
+      await client.query(`COPY (SELECT * FROM ${table}) TO '${join(folder, table)}' WITH (FORMAT binary)`);
+    await clearEligibilities(client);
+    await client.query('TRUNCATE changes');
+    await client.query('CHECKPOINT');
+    const started = performance.now();
+    await client.query('BEGIN');
+    for (const table of TABLES) await client.query(`COPY ${table} FROM '${join(folder, table)}' WITH (FORMAT binary)`);
+    await client.query('COMMIT');
+    return rows / ((performance.now() - started) / 1000);
+  });
+}
+
+/** p95 of creates at a steady rate, alone and beside an import, in turn: the medians of the rounds. */
+async function beside(service: BenchedService, imports: Imports, rows: number, rounds: number, seconds: number) {
+  const { scene } = service;
+  const caller = new Caller(service.url, await service.clientToken(), 16);
+  const p95 = { alone: [] as number[], beside: [] as number[] };
+  for (let number = 0; number <= rounds; number++)
+    for (const phase of ['alone', 'beside'] as const) {
+      const id = phase === 'beside' ? await imports.send(`beside-${number}`, rows) : null;
+      const times = await atRate(CALLS_PER_SECOND, seconds, (call) =>
+        caller.call(
+          'POST',
+          `/accounts/${scene.accountCode}/candidates`,
+          createBody(scene, `${phase}${number}-${call}`),
+        ),
+      );
+      if (id !== null && (await imports.state(id)).state !== 'RUNNING')
+        process.stderr.write(`The import of round ${number} ended before its time: give it more --rows.\n`);
+      if (id !== null) await imports.abort(id);
+      // Round 0 warms up.
+      if (number > 0) p95[phase].push(quantile(times, 0.95));
+    }
+  await caller.close();
+  return { alone: median(p95.alone), beside: median(p95.beside) };
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rows: { type: 'string', default: '100000' },
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '10' },
+    },
+  });
+  const [rows, rounds, seconds] = [values.rows, values.rounds, values.seconds].map(Number);
+  const stage = await Stage.open();
+  try {
+    const service = await BenchedService.start(join(stage.folder, DATABASE), await stage.createDatabase(DATABASE));
+    stage.onClear(() => service.stop());
+    const imports = await Imports.of(service);
+    await imports.ended(await imports.send('warm', 1000));
+    const idle = await service.residentMiB();
+    const begun = performance.now();
+    const received = await peakDuring(service, imports.send('row', rows));
+    const sent = performance.now();
+    const done = await peakDuring(service, imports.ended(received.value));
+    const perSecond = rows / ((performance.now() - sent) / 1000);
+    const wholePerSecond = rows / ((performance.now() - begun) / 1000);
+    if (done.value.created !== rows) throw new Error(`${done.value.created} of ${rows} rows were created.`);
+    const peak = Math.max(received.peak, done.peak);
+
+    const latency = await beside(service, imports, rows, rounds, seconds);
+    const load = await Load.start(stage.log);
+    const token = await service.clientToken();
+    const job = { url: service.url, kind: 'create' as const, scene: service.scene, token, candidates: 1, seconds };
+    const single = await load.run({ ...job, label: 'single' });
+    await load.stop();
+    const { count } = await stage.withDatabase(DATABASE, async (client) => {
+      const { rows: counted } = await client.query<{ count: string }>('SELECT count(*) FROM eligibilities');
+      return counted[0];
+    });
+    const copied = await copy(stage, Number(count));
+
+    const figures: Figure[] = [
+      { name: 'rows done a second', value: perSecond, unit: '/s', goal: null },
+      { name: 'the same with the sending', value: wholePerSecond, unit: '/s', goal: null },
+      { name: 'single creates a second, 32 connections', value: single.perSecond, unit: '/s', goal: null },
+      { name: 'COPY into the same tables, rows a second', value: copied, unit: '/s', goal: null },
+      { name: 'import to single creates', value: perSecond / single.perSecond, unit: 'ratio', goal: { atLeast: 1 } },
+      { name: 'COPY to import', value: copied / perSecond, unit: 'ratio', goal: { atMost: 4 } },
+      {
+        name: `p95 of ${CALLS_PER_SECOND} creates a second beside an import, to that alone`,
+        value: latency.beside / latency.alone,
+        unit: 'ratio',
+        goal: { atMost: 1.5 },
+      },
+      { name: `resident memory above idle, ${rows} rows`, value: peak - idle, unit: 'MiB', goal: { atMost: 150 } },
+    ];
+    for (const figure of figures) {
+      const met = isMet(figure);
+      const verdict = met === null ? '' : met ? '   met' : '   NOT MET';
+      process.stdout.write(`${figure.name.padEnd(64)} ${round(figure.value).padStart(8)} ${figure.unit}${verdict}\n`);
+    }
+  } finally {
+    await stage.close();
+  }
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);
