@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import type { Eligibility } from '../src/eligibility/eligibility.entity.js';
 import { presentEligibility } from '../src/eligibility/eligibility-record.js';
+import { insertChangesOf } from '../src/platform/changes/change-log.js';
 import { parseDateTime } from '../src/platform/clock.js';
 import { randomCode, sha256 } from '../src/platform/secrets.js';
 import { endWithOrchestrator, programOptions, tell } from './program.js';
@@ -35,10 +36,14 @@ const CREATE = `${CALLER('create')},
       additional_attributes, created_datetime, updated_datetime)
     SELECT $2, $3, $4, $5, 'ELIGIBLE', false, $6::timestamptz, $7::timestamptz, $8, $9::text[], $10, $11, $12, $13, $14,
       $15, $16, $17, $18, $19, $20, $21::text[], $22::jsonb, $23::timestamptz, $23::timestamptz
-    FROM caller ON CONFLICT DO NOTHING RETURNING svc_eligiblity_id),
+    FROM caller ON CONFLICT DO NOTHING RETURNING *),
   audited AS (
     INSERT INTO audit_log (actor, action, subject)
-    SELECT username, 'eligibility.create', svc_eligiblity_id FROM created, caller)
+    SELECT username, 'eligibility.create', svc_eligiblity_id FROM created, caller),
+  told AS (${insertChangesOf(`
+    SELECT created_datetime, 'ELIGIBILITY', 'CREATED', account_code, svc_eligiblity_id, candidate_id, test_code,
+      NULL::text, status, NULL::int, NULL::int, NULL::json
+    FROM created`)})
   SELECT svc_eligiblity_id FROM created`;
 
 const READ = `${CALLER('read')}
