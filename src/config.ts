@@ -21,6 +21,8 @@ export class Config {
   readonly host: string;
   /** Without a trailing slash; empty until the listener is up when it is derived from the port (`PORT=0`). */
   baseUrl: string;
+  /** `BASE_URL` as it was given. */
+  readonly publicUrl: string | null;
   readonly basePath: string;
   readonly databaseUrl: string | null;
   readonly dataDir: string;
@@ -64,7 +66,8 @@ export class Config {
     this.port = read.integer('PORT', 3000, 0, 65535);
     this.host = read.text('HOST', this.sandbox ? '127.0.0.1' : '0.0.0.0');
     this.basePath = read.basePath('BASE_PATH');
-    this.baseUrl = read.httpUrl('BASE_URL') ?? (this.port === 0 ? '' : `http://localhost:${this.port}${this.basePath}`);
+    this.publicUrl = read.httpUrl('BASE_URL') ?? null;
+    this.baseUrl = this.publicUrl ?? (this.port === 0 ? '' : `http://localhost:${this.port}${this.basePath}`);
     this.roles = read.roles('ROLES');
     this.accessTokenTtlS = read.integer('ACCESS_TOKEN_TTL_S', 3600, 1, 86_400 * 365);
     this.refreshTokenTtlS = read.integer('REFRESH_TOKEN_TTL_S', 86_400, 1, 86_400 * 365);

@@ -5,6 +5,9 @@ import { version } from '../package.json';
 import { Config } from './config.js';
 import { NotificationRequest, notificationWebhook } from './notifications/notification-request.js';
 import { SCOPES } from './platform/context/caller.js';
+import { addExamples, ANYWHERE, surroundingsOf } from './documented-examples.js';
+import { describeHeaders } from './documented-headers.js';
+import { describeOperations } from './documented-operations.js';
 import { assertAccessDeclared, documentAccess } from './platform/http/documented-access.js';
 
 const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
@@ -19,8 +22,16 @@ const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
   support: 'Daily work of operators, for the accounts that the user belongs to',
 };
 
-/** The OpenAPI 3.1 document, built from the code. `servers` is the path prefix alone, so that it is the same everywhere. */
-export function openApiDocument(app: NestExpressApplication, config: Config): OpenAPIObject {
+/**
+ * The OpenAPI 3.1 document, built from the code. Its server is `BASE_URL`; without that the path prefix alone, which is right by
+ * whatever name the document is reached.
+ */
+export function openApiDocument(
+  app: NestExpressApplication,
+  config: Config,
+  surroundings = surroundingsOf(config) ?? ANYWHERE,
+): OpenAPIObject {
+  const base = config.publicUrl ?? config.basePath;
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
@@ -29,42 +40,37 @@ export function openApiDocument(app: NestExpressApplication, config: Config): Op
         'Errors are RFC 9457 problem documents; the token service answers as RFC 6749 says.',
     )
     .setVersion(version)
-    .addServer(config.basePath === '' ? '/' : config.basePath)
+    .addServer(base === '' ? '/' : base)
     .addOAuth2(
       {
         type: 'oauth2',
         description: 'client_id and client_secret are the consumer key and the consumer secret of the application.',
         flows: {
           password: {
-            tokenUrl: `${config.basePath}/token`,
-            refreshUrl: `${config.basePath}/token`,
+            tokenUrl: `${base}/token`,
+            refreshUrl: `${base}/token`,
             scopes: SCOPE_MEANING,
           },
         },
       },
       'oauth2',
     )
+    .addBasicAuth(
+      { type: 'http', scheme: 'basic', description: 'Consumer key and consumer secret of the application.' },
+      'client',
+    )
     .build();
   const document = SwaggerModule.createDocument(app, builder, {
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
+  document.info.license = { name: 'UNLICENSED: all rights reserved' };
   Object.assign(document, { webhooks: { notification: notificationWebhook } });
   documentAccess(app, document);
-  dropFilterExamples(document);
+  describeOperations(document);
+  describeHeaders(document);
+  addExamples(document, surroundings);
   return withNullTypes(document);
-}
-
-/** Swagger UI would send the example of an optional parameter: a list tried out would be filtered by it, and empty. */
-function dropFilterExamples(document: OpenAPIObject): void {
-  type Parameter = { in: string; required?: boolean; example?: unknown; schema?: { example?: unknown } };
-  for (const path of Object.values(document.paths))
-    for (const { parameters = [] } of Object.values(path) as { parameters?: Parameter[] }[])
-      for (const parameter of parameters) {
-        if (parameter.in !== 'query' || parameter.required) continue;
-        delete parameter.example;
-        delete parameter.schema?.example;
-      }
 }
 
 /** @nestjs/swagger writes `nullable: true` (OpenAPI 3.0); in 3.1 the type itself names null. */
@@ -84,7 +90,12 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   assertAccessDeclared(app);
   // Built for the first who asks: a start is 0.15 s shorter without it.
   let built: OpenAPIObject | undefined;
-  const document = () => (built ??= openApiDocument(app, config));
+  const document = () => {
+    const surroundings = surroundingsOf(config);
+    // Before the sandbox is made there is nothing to take examples from: not kept.
+    if (surroundings === null) return openApiDocument(app, config);
+    return (built ??= openApiDocument(app, config, surroundings));
+  };
   let json: string | undefined;
   let yaml: string | undefined;
   const server: Express = app.getHttpAdapter().getInstance();

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +10,14 @@ import { startService } from './service.js';
 /** Writes docs/openapi.json from the code; a test says when it is out of date. */
 async function main(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'openapi-'));
-  const config = new Config({ DATA_DIR: dataDir, PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'silent' });
+  const config = new Config({
+    DATA_DIR: dataDir,
+    PORT: '0',
+    METRICS_PORT: '0',
+    LOG_LEVEL: 'silent',
+    SANDBOX: 'false',
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+  });
   const service = await startService(config, (error) => {
     throw error;
   });

@@ -51,7 +51,7 @@ describe('every route of the document', () => {
     const routes = protectedRoutes();
     expect(routes.length).toBeGreaterThan(30);
     const open = declaredRoutes(app.app).filter(({ access }) => access === 'public' || access === 'client');
-    expect(open.every(({ operationId }) => /^(Token|Health|Problems|Launch|Jwks|Console)/.test(operationId))).toBe(
+    expect(open.every(({ operationId }) => /^(Token|Health|Problems|Launch|Jwks|Console|Root)/.test(operationId))).toBe(
       true,
     );
   });

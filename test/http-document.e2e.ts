@@ -1,3 +1,4 @@
+import { DESCRIPTIONS } from '../src/documented-operations';
 import { startApp, type TestApp } from './support/app';
 
 let app: TestApp;
@@ -33,7 +34,7 @@ describe('the OpenAPI document', () => {
     expect(operations().length).toBeGreaterThan(40);
     for (const { name, path, operation } of operations()) {
       expect([name, typeof operation.summary, operation.summary?.length > 5]).toEqual([name, 'string', true]);
-      const open = /^\/(token|revoke|introspect|health|problems|launch|console|\.well-known)/.test(path);
+      const open = /^\/($|token|revoke|introspect|health|problems|launch|console|\.well-known)/.test(path);
       if (!open) {
         const [scope] = (operation.security as { oauth2: string[] }[]).map(({ oauth2 }) => oauth2);
         expect([name, scope]).toEqual([
@@ -51,6 +52,46 @@ describe('the OpenAPI document', () => {
         expect([name, status, content['schema']]).toEqual([name, status, expect.any(Object)]);
       }
     }
+  });
+
+  it('describes every operation, and its subject in the order of a client’s day', () => {
+    const tags = (document.tags as Schema[]).map(({ name, description }) => [name, typeof description]);
+    expect(tags.slice(0, 3)).toEqual([
+      ['Token service', 'string'],
+      ['Eligibilities', 'string'],
+      ['Bookings', 'string'],
+    ]);
+    const names = operations().map(({ name, operation }) => {
+      expect([name, operation.description?.length > 5, operation.description === operation.summary]).toEqual([
+        name,
+        true,
+        false,
+      ]);
+      expect([name, tags.map(([tag]) => tag)]).toEqual([name, expect.arrayContaining(operation.tags as string[])]);
+      return name;
+    });
+    const ofNothing = Object.keys(DESCRIPTIONS).filter((name) => !names.includes(name));
+    expect(ofNothing.filter((name) => !name.includes(' /sandbox/'))).toEqual([]);
+  });
+
+  it('has an example of every body and of every parameter that must be sent', () => {
+    for (const { name, operation } of operations()) {
+      for (const media of Object.values((operation.requestBody?.content ?? {}) as Record<string, Schema>))
+        expect([name, media['example']]).toEqual([name, expect.anything()]);
+      for (const parameter of (operation.parameters ?? []) as Schema[])
+        expect([name, parameter['name'], 'example' in parameter]).toEqual([
+          name,
+          parameter['name'],
+          parameter['required'] === true,
+        ]);
+    }
+  });
+
+  it('names Basic where the client authenticates, and no scheme where nobody must', () => {
+    const securityOf = (path: string, method: string) => document.paths[path][method].security as object[];
+    expect(document.components.securitySchemes.client).toMatchObject({ type: 'http', scheme: 'basic' });
+    for (const path of ['/token', '/revoke', '/introspect']) expect(securityOf(path, 'post')).toEqual([{ client: [] }]);
+    expect(securityOf('/health/live', 'get')).toEqual([]);
   });
 
   it('names every parameter of every path', () => {

@@ -13,6 +13,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     app.call('GET', path, { headers });
 
   it.each([
+    '/',
     '/openapi.json',
     '/openapi.yaml',
     '/docs',
@@ -95,5 +96,24 @@ describe('the quota of an address', () => {
     const token = await app.given.token([await app.given.account()]);
     const mine = await app.call('GET', '/nowhere', { token, headers: { 'x-forwarded-for': '192.0.2.1' } });
     expect(mine.status).toBe(404);
+  });
+});
+
+describe.each([{ basePath: '' }, { basePath: '/v1' }])('GET / under "$basePath"', ({ basePath }) => {
+  it('is a page for a browser and JSON for programs, and leads to what there is', async () => {
+    const app = await startApp({ env: { BASE_PATH: basePath } });
+    try {
+      const { body } = await app.call('GET', '/');
+      expect(body).toMatchObject({ version: expect.any(String), documents: `${app.url}/docs` });
+      for (const address of Object.values(body as Record<string, string>).filter((text) => text.startsWith('http')))
+        expect([address, (await fetch(address)).status]).toEqual([address, 200]);
+      const page = await fetch(`${app.url}/`, { headers: { accept: 'text/html,*/*;q=0.8' } });
+      expect(page.headers.get('content-type')).toContain('text/html');
+      const links = [...(await page.text()).matchAll(/href="([^"]+)"/g)].map(([, path]) => path);
+      expect(links.length).toBeGreaterThan(4);
+      for (const path of links) expect([path, (await fetch(new URL(path, app.url))).status]).toEqual([path, 200]);
+    } finally {
+      await app.close();
+    }
   });
 });

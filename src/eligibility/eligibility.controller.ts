@@ -15,7 +15,7 @@ import {
 } from '../platform/http/documented.js';
 import { ChecksMore, ReadBodyBy, RequestFaults } from '../platform/http/request-form.js';
 import { Faults } from '../platform/validation/faults.js';
-import { anything, Field } from '../platform/validation/fields.js';
+import { Field } from '../platform/validation/fields.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
@@ -46,7 +46,7 @@ const STATUS_FILTER = {
 
 class StatusQuery {
   /** Judged by `statusesOf`, which has a code of its own for it. */
-  @Field(anything)
+  @Field({ schema: { type: 'string' }, faults: () => [] })
   status?: unknown;
 }
 

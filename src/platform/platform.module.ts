@@ -20,6 +20,7 @@ import { AddressLimit } from './http/address-limit.js';
 import { RequestMetrics } from './http/request-metrics.js';
 import { RateLimit } from './http/rate-limit.js';
 import { RequestForm } from './http/request-form.js';
+import { RootController } from './http/root.controller.js';
 import { Metrics } from './observability/metrics.js';
 import { Readiness } from './observability/readiness.js';
 import { PersonalDataHolders } from './personal-data.js';
@@ -48,7 +49,7 @@ const ground = [
 @Global()
 @Module({
   imports: [CqrsModule, DiscoveryModule],
-  controllers: [HealthController, ProblemsController, AuditController],
+  controllers: [RootController, HealthController, ProblemsController, AuditController],
   providers: [
     ...ground,
     AuditSeals,

@@ -8,13 +8,16 @@ interface Operation {
   method: string;
   template: string;
   pattern: RegExp;
-  responses: Record<string, { content?: Record<string, { schema?: object }> }>;
+  responses: Record<string, { content?: Record<string, { schema?: object }>; headers?: Record<string, object> }>;
 }
 
 export interface DocumentChecker {
   /** @throws Error when the document knows the route but not this answer */
   check(method: string, path: string, answer: Answer): void;
 }
+
+/** Headers that the document names wherever an answer bears them. */
+const TOLD = ['Retry-After', 'WWW-Authenticate', 'Idempotency-Replayed', 'Link', 'Location', 'ETag'];
 
 /** Compares answers with the OpenAPI document: status known, body as the schema says. */
 export function documentChecker(document: OpenAPIObject): DocumentChecker {
@@ -34,6 +37,9 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
       const where = `${method} ${operation.template} ${answer.status}`;
       const response = operation.responses[String(answer.status)];
       if (!response) throw new Error(`${where} is not in the OpenAPI document.`);
+      for (const name of TOLD)
+        if (answer.headers.has(name) && !response.headers?.[name])
+          throw new Error(`${where} has no header ${name} in the OpenAPI document.`);
       const type = answer.headers.get('content-type')?.split(';')[0];
       const schema = type ? response.content?.[type]?.schema : undefined;
       if (answer.text === '') return;

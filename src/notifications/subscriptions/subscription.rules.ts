@@ -68,7 +68,7 @@ export const authRule: Rule = {
     type: 'object',
     oneOf: Object.entries(AUTH).map(([type, members]) => authSchema(type, members)),
     description: 'Passwords, tokens and client secrets are write-only.',
-    example: { type: 'bearer', token: 'the partner gave it to us' },
+    example: { type: 'bearer', token: 'what-the-partner-gave-us' },
   },
   faults(value) {
     if (typeof value !== 'object' || value === null || Array.isArray(value))

@@ -43,7 +43,8 @@ export function documentAccess(app: INestApplication, document: OpenAPIObject): 
   for (const path of Object.values(document.paths))
     for (const operation of Object.values(path) as { operationId?: string; security?: object[] }[]) {
       const rule = access.get(operation.operationId ?? '');
-      if (rule !== undefined && rule !== 'public' && rule !== 'client')
-        operation.security = rule.map((scope) => ({ oauth2: [scope] }));
+      if (rule === undefined) continue;
+      if (rule === 'public') operation.security = [];
+      else operation.security = rule === 'client' ? [{ client: [] }] : rule.map((scope) => ({ oauth2: [scope] }));
     }
 }

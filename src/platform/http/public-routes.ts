@@ -6,7 +6,7 @@ import { notFound } from '../errors.js';
 import { AddressLimit } from './address-limit.js';
 
 /** Documents and pages: the same for everybody, so a caller may keep them and ask whether they have changed. */
-const DOCUMENTS = /^\/(openapi\.(json|yaml)|docs|problems|console|\.well-known)(\/|$)/;
+const DOCUMENTS = /^\/?$|^\/(openapi\.(json|yaml)|docs|problems|console|\.well-known)(\/|$)/;
 const LAUNCH = /^\/launch\//;
 /** Of the folder that Swagger UI comes in: no source maps, no package files. */
 const DOCS_FILE = /^\/docs\/./;

@@ -153,9 +153,6 @@ export function ObjectListField(type: () => Dto, maxItems: number, options: Fiel
   );
 }
 
-/** Judged by whoever reads it, who has a code of its own for it. */
-export const anything: Rule = { schema: {}, faults: () => [] };
-
 const anObject: Rule = {
   schema: {},
   faults: (value) => (isObject(value) ? [] : [fault('type_invalid', 'Must be an object.')]),

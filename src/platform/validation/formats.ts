@@ -7,7 +7,10 @@ declareFaults({
   email_invalid: ['The value is not an e-mail address.', 'Send one address, such as ada@example.org.'],
   country_invalid: ['The value is not a country code.', 'Send a two-letter code of ISO 3166-1 alpha-2, in any case.'],
   base64_invalid: ['The value is not base64.', 'Send standard base64 with padding (RFC 4648 §4).'],
-  time_zone_invalid: ['The value is not the name of a time zone.', 'Send an IANA name such as America/New_York.'],
+  time_zone_invalid: [
+    'The value is not the name of a time zone.',
+    'Send UTC or an IANA name with a slash, such as America/New_York; EST and Japan are refused.',
+  ],
 });
 
 /** An absolute http or https address. */
@@ -76,7 +79,8 @@ export function timeZone(): Rule {
     min: 1,
     max: 64,
     code: 'time_zone_invalid',
-    form: 'Must be an IANA time zone name such as America/New_York.',
+    form: 'Must be UTC or an IANA time zone name with a slash, such as America/New_York.',
+    description: 'UTC or an IANA name with a slash; names without one, such as EST and Japan, are refused.',
     // Intl also takes offsets ("+01:00") and abbreviations; the names of the tz database have an area and a location.
     pattern: /^(UTC|[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]*)+)$/,
     accepts: isTimeZone,

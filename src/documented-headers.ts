@@ -1,0 +1,58 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+const text = (description: string) => ({ description, schema: { type: 'string' } });
+const number = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } });
+
+/** The headers of answers that a program may go by. */
+const HEADERS = {
+  'X-Request-Id': text('The caller’s own `X-Request-Id`, else a new one; it stands in logs and in the audit.'),
+  RateLimit: text(
+    'What is left of the quota, and the seconds until it is full again (draft-ietf-httpapi-ratelimit-headers).',
+  ),
+  'RateLimit-Policy': text('The quota: requests and the seconds that they are for.'),
+  'Retry-After': number('Seconds to wait before the next try.'),
+  'WWW-Authenticate': text('What to authenticate by, and what is wrong with what was sent (RFC 6750 §3, RFC 7617).'),
+  'Idempotency-Replayed': text('`true`: the answer of the first request with this `Idempotency-Key`.'),
+  Link: text('`<…>; rel="next"`: where the next page is (RFC 8288).'),
+  Location: text('Where to go.'),
+  ETag: text('Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3).'),
+};
+type Name = keyof typeof HEADERS;
+
+interface Operation {
+  parameters?: { name: string; in: string }[];
+  responses: Record<string, { headers?: Record<string, object> }>;
+}
+
+const IS_DOCUMENT = /^\/($|(problems|\.well-known)(\/|$))/;
+const TAKES_RESULTS = /^\/(registrations\/registration\/results|accounts\/\{account_code\})$/;
+const HAS_NO_QUOTA = /^\/health\//;
+
+/** Says of every answer which headers it bears. */
+export function describeHeaders(document: OpenAPIObject): void {
+  document.components!.headers = HEADERS;
+  for (const [path, item] of Object.entries(document.paths))
+    for (const operation of Object.values(item) as Operation[])
+      for (const [status, response] of Object.entries(operation.responses))
+        for (const name of headersOf(path, operation, Number(status)))
+          (response.headers ??= {})[name] = { $ref: `#/components/headers/${name}` };
+}
+
+function headersOf(path: string, { parameters = [] }: Operation, status: number): Name[] {
+  const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
+  const isOpen = HAS_NO_QUOTA.test(path);
+  const headers: Name[] = [];
+  // They stand on every answer: said once for each operation, and where they matter most.
+  if (status < 400) headers.push('X-Request-Id');
+  if (!isOpen && (status < 400 || status === 429)) headers.push('RateLimit', 'RateLimit-Policy');
+  if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
+  // The result routes answer 500 where others answer 503.
+  if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');
+  if (status === 409 && takes('Idempotency-Key')) headers.push('Retry-After');
+  if (status === 401 || (status === 403 && !IS_DOCUMENT.test(path))) headers.push('WWW-Authenticate');
+  if (status < 300 && takes('Idempotency-Key')) headers.push('Idempotency-Replayed');
+  if (status === 200 && (takes('cursor') || takes('after'))) headers.push('Link');
+  if (status === 303) headers.push('Location');
+  if (status === 200 && IS_DOCUMENT.test(path)) headers.push('ETag');
+  return headers;
+}

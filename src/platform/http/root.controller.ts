@@ -1,0 +1,79 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { version } from '../../../package.json';
+import { Config } from '../../config.js';
+import { Access } from './access.js';
+import { PublicProblems } from './documented.js';
+
+const NAME = 'Candidate eligibility, assessment results and event notification service';
+/** What there is for whom; names are the members of the answer to programs. */
+const WAYS = {
+  documents: ['/docs', 'Try every call out, with a token of your own.'],
+  openapi: ['/openapi.json', 'The same for programs: OpenAPI 3.1.'],
+  problems: ['/problems', 'Every code of an error, and what to do about it.'],
+  token_service: ['/.well-known/oauth-authorization-server', 'Where tokens come from (RFC 8414).'],
+  console: ['/console', 'For operators: partners, the error queue, candidates.'],
+  health: ['/health/ready', 'Whether requests can be taken.'],
+} as const;
+
+/** What this is and where it leads: a page for a browser, JSON for programs. */
+@ApiTags('Health')
+@Controller()
+export class RootController {
+  constructor(private readonly config: Config) {}
+
+  @Get()
+  @Access('public')
+  @ApiOperation({
+    summary: 'What this service is, and where its documents are',
+    description: 'A browser gets a page, programs get JSON.',
+  })
+  @ApiResponse({
+    status: 200,
+    description: 'Addresses of this service.',
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          required: ['name', 'version', ...Object.keys(WAYS)],
+          properties: Object.fromEntries(
+            ['name', 'version', ...Object.keys(WAYS)].map((name) => [name, { type: 'string' }]),
+          ),
+        },
+      },
+      'text/html': { schema: { type: 'string' } },
+    },
+  })
+  @PublicProblems()
+  get(@Req() request: Request, @Res({ passthrough: true }) response: Response): object | string {
+    response.vary('Accept');
+    if (request.accepts(['application/json', 'text/html']) !== 'text/html')
+      return {
+        name: NAME,
+        version,
+        ...Object.fromEntries(Object.entries(WAYS).map(([name, [path]]) => [name, this.config.baseUrl + path])),
+      };
+    response.type('html');
+    return page(this.config.basePath);
+  }
+}
+
+function page(basePath: string): string {
+  const ways = Object.values(WAYS).map(
+    ([path, meaning]) => `<li><a href="${basePath}${path}">${path}</a>: ${meaning}</li>`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>${NAME}</title></head>
+<body>
+<h1>${NAME}</h1>
+<p>Clients say who may sit which exam and when, and book appointments. Test drivers deliver results. Partner systems are
+notified of what happens to each appointment. Version ${version}.</p>
+<ul>
+${ways.join('\n')}
+</ul>
+</body>
+</html>
+`;
+}

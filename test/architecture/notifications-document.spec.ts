@@ -1,0 +1,73 @@
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { compileFunction } from 'node:vm';
+import type { Express } from 'express';
+import { Webhook } from 'standardwebhooks';
+
+const document = readFileSync(join(__dirname, '../../docs/notifications.md'), 'utf8');
+const blocks = (language: string) =>
+  [...document.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\`$`, 'gm'))].map(([, code]) => code);
+
+type Headers = Record<string, string | undefined>;
+type Store = (id: string, notification: unknown) => Promise<boolean>;
+
+/** What stands in the document, run as it stands. */
+const { isGenuine, receiver } = compileFunction(`${blocks('js').join('\n')}\nreturn { isGenuine, receiver };`, [
+  'require',
+])(createRequire(__filename)) as {
+  isGenuine: (headers: Headers, body: Buffer, secret: string, now?: number) => boolean;
+  receiver: (settings: { secret: string; store: Store }) => Express;
+};
+const vector = blocks('json')
+  .map((text) => JSON.parse(text) as Record<string, string>)
+  .find((value) => 'webhook-signature' in value)!;
+const { secret, body, ...headers } = vector;
+const bytes = Buffer.from(body, 'utf8');
+const now = Number(headers['webhook-timestamp']);
+
+describe('the receiver of docs/notifications.md', () => {
+  it('finds its own example genuine, and the library of Standard Webhooks agrees', () => {
+    expect(isGenuine(headers, bytes, secret, now + 299)).toBe(true);
+    const signature = new Webhook(secret).sign(headers['webhook-id'], new Date(now * 1000), body);
+    expect(signature).toBe(headers['webhook-signature']);
+  });
+
+  it('accepts one right signature among several, and no other kind of signature', () => {
+    const right = headers['webhook-signature'];
+    const by = (signature: string) => isGenuine({ ...headers, 'webhook-signature': signature }, bytes, secret, now);
+    expect([`v1,AAAA ${right}`, `${right} v1,AAAA`, `v1a,AAAA ${right}`].map(by)).toEqual([true, true, true]);
+    expect(['v1,AAAA', 'v1', 'nonsense', right.replace('v1,', 'v2,')].map(by)).toEqual([false, false, false, false]);
+  });
+
+  it('refuses what lacks a header, is old, was changed or was parsed, without falling over', () => {
+    for (const name of Object.keys(headers))
+      expect([name, isGenuine({ ...headers, [name]: undefined }, bytes, secret, now)]).toEqual([name, false]);
+    expect(isGenuine(headers, bytes, secret, now + 301)).toBe(false);
+    expect(isGenuine({ ...headers, 'webhook-timestamp': 'soon' }, bytes, secret, now)).toBe(false);
+    expect(isGenuine(headers, Buffer.concat([bytes, Buffer.from(' ')]), secret, now)).toBe(false);
+    expect(isGenuine(headers, JSON.parse(body) as Buffer, secret, now)).toBe(false);
+  });
+
+  it('receives with Express beside express.json(): stores once it is genuine, answers 401 else', async () => {
+    const stored: unknown[] = [];
+    const app = receiver({ secret, store: async (...entry) => Promise.resolve(stored.push(entry) > 0) });
+    const server = app.listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/notifications`;
+    const at = String(Math.floor(Date.now() / 1000));
+    const signature = new Webhook(secret).sign(headers['webhook-id'], new Date(Number(at) * 1000), body);
+    const signed = { ...headers, 'webhook-timestamp': at, 'webhook-signature': signature };
+    const put = async (sent: Record<string, string>) =>
+      (await fetch(url, { method: 'PUT', headers: { 'content-type': 'application/json', ...sent }, body })).status;
+    try {
+      expect(await put(signed)).toBe(200);
+      expect(await put({})).toBe(401);
+      expect(await put({ ...signed, 'webhook-signature': 'v1,AAAA' })).toBe(401);
+      expect(stored).toEqual([[headers['webhook-id'], JSON.parse(body)]]);
+    } finally {
+      server.close();
+    }
+  });
+});
