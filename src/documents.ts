@@ -64,7 +64,9 @@ export function openApiDocument(
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
-  document.info.license = { name: 'UNLICENSED: all rights reserved' };
+  // @nestjs/swagger knows the members of OpenAPI 3.0.
+  const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
+  Object.assign(document.info, { license });
   Object.assign(document, { webhooks: { notification: notificationWebhook } });
   documentAccess(app, document);
   describeOperations(document);

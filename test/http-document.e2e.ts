@@ -1,4 +1,5 @@
 import { DESCRIPTIONS } from '../src/documented-operations';
+import { openApiDocument } from '../src/documents';
 import { startApp, type TestApp } from './support/app';
 
 let app: TestApp;
@@ -92,6 +93,16 @@ describe('the OpenAPI document', () => {
     expect(document.components.securitySchemes.client).toMatchObject({ type: 'http', scheme: 'basic' });
     for (const path of ['/token', '/revoke', '/introspect']) expect(securityOf(path, 'post')).toEqual([{ client: [] }]);
     expect(securityOf('/health/live', 'get')).toEqual([]);
+  });
+
+  it('names BASE_URL as its server and where tokens come from, where it is set', () => {
+    const config = Object.assign(Object.create(app.config) as typeof app.config, {
+      publicUrl: 'https://api.example/v1',
+    });
+    const { servers, components } = openApiDocument(app.app, config) as any;
+    expect(servers).toEqual([{ url: 'https://api.example/v1' }]);
+    expect(components.securitySchemes.oauth2.flows.password.tokenUrl).toBe('https://api.example/v1/token');
+    expect(document.servers).toEqual([{ url: '/' }]);
   });
 
   it('names every parameter of every path', () => {

@@ -61,6 +61,13 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(row.at)).toBeGreaterThanOrEqual(Date.parse(later));
   });
 
+  it('costs a statement nothing: what tells the time is part of its plan', async () => {
+    for (const name of ['now', 'statement_timestamp', 'clock_timestamp']) {
+      const plan = await one.given.sql(`EXPLAIN (VERBOSE) SELECT ${name}()`);
+      expect(JSON.stringify(plan)).toContain(`(pg_catalog.${name}() + '`);
+    }
+  });
+
   it('refuses to go back, to go beyond its end, and what is not clear', async () => {
     const before = dateTime((await timeOf(one)) - 10_000);
     const faults = async (body: object) => {

@@ -6,7 +6,7 @@ import { RECEIVED_SCHEMA } from './received-requests.js';
  * The sandbox's time in SQL.
  *
  * 1. The schema `sandbox` holds how far ahead of the machine's time the sandbox is, and functions with the names of
- *    PostgreSQL's that tell the time.
+ *    PostgreSQL's that tell the time, made anew with every move.
  * 2. For the role of the service in this database the schema stands before `pg_catalog` on the search path: the statements of
  *    the service, of its programs and of the functions in the database read the sandbox's time, as they are.
  * 3. Defaults of columns are bound to functions when they are declared: they are bound anew.
@@ -24,6 +24,8 @@ export async function installClock(databaseUrl: string): Promise<void> {
     // What `now()` is in a default is told by whether it is PostgreSQL's own here.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
+    const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');
+    for (const statement of clockFunctions(clock[0].ahead_ms)) await client.query(statement);
     const { rows } = await client.query<{ statement: string }>(REBIND, [`${path}, ${SCHEMA}, pg_catalog`]);
     for (const { statement } of rows) await client.query(statement);
     await client.query('COMMIT');
@@ -38,11 +40,22 @@ const CLOCK = [
   `CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`,
   `CREATE TABLE IF NOT EXISTS sandbox.clock (ahead_ms bigint NOT NULL, generation int NOT NULL)`,
   `INSERT INTO sandbox.clock SELECT 0, 1 WHERE NOT EXISTS (SELECT FROM sandbox.clock)`,
-  ...['now', 'statement_timestamp', 'clock_timestamp'].map(
-    (name) => `CREATE OR REPLACE FUNCTION sandbox.${name}() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
-      AS 'SELECT pg_catalog.${name}() + (SELECT ahead_ms FROM sandbox.clock) * interval ''1 millisecond'''`,
-  ),
 ];
+
+/**
+ * The functions of a sandbox that is so far ahead. Of a kind that the planner puts into the statement (one expression, no less
+ * stable than it says): they cost what PostgreSQL's own do. Who replaces them makes all plans anew.
+ */
+export function clockFunctions(aheadMs: number): string[] {
+  const kinds = { now: 'STABLE', statement_timestamp: 'STABLE', clock_timestamp: 'VOLATILE' };
+  return Object.entries(kinds).map(
+    ([
+      name,
+      kind,
+    ]) => `CREATE OR REPLACE FUNCTION ${SCHEMA}.${name}() RETURNS timestamptz LANGUAGE sql ${kind} PARALLEL SAFE
+      AS 'SELECT pg_catalog.${name}() + interval ''${aheadMs} milliseconds'''`,
+  );
+}
 
 /** $1 the search path: the statements that have not been done yet. */
 const REBIND = `

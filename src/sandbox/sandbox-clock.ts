@@ -8,6 +8,7 @@ import { ServiceClient } from '../platform/database/service-client.js';
 import { validationError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { clockFunctions } from './clock-schema.js';
 import { clockBackwards, clockTooFar } from './sandbox.errors.js';
 
 const CHANNEL = 'sandbox_clock';
@@ -18,8 +19,8 @@ const ASK_AGAIN_MS = 10;
 /** A process that has not followed by then does nothing at all, or has lost the database. */
 const LONGEST_WAIT_MS = 2_000;
 
-// What ADVANCE and SET answer is the new moment: functions of the schema still read the old one in their statement.
-const MOMENT = `generation, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
+// The new moment: the functions of the schema tell the old one still.
+const MOMENT = `generation, ahead_ms, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
 const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
@@ -47,7 +48,7 @@ export type Move = { advanceS: number } | { to: Date };
  *
  * 1. Each process has a connection of its own on which it is told that the clock was moved; there it holds a shared lock with
  *    the number of the generation by which its Clock goes.
- * 2. A move is one transaction: the row, what must be there before anybody sees the new time, the audit row, the word to all.
+ * 2. A move is one transaction: the row, the functions that tell the time in SQL, what must be there before anybody sees the new time, the audit row, the word to all.
  * 3. It is answered once no process holds the lock of an older generation: whoever asks then, in any process, by SQL or not,
  *    is answered by the new time.
  */
@@ -83,10 +84,13 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
   async move(move: Move): Promise<Date> {
     const { generation, moment } = await this.unitOfWork.run(async () => {
       const [statement, value] = 'to' in move ? [SET, move.to] : [ADVANCE, move.advanceS];
-      const moved = await this.database.queryOne<{ generation: number; moment: Date }>(statement, [value]);
+      const moved = await this.database.queryOne<{ generation: number; ahead_ms: number; moment: Date }>(statement, [
+        value,
+      ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
       if (moved.moment >= LATEST)
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
+      for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });
       await this.clock.prepare();
       await this.database.query(TELL);
       this.unitOfWork.audit('sandbox.clock', 'clock', { accountCode: null });
