@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { LaunchSweep } from '../src/launch/launch-sweep';
 import { startApp, type TestApp } from './support/app';
 import { dateTime } from './support/given';
 
@@ -107,6 +108,31 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', path)).status).toBe(410);
     for (const code of ['A'.repeat(43), 'A'.repeat(42), 'x', '%00', '%E2%80%8F', '..%2F..'])
       expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);
+  });
+
+  it('what expired unused a month ago is swept up, and of what was used the last of a record stays', async () => {
+    const record = await app.given.eligibility(scene);
+    const [unused, recent, used, last] = [
+      await launchPath(record),
+      await launchPath(record),
+      await launchPath(record),
+      await launchPath(record),
+    ];
+    const set = (path: string, assignment: string) =>
+      app.given.sql(`UPDATE launches SET ${assignment} WHERE token_hash = sha256(convert_to($1, 'UTF8'))`, [
+        path.split('/').at(-1),
+      ]);
+    await set(unused, `expires_at = now() - interval '31 days'`);
+    await set(recent, `expires_at = now() - interval '29 days'`);
+    expect((await app.call('GET', used)).status).toBe(303);
+    await set(used, `used_at = now() - interval '31 days', expires_at = now() - interval '31 days'`);
+    await app.app.get(LaunchSweep, { strict: false }).run();
+    const statuses = () =>
+      Promise.all([unused, recent, used].map(async (path) => (await app.call('GET', path)).status));
+    expect(await statuses()).toEqual([404, 410, 410]);
+    expect((await app.call('GET', last)).status).toBe(303);
+    expect(await statuses()).toEqual([404, 410, 404]);
+    expect((await app.call('GET', last)).status).toBe(410);
   });
 
   it('is 410 when the candidate was cancelled, held or completed in between', async () => {

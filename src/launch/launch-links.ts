@@ -17,6 +17,8 @@ import { FindLaunchTime } from './launch.queries.js';
 
 const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
+/** For so long somebody who opens a used URL again is told that it was used (410). */
+const USED_KEPT_MS = 30 * 24 * 3600_000;
 const TOKEN_FORM = /^[A-Za-z0-9_-]{43}$/;
 
 const ISSUE = prepared(
@@ -29,13 +31,21 @@ const REDEEM = prepared(
   `UPDATE launches SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2
    RETURNING svc_eligiblity_id`,
 );
+/** $1 the record, $2 moment. Of the launches of a record only the last, and those used since, are asked for. */
+const FORGET_USED = prepared(
+  'launch-forget-used',
+  'DELETE FROM launches WHERE svc_eligiblity_id = $1 AND used_at < $2',
+);
 const LAUNCH_TIME = prepared(
   'launch-time',
   'SELECT max(used_at) AS used_at FROM launches WHERE svc_eligiblity_id = $1 AND used_at IS NOT NULL',
 );
 const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_hash = $1');
 
-/** Issues launch URLs and turns each, once, into the test's address with a signed statement of who comes. */
+/**
+ * Issues launch URLs and turns each, once, into the test's address with a signed statement of who comes. What was used is kept for some
+ * weeks, the last of a record for good: it says when the exam began. What was not used is swept up (launch-sweep.ts).
+ */
 @Injectable()
 export class LaunchLinks {
   constructor(
@@ -72,6 +82,7 @@ export class LaunchLinks {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
       if (!launch) return { launch, record: null };
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
+      await this.database.execute(FORGET_USED, [launch.svc_eligiblity_id, new Date(now.getTime() - USED_KEPT_MS)]);
       this.unitOfWork.audit('launch.redeem', launch.svc_eligiblity_id, { accountCode: record?.account_code ?? null });
       return { launch, record };
     });

@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { Clock } from '../platform/clock.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { Logger } from '../platform/observability/logger.js';
+
+const BATCH = 1000;
+/** For so long somebody who opens an expired URL is told that it has expired (410). */
+const EXPIRED_KEPT_MS = 30 * 24 * 3600_000;
+
+const FORGET_UNUSED = prepared(
+  'launch-forget-unused',
+  `DELETE FROM launches WHERE token_hash IN (
+     SELECT token_hash FROM launches WHERE used_at IS NULL AND expires_at < $1
+     ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
+);
+
+/** Takes away launches that nobody used, in batches short enough to be in nobody's way. */
+@Injectable()
+export class LaunchSweep {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
+
+  @Interval(60_000)
+  async run(): Promise<void> {
+    try {
+      const until = new Date(this.clock.now().getTime() - EXPIRED_KEPT_MS);
+      while ((await this.database.execute(FORGET_UNUSED, [until])) === BATCH);
+    } catch (error) {
+      this.logger.warn({ err: error }, 'the sweep of launches failed; the next round tries again');
+    }
+  }
+}
