@@ -55,6 +55,7 @@ import { EligibilitiesExpiry1763641710000 } from './src/migrations/1763641710000
 import { UnmatchedResultsSettledBy1763641720000 } from './src/migrations/1763641720000-unmatched-results-settled-by.js';
 import { BookingsCandidate1763641730000 } from './src/migrations/1763641730000-bookings-candidate.js';
 import { DeliveriesSuspension1763641210000 } from './src/migrations/1763641210000-deliveries-suspension.js';
+import { SubscriptionsProbeToken1763642100000 } from './src/migrations/1763642100000-subscriptions-probe-token.js';
 import { RetentionColumns1763641810000 } from './src/migrations/1763641810000-retention-columns.js';
 import { EligibilitiesSearch1763641740000 } from './src/migrations/1763641740000-eligibilities-search.js';
 import { AuditLogOrigin1763641600000 } from './src/migrations/1763641600000-audit-log-origin.js';
@@ -152,6 +153,7 @@ const MIGRATIONS = [
   AuditSeals1763641600600,
   ResultsCredentials1763641600700,
   ResultsCredentialsIndex1763641600800,
+  SubscriptionsProbeToken1763642100000,
   EligibilitiesListIndexes1763642500000,
   CaseFolding1763642510000,
   EligibilitiesCaseFolded1763642520000,

@@ -17,6 +17,12 @@ export const SMALL: readonly Configuration[] = [
     workers: 1,
     world: { outages: true, suspends: 1, givesUp: true },
   },
+  {
+    name: 'job in an outage',
+    subjects: subjects('AX1 AY1'),
+    workers: 1,
+    world: { outages: true, refusals: true, jobs: true },
+  },
   { name: 'replay', subjects: subjects('AX1 AX2 AX3'), workers: 1, world: { replays: true, refusals: true } },
 ];
 

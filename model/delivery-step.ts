@@ -1,4 +1,4 @@
-import { FLAG, HOLD, LEASE, STATE, SUBSCRIPTION, TRIGGER, type Layout } from './delivery-state.js';
+import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, type Layout } from './delivery-state.js';
 import type { Mutation } from './mutations.js';
 import type { Emit } from './state-search.js';
 
@@ -132,6 +132,11 @@ export class Step {
 
   hasRow(n: number): boolean {
     return this.from[this.layout.trigger(n)] !== TRIGGER.NONE;
+  }
+
+  /** The bulk job has handed it over. */
+  isOfJob(n: number): boolean {
+    return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
 
   /** Nobody has a lease of it. */

@@ -86,6 +86,10 @@ export const MUTATIONS = {
   'abort leaves what was handed over': { because: 'it is sent after the abort was obeyed', shownBy: 'job' },
   'abort is obeyed at once': { because: 'what was claimed before begins after', shownBy: 'job' },
   'a partner that waits holds up the job': { because: 'items of the others are never sent', shownBy: 'job' },
+  'no item of a job is a probe': {
+    because: 'all that could probe a partner that is DOWN was refused: the job waits for it, and it for a probe',
+    shownBy: 'job in an outage',
+  },
   'replay does not wait for what is due': { because: 'an old event overtakes a new one', shownBy: 'replay' },
   'replay does not keep the order': { because: 'replayed events of a booking change places', shownBy: 'replay' },
 } as const;

@@ -208,7 +208,7 @@ function jobSteps(step: Step): void {
     goTo(JOB.STOPPING, labelOf('pause'), false);
   } else {
     for (const n of all) withdraw(step, n);
-    const mayBegin = step.mayBegin((n) => (from[layout.waited(n)] & ROW_OF_JOB) !== 0);
+    const mayBegin = step.mayBegin((n) => step.isOfJob(n));
     const obeyed = !mayBegin || step.is('abort is obeyed at once');
     if (state === JOB.STOPPING && obeyed) goTo(JOB.PAUSED, labelOf('pause is obeyed'));
     if (state === JOB.ENDING && obeyed) goTo(JOB.ABORTED, labelOf('abort is obeyed'));
@@ -221,7 +221,7 @@ function jobSteps(step: Step): void {
 function handOver(step: Step, n: number): void {
   const { layout, from } = step;
   if (step.is('an item is marked after it is handed over')) {
-    const unmarked = from[layout.item(n)] === ITEM.WAITING && (from[layout.waited(n)] & ROW_OF_JOB) !== 0;
+    const unmarked = from[layout.item(n)] === ITEM.WAITING && step.isOfJob(n);
     if (unmarked) {
       step.copy()[layout.item(n)] = ITEM.SENT;
       step.take(labelOf('job marks', n));
@@ -243,7 +243,8 @@ function handOver(step: Step, n: number): void {
     step.take(labelOf('job skips', n));
     return;
   }
-  if (!step.isActive(partner) || step.isDown(partner) || !step.isFree(n)) return;
+  if (!step.isActive(partner) || !step.isFree(n)) return;
+  if (step.isDown(partner) && !mayProbe(step, partner)) return;
   step.free(to, n);
   to[layout.state(n)] = STATE.PENDING;
   to[layout.trigger(n)] = TRIGGER.MANUAL;
@@ -253,10 +254,17 @@ function handOver(step: Step, n: number): void {
   step.take(labelOf('job hands over', n));
 }
 
+/** Nothing is left with which a partner that is DOWN could be probed. */
+function mayProbe(step: Step, partner: number): boolean {
+  if (step.is('no item of a job is a probe') || step.from[step.layout.probe(partner)] !== PROBE.DUE) return false;
+  for (let n = 0; n < step.layout.count; n++) if (step.partnerOf(n) === partner && step.hasRow(n)) return false;
+  return true;
+}
+
 /** What was handed over and has not begun goes back where it was. */
 function withdraw(step: Step, n: number): void {
   const { layout, from } = step;
-  if (!(from[layout.waited(n)] & ROW_OF_JOB) || !step.isFree(n) || !step.hasRow(n)) return;
+  if (!step.isOfJob(n) || !step.isFree(n) || !step.hasRow(n)) return;
   if (step.is('abort leaves what was handed over')) return;
   const paused = from[layout.job] === JOB.STOPPING || from[layout.job] === JOB.PAUSED;
   const to = step.copy();

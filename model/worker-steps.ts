@@ -104,9 +104,9 @@ function claim(step: Step, w: number, n: number): void {
   const partner = step.partnerOf(n);
   if (!step.hasRow(n) || !isFreeForClaim(step, n)) return;
   if (!step.isActive(partner) && !step.is('claim ignores a suspension')) return;
-  if (step.isDown(partner) && from[layout.trigger(n)] !== TRIGGER.MANUAL) return;
+  const ofJob = step.isOfJob(n);
+  if (step.isDown(partner) && (ofJob || from[layout.trigger(n)] !== TRIGGER.MANUAL)) return;
   if (!step.isItsTurn(n)) return;
-  const ofJob = (from[layout.waited(n)] & ROW_OF_JOB) !== 0;
   if (ofJob && from[layout.job] !== JOB.RUNNING && !step.is('abort leaves what was handed over')) return;
   const to = step.copy();
   const flags = step.flagsOfRow(n, ofJob);
@@ -130,26 +130,36 @@ function claimAsSeen(step: Step, w: number, n: number): void {
   step.take(labelOf('claim', n, w));
 }
 
-/** The oldest row whose turn it is; the time of the next probe moves in the same statement. */
+/**
+ * The oldest row whose turn it is, where there is none the oldest of the job; the time of the next probe moves in the same
+ * statement.
+ */
 function claimProbe(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
   if (!step.isDown(partner) || from[layout.probe(partner)] !== PROBE.DUE) return;
   if (!step.isActive(partner) && !step.is('probe ignores a suspension')) return;
+  const triggers: readonly number[] = step.is('events of a partner that fell are not queued')
+    ? [TRIGGER.AUTO]
+    : [TRIGGER.FIRST, TRIGGER.AUTO];
   const may = (m: number) =>
     step.partnerOf(m) === partner &&
-    step.hasRow(m) &&
-    from[layout.trigger(m)] !== TRIGGER.MANUAL &&
-    from[layout.trigger(m)] !== TRIGGER.REPLAY &&
-    (from[layout.trigger(m)] === TRIGGER.AUTO || !step.is('events of a partner that fell are not queued')) &&
+    step.isOfJob(m) === ofJob &&
+    (ofJob || triggers.includes(from[layout.trigger(m)])) &&
     step.isFree(m) &&
     (step.isItsTurn(m) || step.is('probe does not look at the booking'));
+  let ofJob = false;
+  if (step.isOfJob(n)) {
+    if (from[layout.job] !== JOB.RUNNING) return;
+    for (let m = 0; m < layout.count; m++) if (may(m)) return;
+    ofJob = true;
+  }
   if (!may(n)) return;
   for (let m = 0; m < n; m++) if (may(m)) return;
   const to = step.copy();
-  const flags = FLAG.PROBE | FLAG.CLAIMED_DOWN;
+  const flags = FLAG.PROBE | FLAG.CLAIMED_DOWN | (ofJob ? step.flagsOfRow(n, true) : 0);
   step.giveLease(to, w, n, flags);
-  to[layout.trigger(n)] = TRIGGER.AUTO;
+  if (!ofJob) to[layout.trigger(n)] = TRIGGER.AUTO;
   if (!step.is('probe is not held')) to[layout.probe(partner)] = PROBE.HELD + n;
   step.take(labelOf('claim the probe', n, w), true, faultOfClaim(step, n));
 }
@@ -242,6 +252,8 @@ function record(step: Step, w: number, n: number): void {
     step.free(to, n);
     to[layout.trigger(n)] = TRIGGER.AUTO;
     to[layout.state(n)] = STATE.AUTO;
+    // An operator had it sent, whatever the partner had before.
+    if (step.isOfJob(n)) to[layout.mayRepeat(n)] = 1;
     to[layout.waited(n)] &= ~ROW_OF_JOB;
   } else {
     step.endRow(to, n, hold === HOLD.DOWN ? STATE.AUTO : STATE.MANUAL);

@@ -169,3 +169,38 @@ test('a double click makes one job; a subscription that does not exist is 404', 
   const without = await jobs.call('POST', 'notifications/replay', { filter: {} });
   expect(without.body.errors.map(({ pointer }: any) => pointer).sort()).toEqual(['/reason', '/subscription_id']);
 });
+
+describe('a partner that is DOWN, and of which nothing is left that could be its probe,', () => {
+  /** One event delivered before; a 500, and then its probe is refused. */
+  async function down(): Promise<void> {
+    await delivered(1);
+    subscribed.partner.answer({ status: 500 });
+    await subscribed.booking();
+    await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
+    subscribed.partner.answer({ status: 401 });
+    await eventually(async () => expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(1));
+    expect(await subscribed.subscription()).toMatchObject({ health: 'DOWN' });
+    subscribed.partner.requests.length = 0;
+    subscribed.partner.answer({ status: 200 });
+  }
+
+  test('is probed with an item of a resend', async () => {
+    await down();
+    const id = await jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });
+    await jobs.having(id, { state: 'DONE', sent: 1, delivered: 1 });
+    expect(await subscribed.subscription()).toMatchObject({ health: 'UP' });
+    expect(subscribed.partner.requests).toHaveLength(1);
+  });
+
+  test('is probed with an item of a replay, one at a time while it fails', async () => {
+    await down();
+    subscribed.partner.answer({ status: 500 });
+    const id = await replay();
+    await jobs.having(id, { state: 'PAUSED', paused_because: 'server_error', sent: 1, failed: 1 });
+    expect(subscribed.partner.requests).toHaveLength(1);
+    subscribed.partner.answer({ status: 200 });
+    await jobs.steer(id, 'resume');
+    await jobs.having(id, { state: 'DONE', sent: 3, delivered: 2, failed: 1 });
+    expect(await subscribed.subscription()).toMatchObject({ health: 'UP' });
+  });
+});

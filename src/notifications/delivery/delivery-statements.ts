@@ -14,11 +14,15 @@
  *    retries as by first attempts: a later event waits until the earlier one is delivered or waits for an operator. What
  *    an operator resends goes first; it waits for an attempt of its booking that is under way, and for what an operator
  *    resent before.
- * 7. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks them comes
+ * 7. What a claim sees is as old as its beginning. It therefore takes no row that was changed since; and where a row may have
+ *    got in front of others after they were made (an operator's, a retry, what was mended), it takes it only when it can lock
+ *    those others unchanged, and changes them, so that no claim that began before can take them.
+ * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks them comes
  *    before or after it. A suspension therefore finds everything leased that could still begin; it waits until that is
  *    given back, has ended or is marked as begun.
- * 8. While a partner is DOWN its rows are not claimed but by `CLAIM_PROBES`, one at a time for all processes
- *    (`next_probe_at` is moved in the same statement), and by a manual resend.
+ * 9. While a partner is DOWN its rows are not claimed but by `CLAIM_PROBES`, one at a time for all processes
+ *    (`next_probe_at` is moved in the same statement), and by a manual resend. A probe's record moves it again only while no
+ *    other probe was claimed (`probe_token`).
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
@@ -44,6 +48,34 @@ const IN_TURN = `NOT EXISTS (
     AND (other.leased_until > ${MACHINE_TIME} OR CASE WHEN ${BY_OPERATOR('d')}
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END))`;
+
+/** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
+const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS version`;
+
+/** Of what was `picked`, what may be taken: it is as the statement saw it, and so are the others of its booking; see 7 above. */
+const ALONE = `
+   other AS MATERIALIZED (
+     SELECT picked.subscription_id, picked.notification_position, d.notification_position AS other
+     FROM picked JOIN deliveries d ON d.subscription_id = picked.subscription_id AND d.booking_code = picked.booking_code
+       AND d.notification_position <> picked.notification_position
+     WHERE picked.trigger <> 'FIRST' OR d.notification_position < picked.notification_position),
+   locked AS MATERIALIZED (
+     SELECT d.subscription_id, d.notification_position, d.xmin AS version FROM deliveries d
+     WHERE (d.subscription_id, d.notification_position) IN (SELECT subscription_id, other.other FROM other)
+     FOR UPDATE SKIP LOCKED),
+   behind AS (
+     UPDATE deliveries d SET due_datetime = d.due_datetime FROM locked
+     WHERE d.subscription_id = locked.subscription_id AND d.notification_position = locked.notification_position
+       AND d.xmin = locked.version
+     RETURNING d.subscription_id, d.notification_position),
+   alone AS (
+     SELECT picked.* FROM picked JOIN deliveries d ON d.subscription_id = picked.subscription_id
+       AND d.notification_position = picked.notification_position AND d.xmin = picked.version
+     WHERE NOT EXISTS (
+       SELECT FROM other LEFT JOIN behind
+         ON behind.subscription_id = other.subscription_id AND behind.notification_position = other.other
+       WHERE other.subscription_id = picked.subscription_id AND other.notification_position = picked.notification_position
+         AND behind.subscription_id IS NULL))`;
 
 /** The fencing token of all that one statement claims. */
 export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
@@ -84,25 +116,29 @@ export const CLAIM = prepared(
      FOR KEY SHARE OF s SKIP LOCKED),
    in_order AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
-       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN s.room ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    by_operator AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
-       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')} AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.room ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
-   picked AS (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator)
+   picked AS MATERIALIZED (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator),
+   ${ALONE}
    UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false
-   FROM lease, picked JOIN partner s ON s.id = picked.subscription_id
-     JOIN notifications n ON n.position = picked.notification_position
-   WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
+   FROM lease, alone JOIN partner s ON s.id = alone.subscription_id
+     JOIN notifications n ON n.position = alone.notification_position
+   WHERE d.subscription_id = alone.subscription_id AND d.notification_position = alone.notification_position
    RETURNING ${CLAIMED}`,
 );
 
-/** $1 the default wait time, $2 how many at most. The oldest event, whose turn it is, of each partner whose next probe is due. */
+/**
+ * $1 the default wait time, $2 how many at most. The oldest event, whose turn it is, of each partner whose next probe is due;
+ * where none is left, what a bulk job has handed over.
+ */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
   `WITH ${LEASE},
@@ -113,19 +149,29 @@ export const CLAIM_PROBES = prepared(
        AND s.next_probe_at <= clock_timestamp()
        AND EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
      ORDER BY s.next_probe_at LIMIT $2::int FOR UPDATE SKIP LOCKED),
-   picked AS (
+   oldest AS MATERIALIZED (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
-       SELECT d.subscription_id, d.notification_position FROM deliveries d
+       SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
+   of_job AS (
+     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+       SELECT ${PICKED} FROM deliveries d
+       WHERE d.subscription_id = s.id AND d.job_id IS NOT NULL AND ${FREE} AND ${IN_TURN}
+         AND s.id NOT IN (SELECT subscription_id FROM oldest)
+       ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
+   picked AS MATERIALIZED (SELECT * FROM oldest UNION ALL SELECT * FROM of_job),
+   ${ALONE},
    held AS (
      UPDATE subscriptions kept
-     SET next_probe_at = clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})
-     FROM partner s JOIN picked ON picked.subscription_id = s.id WHERE kept.id = s.id)
-   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false, trigger = 'AUTO'
-   FROM lease, picked JOIN partner s ON s.id = picked.subscription_id
-     JOIN notifications n ON n.position = picked.notification_position
-   WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
+     SET next_probe_at = clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S}),
+       probe_token = lease.token
+     FROM lease, partner s JOIN alone ON alone.subscription_id = s.id WHERE kept.id = s.id)
+   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false,
+     trigger = CASE WHEN d.job_id IS NULL THEN 'AUTO' ELSE d.trigger END
+   FROM lease, alone JOIN partner s ON s.id = alone.subscription_id
+     JOIN notifications n ON n.position = alone.notification_position
+   WHERE d.subscription_id = alone.subscription_id AND d.notification_position = alone.notification_position
    RETURNING ${CLAIMED}`,
 );
 
@@ -146,7 +192,7 @@ export const RELEASE = prepared(
 );
 
 const RISE = `UPDATE subscriptions s
-  SET health = 'UP', health_changed_at = clock_timestamp(), next_probe_at = NULL, probe_step = 0
+  SET health = 'UP', health_changed_at = clock_timestamp(), next_probe_at = NULL, probe_step = 0, probe_token = NULL
   FROM (SELECT DISTINCT subscription_id FROM done WHERE while_down) risen
   WHERE s.id = risen.subscription_id AND s.health = 'DOWN'`;
 
@@ -225,7 +271,7 @@ export const RECORD_FAILED = prepared(
      SELECT position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt FROM done),
    fallen AS (
      UPDATE subscriptions s
-     SET health = 'DOWN', health_changed_at = clock_timestamp(), probe_step = 0,
+     SET health = 'DOWN', health_changed_at = clock_timestamp(), probe_step = 0, probe_token = NULL,
        next_probe_at = clock_timestamp() + make_interval(secs => ($15::float8[])[1] * (1 + random() / 10))
      FROM (SELECT DISTINCT subscription_id FROM done WHERE retry = 'AUTO') failing
      WHERE s.id = failing.subscription_id AND s.health = 'UP'),
@@ -234,8 +280,8 @@ export const RECORD_FAILED = prepared(
      SET probe_step = s.probe_step + 1,
        next_probe_at = clock_timestamp()
          + make_interval(secs => ($15::float8[])[least(s.probe_step + 2, cardinality($15::float8[]))] * (1 + random() / 10))
-     FROM (SELECT DISTINCT subscription_id FROM done WHERE probe) probing
-     WHERE s.id = probing.subscription_id AND s.health = 'DOWN'),
+     FROM (SELECT subscription_id, token FROM done WHERE probe) probing
+     WHERE s.id = probing.subscription_id AND s.health = 'DOWN' AND s.probe_token = probing.token),
    items AS (${ITEMS('FAILED')}, done.partner_level, done.failure),
    parts AS (
      UPDATE job_parts p

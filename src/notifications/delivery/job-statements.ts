@@ -17,18 +17,21 @@ const JOB = `job AS MATERIALIZED (
 
 /**
  * The oldest items of the partners to which something may be handed over. Those of a partner that is DOWN, SUSPENDED or
- * not verified wait; of one that was deleted they are looked at, to be skipped.
+ * not verified wait; of one that was deleted they are looked at, to be skipped. A partner that is DOWN and for which nothing is
+ * left to probe it with gets one item as its next probe: nobody would find out otherwise that it is back.
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
-      CASE p.state WHEN 'TRYING' THEN 1 ELSE ${WINDOW} END AS room
+      CASE WHEN p.state = 'TRYING' OR s.health = 'DOWN' THEN 1 ELSE ${WINDOW} END AS room
     FROM job JOIN job_parts p ON p.job_id = job.id JOIN subscriptions s ON s.id = p.subscription_id
       CROSS JOIN LATERAL (SELECT count(*) AS handed_over FROM deliveries d
         WHERE d.job_id = job.id AND d.subscription_id = p.subscription_id) owed
     WHERE p.waiting > 0 AND (s.deleted_datetime IS NOT NULL
       OR s.state = 'ACTIVE' AND s.health = 'UP' AND CASE p.state
         WHEN 'TRYING' THEN owed.handed_over = 0 AND p.sent = p.delivered + p.failed
-        WHEN 'OPEN' THEN owed.handed_over <= ${WINDOW / 2} ELSE false END)
+        WHEN 'OPEN' THEN owed.handed_over <= ${WINDOW / 2} ELSE false END
+      OR s.state = 'ACTIVE' AND s.health = 'DOWN' AND p.state <> 'PAUSED' AND p.sent = p.delivered + p.failed
+        AND s.next_probe_at <= statement_timestamp() AND NOT EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id))
     ORDER BY owed.handed_over LIMIT ${PARTNERS}),
   next AS MATERIALIZED (
     SELECT i.notification_position AS position, part.subscription_id, part.gone
@@ -231,7 +234,7 @@ export const BEGIN_ITEMS = prepared(
        part.sent - part.delivered - part.failed AS under_way,
        row_number() OVER (PARTITION BY o.job_id, o.subscription_id ORDER BY o.position) AS turn,
        j.state = 'RUNNING' AND part.state <> 'PAUSED' AND i.outcome IN ('WAITING', 'SENT')
-         AND s.state = 'ACTIVE' AND s.health = 'UP' AND s.deleted_datetime IS NULL
+         AND s.state = 'ACTIVE' AND (s.health = 'UP' OR s.probe_token = o.token) AND s.deleted_datetime IS NULL
          AND n.state = CASE j.kind WHEN 'REPLAY' THEN 'DELIVERED' ELSE 'ERROR_QUEUE' END AS may_begin
      FROM o JOIN deliveries d ON d.subscription_id = o.subscription_id AND d.notification_position = o.position
          AND d.lease_token = o.token AND d.job_id = o.job_id

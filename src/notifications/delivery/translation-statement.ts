@@ -45,6 +45,13 @@ const BODY = `json_strip_nulls(json_build_object(
   'location_timezone', CASE WHEN due.data->>'delivery_mode' IS NOT NULL THEN due.data->'location_timezone' END
 ))::text`;
 
+/**
+ * Of an event `e`: no other of its booking is on its way to a partner, or could come to be so at this moment. An event that
+ * was set aside and comes late has later ones.
+ */
+const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
+  AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
+
 /** Of a subscription `s`: it is told of its account's events. */
 const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
 
@@ -58,8 +65,8 @@ const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
  * 3. Each subscription that listens gets one notification of each event; those of a partner that is DOWN are born into
  *    the error queue, to be retried.
  * 4. Each notification gets its obligation (delivery-statements.ts), and the events are settled.
- * 5. The first event of a booking has none before it, so that its obligation can be born claimed, if the partner's row can
- *    be locked as a claim does. Never claim a later one here: the one before it may be made at this moment, unseen.
+ * 5. The first event of a booking that has no other yet can be born claimed, if the partner's row can be locked as a claim
+ *    does. Never claim a later one here: the one before it may be made at this moment, unseen.
  *
  * Positions and ids are drawn before the rows are written, so that what was written need not be joined with itself: the
  * cost is linear in what is made. The body is built where the event is, so that a booking's event can be sent after one
@@ -84,7 +91,7 @@ export const TRANSLATE = prepared(
      FROM (SELECT DISTINCT account_code FROM locked) told),
    due AS MATERIALIZED (
      SELECT * FROM (
-       SELECT e.*, kind.change_reason, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
+       SELECT e.*, kind.change_reason, ${IS_ALONE} AS is_alone, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
        FROM in_order e JOIN account USING (account_code)
          JOIN unnest(${opaque('$3::text[]')}, $4::text[]) AS kind (name, change_reason) USING (name)
        WHERE e.whole
@@ -105,7 +112,7 @@ export const TRANSLATE = prepared(
          due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, ${BODY} AS body,
          s.version, s.health_changed_at, s.health = 'DOWN' AS down,
          CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
-         CASE WHEN due.sequence = 1 AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
+         CASE WHEN due.is_alone AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
        FROM due CROSS JOIN LATERAL (
          SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $6::int) AS wait_ms
          FROM subscriptions s

@@ -48,6 +48,7 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
         subscription.health_changed_at = this.clock.now();
         subscription.next_probe_at = null;
         subscription.probe_step = 0;
+        subscription.probe_token = null;
       }
     });
   }

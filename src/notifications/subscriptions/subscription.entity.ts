@@ -87,6 +87,10 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   next_probe_at: Date | null;
 
+  /** The fencing token of the probe that was claimed last, while the partner is DOWN. */
+  @Column('bigint', { nullable: true })
+  probe_token: number | null;
+
   /** When the certificate that the partner showed last ends; null until it has shown one. */
   @Column('timestamptz', { nullable: true })
   certificate_not_after: Date | null;

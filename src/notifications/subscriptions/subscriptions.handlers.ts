@@ -144,6 +144,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
         subscription.health_changed_at = null;
         subscription.next_probe_at = null;
         subscription.probe_step = 0;
+        subscription.probe_token = null;
       }
       subscription.version += 1;
     });
