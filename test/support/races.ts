@@ -24,3 +24,14 @@ export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoi
   };
   return { reached, release };
 }
+
+/** As {@link holdAt}, for whichever of the processes comes to the point first; the others are held as well. */
+export function holdAny(processes: readonly { app: INestApplicationContext }[], point: RacePoint): Hold {
+  const holds = processes.map((process) => holdAt(process, point));
+  return {
+    reached: Promise.race(holds.map(({ reached }) => reached)),
+    release: () => {
+      for (const hold of holds) hold.release();
+    },
+  };
+}

@@ -28,7 +28,7 @@ const STALLED_MS = 30_000;
 @Injectable()
 export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly underWay = new Set<string>();
-  private lastSweep = Date.now();
+  private lastSweep = performance.now();
   private active = false;
 
   constructor(
@@ -52,7 +52,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   async onApplicationBootstrap(): Promise<void> {
     if (!this.config.roles.has('delivery')) return;
     this.readiness.add('delivery loop', () =>
-      Promise.resolve(Date.now() - this.lastSweep > STALLED_MS ? 'stalled' : null),
+      Promise.resolve(performance.now() - this.lastSweep > STALLED_MS ? 'stalled' : null),
     );
     this.readiness.add('deliveries', () => Promise.resolve(this.invariant.isBroken ? 'overdue' : null));
     this.active = true;
@@ -76,7 +76,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     await this.once('sweep', async () => {
       await this.outbox.sweep();
       await this.loop.findWork();
-      this.lastSweep = Date.now();
+      this.lastSweep = performance.now();
     });
     await this.once('upkeep', () => this.upkeep.run());
   }

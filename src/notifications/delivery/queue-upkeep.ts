@@ -4,6 +4,7 @@ import { Database, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-statements.js';
 
 const BATCH = 1000;
+const ROUND_MS = 2_000;
 
 /** Those made just before the partner turned DOWN, and those of transactions that had not seen it. */
 const QUEUE_PENDING = prepared(
@@ -13,7 +14,7 @@ const QUEUE_PENDING = prepared(
        SELECT d.subscription_id, d.notification_position FROM deliveries d
        WHERE d.subscription_id = s.id AND d.trigger <> 'AUTO' AND d.trigger = 'FIRST' AND ${FREE}
        ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) owed
-     WHERE s.health = 'DOWN' AND s.deleted_datetime IS NULL),
+     WHERE s.health = 'DOWN' AND s.deleted_datetime IS NULL LIMIT ${BATCH}),
    marked AS (
      UPDATE notifications n SET state = 'ERROR_QUEUE', retry = 'AUTO', queued_datetime = clock_timestamp()
      FROM picked WHERE n.position = picked.notification_position AND n.state = 'PENDING')
@@ -50,7 +51,7 @@ const RESOLVE_OWED = prepared(
        SELECT d.subscription_id, d.notification_position FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FREE}
        ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) owed
-     WHERE s.deleted_datetime IS NOT NULL),
+     WHERE s.deleted_datetime IS NOT NULL LIMIT ${BATCH}),
    ended AS (
      DELETE FROM deliveries d USING picked
      WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
@@ -70,7 +71,7 @@ const RESOLVE_QUEUED = prepared(
        WHERE q.subscription_id = s.id AND q.queued_datetime IS NOT NULL AND NOT EXISTS (
          SELECT FROM deliveries d WHERE d.subscription_id = s.id AND d.notification_position = q.position)
        ORDER BY q.position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) queued
-     WHERE s.deleted_datetime IS NOT NULL)`,
+     WHERE s.deleted_datetime IS NOT NULL LIMIT ${BATCH})`,
 );
 
 /**
@@ -92,7 +93,10 @@ const FOLD_CAUSES = prepared(
    GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) <> 0`,
 );
 
-/** What happens to queued notifications without an attempt: in small batches, so that nobody waits for it. */
+/**
+ * What happens to queued notifications without an attempt: in small batches, each kind in its turn, so that neither
+ * deliveries nor another kind wait for one of which there is much.
+ */
 @Injectable()
 export class QueueUpkeep {
   constructor(
@@ -100,20 +104,20 @@ export class QueueUpkeep {
     private readonly database: Database,
   ) {}
 
+  /** One round, of some seconds at most. */
   async run(): Promise<void> {
-    await this.repeat(() => this.database.execute(QUEUE_PENDING));
-    await this.repeat(() => this.database.execute(GIVE_UP, [this.config.retryGiveUpH]));
-    await this.resolveDeleted();
+    const endAt = performance.now() + ROUND_MS;
+    let wholeBatches: number;
+    do {
+      wholeBatches = 0;
+      for (const [chore, ...values] of [
+        [QUEUE_PENDING],
+        [GIVE_UP, this.config.retryGiveUpH],
+        [RESOLVE_OWED],
+        [RESOLVE_QUEUED],
+      ] as const)
+        if ((await this.database.execute(chore, values)) >= BATCH) wholeBatches += 1;
+    } while (wholeBatches > 0 && performance.now() < endAt);
     await this.database.execute(FOLD_CAUSES);
-  }
-
-  /** What waits for a partner that was deleted is settled; what is in flight ends first. */
-  async resolveDeleted(): Promise<void> {
-    await this.repeat(() => this.database.execute(RESOLVE_OWED));
-    await this.repeat(() => this.database.execute(RESOLVE_QUEUED));
-  }
-
-  private async repeat(chore: () => Promise<number>): Promise<void> {
-    while ((await chore()) >= BATCH);
   }
 }
