@@ -8,6 +8,8 @@ import { Config } from '../../src/config.js';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.js';
 import { currentTransaction, Database, type Statement } from '../../src/platform/database/database.js';
 import { migrate } from '../../src/platform/database/migrate.js';
+import { Clock } from '../../src/platform/clock.js';
+import { WorkerClock } from '../../src/notifications/worker-clock.js';
 import { PartnerClient } from '../../src/notifications/partner/partner-client.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
@@ -69,7 +71,11 @@ export class SimulatedService {
     const apps: INestApplicationContext[] = [];
     for (const process of [0, 1]) {
       const app = await processOf.run(process, () => createApp(config(), server.url));
-      app.get(PartnerClient).put = (endpoint, headers, body) => around.partners.put(endpoint, headers, String(body));
+      app.get(PartnerClient).put = (endpoint, headers, body, mayBegin) =>
+        around.partners.put(endpoint, headers, String(body), mayBegin!);
+      app.get(WorkerClock).ms = () => time.ms;
+      app.get(WorkerClock).date = () => time.now;
+      app.get(Clock).now = () => time.now;
       hinder(app.get(Database), turns, around);
       apps.push(app);
     }
