@@ -1,0 +1,224 @@
+/**
+ * Many partners.
+ *
+ * 1. An account with 1, 10, 100 and 1,000 subscriptions: what does a notification cost, in processor time of the service and
+ *    of PostgreSQL together, and how many are sent a second?
+ * 2. A thousand partners in fifty accounts, of which 200 hang and 50 have a silent name server: what do the others notice?
+ *    Rounds with and without trouble alternate; what counts is the time from the request that books to each arrival.
+ *
+ * usage: node dist/bench/fan-out.js [--notifications 10000] [--partners 1000] [--rounds 4]
+ *        (goals: cost of 1,000 within 1.3 of 10; p95 within 1.2)
+ */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
+import { migrate } from '../src/platform/database/migrate.js';
+import { quantile } from './figures.js';
+import { PartnerFarm } from './partner-farm.js';
+import { prepare, TEST_CODE } from './prepare.js';
+import { processorSeconds } from './processor-time.js';
+import { ServiceProcess } from './service-process.js';
+
+const FAN_OUTS = [1, 10, 100, 1000];
+const PARTNERS_OF_AN_ACCOUNT = 20;
+const BOOKINGS_A_ROUND = 100;
+const BETWEEN_BOOKINGS_MS = 100;
+/** Until trouble has ended: the wait time, and what it leaves. */
+const CALM_MS = 3_000;
+
+/** $1 the account, $2 the booking's first event, $3 how many: events as a process that was killed leaves them. */
+const LEFT_OVER = `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
+  SELECT gen_random_uuid(), name, $1, upper(substr(md5(gen_random_uuid()::text), 1, 10)), 1, data, now(),
+    now() - interval '1 second'
+  FROM domain_events, generate_series(1, $3::int) WHERE stream = $2 AND sequence = 1`;
+
+const { values: options } = parseArgs({
+  options: {
+    notifications: { type: 'string', default: '10000' },
+    partners: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '4' },
+  },
+});
+
+class Bench {
+  constructor(
+    private readonly farm: PartnerFarm,
+    private readonly service: ServiceProcess,
+    private readonly client: pg.Client,
+    private readonly token: string,
+    private readonly pids: readonly number[],
+  ) {}
+
+  async fanOut(notifications: number): Promise<void> {
+    const costs: number[] = [];
+    process.stdout.write('subscriptions   processor time of a notification   notifications a second\n');
+    for (const subscriptions of FAN_OUTS) {
+      const account = await this.account();
+      const known = await this.book(account, 'first');
+      for (let n = 0; n < subscriptions; n++) await this.subscribe(account, this.farm.url('well', n));
+      // The first round connects to everybody and plans the statements; it does not count.
+      await this.deliver(account, known, subscriptions * Math.max(1, Math.floor(1000 / subscriptions)), subscriptions);
+      const { cost, rate } = await this.deliver(account, known, notifications, subscriptions);
+      costs.push(cost);
+      process.stdout.write(
+        `${String(subscriptions).padStart(13)}   ${(cost * 1e6).toFixed(0).padStart(27)} µs   ${rate.toFixed(0).padStart(22)}\n`,
+      );
+      await this.client.query('DELETE FROM subscriptions WHERE account_code = $1', [account]);
+      await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
+    }
+    process.stdout.write(`ratio of the cost with 1,000 to that with 10: ${(costs[3] / costs[1]).toFixed(2)}\n\n`);
+  }
+
+  async trouble(partners: number, rounds: number): Promise<void> {
+    const accounts: string[] = [];
+    for (let n = 0; n < partners; n++) {
+      if (n % PARTNERS_OF_AN_ACCOUNT === 0) accounts.push(await this.account());
+      // Of twenty, four hang and one has the name.
+      const kind = n % 20 < 4 ? 'hanging' : n % 20 === 4 ? 'named' : 'well';
+      await this.subscribe(accounts.at(-1)!, this.farm.url(kind, n));
+    }
+    await this.round(accounts, 'warm');
+    const times = { well: [] as number[], trouble: [] as number[] };
+    for (let n = 0; n < rounds; n++)
+      // Neither is always the first.
+      for (const state of n % 2 === 0 ? (['well', 'trouble'] as const) : (['trouble', 'well'] as const)) {
+        this.farm.hasTrouble = state === 'trouble';
+        this.farm.dropConnections();
+        times[state].push(...(await this.round(accounts, `${state}-${n}`)));
+        this.farm.hasTrouble = false;
+        await pause(CALM_MS);
+      }
+    const [well, trouble] = [times.well, times.trouble].map((all) => Float64Array.from(all).sort());
+    const line = (sorted: Float64Array) =>
+      `p50 ${quantile(sorted, 0.5).toFixed(1)} ms   p95 ${quantile(sorted, 0.95).toFixed(1)} ms`;
+    process.stdout.write(
+      `${well.length + trouble.length} notifications to the ${(partners * 3) / 4} others of ${partners} partners, from booking request to arrival\n` +
+        `all well                                  ${line(well)}\n` +
+        `a fifth hanging, a twentieth not resolved ${line(trouble)}\n` +
+        `ratio of p95: ${(quantile(trouble, 0.95) / quantile(well, 0.95)).toFixed(2)}\n`,
+    );
+  }
+
+  /** What it costs to send so many notifications to an account's subscriptions, from the event on. */
+  private async deliver(account: string, known: string, notifications: number, subscriptions: number) {
+    const events = Math.max(1, Math.round(notifications / subscriptions));
+    const [expected, before] = [events * subscriptions, this.processorSeconds()];
+    this.farm.arrivals = [];
+    await this.client.query(LEFT_OVER, [account, known, events]);
+    while (this.farm.arrivals.length < expected) await pause(20);
+    const times = Float64Array.from(this.farm.arrivals, ({ at }) => at).sort();
+    while ((await this.client.query('SELECT FROM deliveries LIMIT 1')).rowCount !== 0) await pause(20);
+    const seconds = (times.at(-1)! - times[0]) / 1000;
+    return { cost: (this.processorSeconds() - before) / expected, rate: expected / seconds };
+  }
+
+  private processorSeconds(): number {
+    return this.pids.reduce((sum, pid) => sum + processorSeconds(pid), 0);
+  }
+
+  /** Milliseconds from each booking to each arrival at the partners that are well. */
+  private async round(accounts: readonly string[], name: string): Promise<number[]> {
+    this.farm.arrivals = [];
+    const booked = new Map<string, number>();
+    for (let n = 0; n < BOOKINGS_A_ROUND; n++) {
+      const { code, at } = await this.bookAt(accounts[n % accounts.length], `${name}-${n}`);
+      booked.set(code, at);
+      await pause(BETWEEN_BOOKINGS_MS);
+    }
+    while (this.farm.arrivals.length < (BOOKINGS_A_ROUND * PARTNERS_OF_AN_ACCOUNT * 3) / 4) await pause(20);
+    return this.farm.arrivals.map(({ booking, at }) => at - booked.get(booking)!);
+  }
+
+  private async account(): Promise<string> {
+    const { account_code } = await this.call('POST', '/admin/accounts', { name: 'Bench' });
+    await this.call('PUT', `/admin/accounts/${account_code}/tests/${TEST_CODE}`, {
+      name: 'Bench',
+      portions: [{ portion_code: 'MAIN' }],
+    });
+    return account_code;
+  }
+
+  private async book(account: string, candidate: string): Promise<string> {
+    return (await this.bookAt(account, candidate)).code;
+  }
+
+  private async bookAt(account: string, candidate: string): Promise<{ code: string; at: number }> {
+    const path = `/accounts/${account}/candidates`;
+    await this.call('POST', path, {
+      test_code: TEST_CODE,
+      candidate: { candidate_id: candidate, first_name: 'Ada', last_name: 'Lovelace' },
+    });
+    const at = performance.timeOrigin + performance.now();
+    const { booking_code } = await this.call('POST', `${path}/${candidate}/tests/${TEST_CODE}/bookings`, {
+      booking_on: '2030-01-01T09:00:00Z',
+      delivery_mode: 'SVC_REMOTE_PROCTORED',
+    });
+    return { code: booking_code, at };
+  }
+
+  private async subscribe(account: string, partner_url: string): Promise<void> {
+    const { id } = await this.call('POST', '/admin/subscriptions', {
+      account_code: account,
+      partner_url,
+      ca_pem: this.farm.caPem,
+      wait_ms: 2000,
+    });
+    await this.client.query(`UPDATE subscriptions SET state = 'ACTIVE' WHERE id = $1`, [id]);
+  }
+
+  private async call(method: string, path: string, body: object): Promise<Record<string, string>> {
+    const response = await fetch(this.service.baseUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (text === '' ? {} : JSON.parse(text)) as Record<string, string>;
+  }
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'fan-out-'));
+  chmodSync(folder, 0o755);
+  const serviceDir = join(folder, 'service');
+  const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
+  await migrate(server.url);
+  const { token } = await prepare(server.url);
+  const farm = await PartnerFarm.start();
+  const service = new ServiceProcess(serviceDir, {
+    DATABASE_URL: server.url,
+    SECRETS_KEY: randomBytes(32).toString('base64'),
+    RATE_LIMIT_PER_MINUTE: '0',
+    PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8',
+    NODE_OPTIONS: `--require ${join(__dirname, 'own-name-server.js')}`,
+    BENCH_NAME_SERVER: farm.nameServer,
+  });
+  await service.start();
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
+  const { pid } = JSON.parse(readFileSync(join(serviceDir, 'server.json'), 'utf8')) as { pid: number };
+  const postmaster = Number(readFileSync(join(rows[0].data_directory, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  const bench = new Bench(farm, service, client, token, [pid, postmaster]);
+  await bench.fanOut(Number(options.notifications));
+  await bench.trouble(Number(options.partners), Number(options.rounds));
+  await client.end();
+  await service.kill('SIGTERM');
+  farm.stop();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);

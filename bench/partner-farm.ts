@@ -1,0 +1,89 @@
+/** Many partners in one process: paths of one HTTPS server, and the name server that knows some of them. */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { Authority } from '../test/support/certificates.js';
+
+/** Names below this are known to the farm's name server alone. */
+const DOMAIN = 'partners.example';
+
+interface Arrival {
+  booking: string;
+  /** Milliseconds since 1970, with fractions. */
+  at: number;
+}
+
+export class PartnerFarm {
+  /** Of the partners that answer. */
+  arrivals: Arrival[] = [];
+  /** Partners below `/hanging/` do not answer, and the name server says nothing. */
+  hasTrouble = false;
+
+  private constructor(
+    readonly caPem: string,
+    private readonly server: Server,
+    private readonly names: Socket,
+  ) {}
+
+  static async start(): Promise<PartnerFarm> {
+    const authority = await Authority.create();
+    const { certPem, keyPem } = await authority.issue('localhost', { dnsNames: ['localhost', `*.${DOMAIN}`] });
+    const [server, names] = [createServer({ cert: certPem, key: keyPem }), createSocket('udp4')];
+    const farm = new PartnerFarm(authority.certPem, server, names);
+    server.keepAliveTimeout = 0;
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const at = performance.timeOrigin + performance.now();
+        if (request.url!.startsWith('/hanging/') && farm.hasTrouble) return;
+        response.writeHead(200, { 'content-length': 0 }).end();
+        if (!request.url!.startsWith('/well/')) return;
+        const { booking_code } = JSON.parse(Buffer.concat(chunks).toString()) as { booking_code: string };
+        farm.arrivals.push({ booking: booking_code, at });
+      });
+    });
+    names.on('message', (question, { port, address }) => {
+      if (!farm.hasTrouble) names.send(answerTo(question), port, address);
+    });
+    server.listen(0, '127.0.0.1');
+    names.bind(0, '127.0.0.1');
+    await Promise.all([once(server, 'listening'), once(names, 'listening')]);
+    return farm;
+  }
+
+  /** The address of the name server. */
+  get nameServer(): string {
+    return `127.0.0.1:${this.names.address().port}`;
+  }
+
+  /** `well`; `hanging` in times of trouble; `named`: its name server is silent then. */
+  url(kind: 'well' | 'hanging' | 'named', n: number): string {
+    const { port } = this.server.address() as AddressInfo;
+    return `https://${kind === 'named' ? `n${n}.${DOMAIN}` : '127.0.0.1'}:${port}/${kind}/${n}`;
+  }
+
+  /** Who had a connection to a partner must connect anew. */
+  dropConnections(): void {
+    this.server.closeAllConnections();
+  }
+
+  stop(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+    this.names.close();
+  }
+}
+
+/** RFC 1035 §4: an A record is asked for 127.0.0.1; of another type there is none. Nothing is to be kept. */
+function answerTo(question: Buffer): Buffer {
+  const end = question.indexOf(0, 12) + 5;
+  const isA = question.readUInt16BE(end - 4) === 1;
+  const head = Buffer.from(question.subarray(0, 12));
+  head.writeUInt16BE(0x8180, 2);
+  head.writeUInt16BE(isA ? 1 : 0, 6);
+  head.writeUInt32BE(0, 8);
+  const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1]);
+  return Buffer.concat([head, question.subarray(12, end), ...(isA ? [record] : [])]);
+}

@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Of the kernel's clock for processor times (`getconf CLK_TCK`), the same on every Linux. */
+const TICKS_A_SECOND = 100;
+
+interface Stat {
+  parent: number;
+  ticks: number;
+}
+
+/** `/proc/<pid>/stat`: the name, which may hold anything, ends at the last bracket. */
+function statOf(pid: string): Stat | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    // utime, stime, and those of children that have ended.
+    return { parent: Number(fields[1]), ticks: fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) };
+  } catch {
+    return null;
+  }
+}
+
+/** The processor time in seconds that a process and its children have used; of Linux. */
+export function processorSeconds(pid: number): number {
+  let ticks = 0;
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const stat = statOf(name);
+    if (stat !== null && (Number(name) === pid || stat.parent === pid)) ticks += stat.ticks;
+  }
+  return ticks / TICKS_A_SECOND;
+}
