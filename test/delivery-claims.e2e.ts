@@ -11,8 +11,8 @@ const HELD = 4711;
 
 /**
  * Claims of several processes at one moment: each is a connection of its own that runs the statement of the delivery loop;
- * nobody else delivers. A claim can be held between its snapshot and its first look at a row: there `clock_timestamp()` is
- * asked for, which waits for a lock that the test holds.
+ * nobody else delivers. A claim can be held between its snapshot and its first look at a row: there the time is asked
+ * for, which waits for a lock that the test holds.
  */
 let app: TestApp;
 let subscribed: Subscribed;
@@ -29,11 +29,12 @@ async function connect(searchPath = 'public, pg_catalog'): Promise<pg.Client> {
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   await app.given.sql('CREATE SCHEMA held');
-  await app.given.sql(
-    `CREATE FUNCTION held.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$ BEGIN
-       PERFORM pg_advisory_lock_shared(${HELD}); PERFORM pg_advisory_unlock_shared(${HELD});
-       RETURN pg_catalog.clock_timestamp(); END $$`,
-  );
+  for (const name of ['clock_timestamp', 'transaction_timestamp'])
+    await app.given.sql(
+      `CREATE FUNCTION held.${name}() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$ BEGIN
+         PERFORM pg_advisory_lock_shared(${HELD}); PERFORM pg_advisory_unlock_shared(${HELD});
+         RETURN pg_catalog.${name}(); END $$`,
+    );
 });
 beforeEach(async () => {
   subscribed = await Subscribed.start(app);

@@ -62,7 +62,9 @@ describe('races of delivery', () => {
     expect((await subscribed.notification(id)).state).toBe('DELIVERED');
   });
 
-  const leased = () => first.given.sql('SELECT FROM deliveries WHERE leased_until > clock_timestamp() AND NOT begun');
+  const owed = (condition = 'true') =>
+    first.given.sql(`SELECT FROM deliveries WHERE subscription_id = $1 AND ${condition}`, [subscribed.id]);
+  const leased = () => owed('leased_until > clock_timestamp() AND NOT begun');
   const both = () => [first, second];
   const sequences = () => subscribed.partner.requests.map(({ headers }) => Number(headers['event-sequence']));
   /** A partner to which both processes have sent before. */
@@ -180,7 +182,7 @@ describe('races of delivery', () => {
       await eventually(async () => expect(await leased()).toHaveLength(1));
       await jobs.steer(id, action);
       hold.release();
-      await eventually(async () => expect(await first.given.sql('SELECT FROM deliveries')).toHaveLength(0));
+      await eventually(async () => expect(await owed()).toHaveLength(0));
       expect(subscribed.partner.requests).toHaveLength(0);
       expect(await jobs.get(id)).toMatchObject({ sent: 0, waiting: 2 });
       expect(await subscribed.queue('&retry=MANUAL&http_status=400')).toHaveLength(2);

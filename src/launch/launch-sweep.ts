@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
+import { sweep } from '../platform/sweep.js';
 
 const BATCH = 1000;
 /** For so long somebody who opens an expired URL is told that it has expired (410). */
@@ -26,11 +27,7 @@ export class LaunchSweep {
 
   @Interval(60_000)
   async run(): Promise<void> {
-    try {
-      const until = new Date(this.clock.now().getTime() - EXPIRED_KEPT_MS);
-      while ((await this.database.execute(FORGET_UNUSED, [until])) === BATCH);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'the sweep of launches failed; the next round tries again');
-    }
+    const until = new Date(this.clock.now().getTime() - EXPIRED_KEPT_MS);
+    await sweep(this.logger, 'launches', BATCH, [() => this.database.execute(FORGET_UNUSED, [until])]);
   }
 }

@@ -19,7 +19,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a claim does not wait for an attempt under way',
     file: STATEMENTS,
-    find: 'other.leased_until > clock_timestamp()',
+    find: 'other.leased_until > ${database_js_1.MACHINE_TIME}',
     replace: 'false',
   },
   {
@@ -31,14 +31,14 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'every row is free',
     file: STATEMENTS,
-    find: '(d.leased_until IS NULL OR d.leased_until < clock_timestamp())',
+    find: '(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})',
     replace: 'true',
   },
   {
     name: 'a lease is shorter than the wait time',
     file: STATEMENTS,
-    find: '/ 1000.0 + ',
-    replace: '/ 1000000.0 + 0 * ',
+    find: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`',
+    replace: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000000.0)`',
   },
   {
     name: 'an attempt begins at any age',
@@ -80,7 +80,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'events that were not published are forgotten',
     file: 'platform/events/outbox.js',
-    find: 'AND claimed_until < clock_timestamp()',
+    find: 'AND claimed_until < ${database_js_1.MACHINE_TIME}',
     replace: 'AND false',
   },
   {
@@ -98,13 +98,13 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'an operator takes what is under way',
     file: 'notifications/error-queue/error-queue.handlers.js',
-    find: 'WHERE d.leased_until IS NULL OR d.leased_until < statement_timestamp()\n     RETURNING',
+    find: 'WHERE d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME}\n     RETURNING',
     replace: 'WHERE true\n     RETURNING',
   },
   {
     name: 'a bulk job takes what is under way',
     file: JOB_STATEMENTS,
-    find: '`(d.leased_until IS NULL OR d.leased_until < statement_timestamp())`',
+    find: '`(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})`',
     replace: '`true`',
   },
   {

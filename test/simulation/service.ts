@@ -8,8 +8,6 @@ import { Config } from '../../src/config.js';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres.js';
 import { currentTransaction, Database, type Statement } from '../../src/platform/database/database.js';
 import { migrate } from '../../src/platform/database/migrate.js';
-import { Clock } from '../../src/platform/clock.js';
-import { WorkerClock } from '../../src/notifications/worker-clock.js';
 import { PartnerClient } from '../../src/notifications/partner/partner-client.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
@@ -73,9 +71,6 @@ export class SimulatedService {
       const app = await processOf.run(process, () => createApp(config(), server.url));
       app.get(PartnerClient).put = (endpoint, headers, body, mayBegin) =>
         around.partners.put(endpoint, headers, String(body), mayBegin!);
-      app.get(WorkerClock).ms = () => time.ms;
-      app.get(WorkerClock).date = () => time.now;
-      app.get(Clock).now = () => time.now;
       hinder(app.get(Database), turns, around);
       apps.push(app);
     }

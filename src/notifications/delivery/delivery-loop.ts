@@ -122,7 +122,7 @@ export class DeliveryLoop {
     if (!this.running || room <= 0) return;
     const claimedAt = performance.now();
     const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, room]);
-    await this.races.reached('probe claimed');
+    if (rows.length > 0) await this.races.reached('probe claimed');
     for (const row of rows) {
       const profile = await this.profileOf(row);
       const item = heldFrom(row, claimedAt, true);
@@ -160,7 +160,7 @@ export class DeliveryLoop {
         [...rooms.values()],
         this.config.notificationWaitMs,
       ]);
-      await this.races.reached('claimed');
+      if (rows.length > 0) await this.races.reached('claimed');
       await this.fill(rows, rooms, claimedAt);
     } catch (error) {
       // The sweep wakes again.
