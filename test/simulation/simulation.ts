@@ -190,7 +190,7 @@ export class Simulation {
       this.tell(`suspend ${url}`);
       this.execute(new SuspendSubscription(id), (error) => {
         if (error === null) this.partners.suspended.add(url);
-        else this.tell(`suspend ${url}: ${String(error)}`);
+        else this.tell(`suspend ${url}: ${(error as Error).message}`);
         this.asked.delete(id);
       });
     }
