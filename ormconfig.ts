@@ -7,6 +7,7 @@ import { TestPortion } from './src/accounts/test-portion.entity.js';
 import { Test } from './src/accounts/test.entity.js';
 import { Application } from './src/auth/application.entity.js';
 import { LoginAttempt, TokenRefusal, TokenRequestCount } from './src/auth/login-attempt.entity.js';
+import { OperatorIdentity } from './src/auth/operator-identity.entity.js';
 import { TokenFamily, AccessToken, RefreshToken } from './src/auth/token.entity.js';
 import { User, UserAccount } from './src/auth/user.entity.js';
 import { Booking } from './src/bookings/booking.entity.js';
@@ -72,6 +73,7 @@ import { CaseFolding1763642510000 } from './src/migrations/1763642510000-case-fo
 import { EligibilitiesCaseFolded1763642520000 } from './src/migrations/1763642520000-eligibilities-case-folded.js';
 import { ChangesRecordIndex1763642530000 } from './src/migrations/1763642530000-changes-record-index.js';
 import { ResultsMediaIndexes1763642540000 } from './src/migrations/1763642540000-results-media-indexes.js';
+import { OperatorIdentities1763642200000 } from './src/migrations/1763642200000-operator-identities.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -85,6 +87,7 @@ const ENTITIES = [
   LoginAttempt,
   TokenRefusal,
   TokenRequestCount,
+  OperatorIdentity,
   TokenFamily,
   AccessToken,
   RefreshToken,
@@ -159,6 +162,7 @@ const MIGRATIONS = [
   EligibilitiesCaseFolded1763642520000,
   ChangesRecordIndex1763642530000,
   ResultsMediaIndexes1763642540000,
+  OperatorIdentities1763642200000,
 ];
 
 /**

@@ -15,6 +15,18 @@ export class ConfigError extends Error {
 export type Role = 'api' | 'delivery';
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
+/** An OpenID Connect provider, and what its groups mean here. */
+export interface OidcSettings {
+  readonly issuer: URL;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly groupsClaim: string;
+  /** The group whose members have `admin`. */
+  readonly adminGroup: string | null;
+  /** A group named so, followed by an account code, gives `support` there. */
+  readonly supportGroupPrefix: string | null;
+}
+
 /** The environment, read once and frozen. Names and defaults are those of docs/configuration.md. */
 export class Config {
   readonly port: number;
@@ -47,6 +59,8 @@ export class Config {
   readonly lockoutS: number;
   /** Whether users with the scope `admin` or `support` may sign in by password. */
   readonly operatorPasswords: boolean;
+  /** Where operators may sign in instead; null: nowhere. */
+  readonly oidc: OidcSettings | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** Express' `trust proxy` value: false, a number of hops, or a list of networks. */
   readonly trustProxy: boolean | number | string;
@@ -87,6 +101,7 @@ export class Config {
     this.lockoutAttempts = read.integer('LOCKOUT_ATTEMPTS', 5, 1, 1e6);
     this.lockoutS = read.integer('LOCKOUT_S', 900, 1, 1e9);
     this.operatorPasswords = read.oneOf('OPERATOR_PASSWORDS', 'on', ['on', 'off']) === 'on';
+    this.oidc = read.oidc();
     this.logLevel = read.oneOf('LOG_LEVEL', 'info', LOG_LEVELS);
     this.trustProxy = read.trustProxy('TRUST_PROXY');
     this.shutdownGraceMs = read.integer('SHUTDOWN_GRACE_MS', 10_000, 0, 600_000);
@@ -215,6 +230,31 @@ class EnvironmentReader {
     if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
       this.fault(name, 'must be an http(s) URL without query and fragment');
     return raw.replace(/\/+$/, '');
+  }
+
+  /** All of it or nothing. */
+  oidc(): OidcSettings | null {
+    const issuer = this.raw('OIDC_ISSUER');
+    const clientId = this.raw('OIDC_CLIENT_ID');
+    const clientSecret = this.raw('OIDC_CLIENT_SECRET');
+    const adminGroup = this.raw('OIDC_ADMIN_GROUP') ?? null;
+    const supportGroupPrefix = this.raw('OIDC_SUPPORT_GROUP_PREFIX') ?? null;
+    const groupsClaim = this.text('OIDC_GROUPS_CLAIM', 'groups');
+    if (issuer === undefined) {
+      for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ADMIN_GROUP', 'OIDC_SUPPORT_GROUP_PREFIX'])
+        if (this.raw(name) !== undefined) this.fault(name, 'is of no use without OIDC_ISSUER');
+      return null;
+    }
+    const url = URL.canParse(issuer) ? new URL(issuer) : null;
+    const local = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+    if (!url || !(url.protocol === 'https:' || local) || url.search !== '' || url.hash !== '')
+      this.fault('OIDC_ISSUER', 'must be an https URL without query and fragment');
+    if (clientId === undefined) this.fault('OIDC_CLIENT_ID', 'is required with OIDC_ISSUER');
+    if (clientSecret === undefined) this.fault('OIDC_CLIENT_SECRET', 'is required with OIDC_ISSUER');
+    if (adminGroup === null && supportGroupPrefix === null)
+      this.fault('OIDC_ADMIN_GROUP', 'or OIDC_SUPPORT_GROUP_PREFIX is required with OIDC_ISSUER: nobody could sign in');
+    if (!url || clientId === undefined || clientSecret === undefined) return null;
+    return { issuer: url, clientId, clientSecret, groupsClaim, adminGroup, supportGroupPrefix };
   }
 
   basePath(name: string): string {

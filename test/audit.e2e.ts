@@ -1,3 +1,4 @@
+import { SchedulerRegistry } from '@nestjs/schedule';
 import pg from 'pg';
 import { runAdminCommand } from '../src/admin-cli';
 import { AuditSeals } from '../src/platform/audit/audit-seals';
@@ -123,8 +124,15 @@ describe('the seals', () => {
     await sealed.given.sql(statement, values);
     await sealed.given.sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   };
-  /** As if the seals had been made a while ago. */
-  const pass = () => tamper(`UPDATE audit_seals SET at = at - interval '1 minute'`);
+  /** As if the seals had been made a while ago: after more than ten minutes, no transaction of their time matters. */
+  const pass = (minutes = 1) => tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
+  /** From now on the test alone seals. */
+  const still = () => {
+    for (const { app: one } of [sealed, other]) {
+      const registry = one.get(SchedulerRegistry, { strict: false });
+      for (const name of registry.getIntervals()) registry.deleteInterval(name);
+    }
+  };
 
   it('are added in the background, each row in exactly one, by any number of processes', async () => {
     await Promise.all(Array.from({ length: 40 }, (_, at) => add(`row ${at}`)));
@@ -140,6 +148,7 @@ describe('the seals', () => {
   });
 
   it('hold rows that were committed after later ones had been sealed', async () => {
+    still();
     const slow = new pg.Client({ connectionString: sealed.databaseUrl });
     await slow.connect();
     await slow.query('BEGIN');
@@ -160,6 +169,7 @@ describe('the seals', () => {
     ['changed', (id: number) => [`UPDATE audit_log SET actor = 'nobody' WHERE id = ${id}`, 'the row was changed']],
     ['taken away', (id: number) => [`DELETE FROM audit_log WHERE id = ${id}`, 'the row is gone']],
   ])('say from which row on a history does not agree: one %s', async (_what, tampering) => {
+    still();
     const ids: number[] = [];
     for (let at = 0; at < 6; at++) {
       ids.push(Number((await add(`row ${at}`))[0]['id']));
@@ -177,12 +187,13 @@ describe('the seals', () => {
   });
 
   it('disagree with a row put between, with a seal that was changed and with one that is gone', async () => {
+    still();
     const [{ id: between }] = await sealed.given.sql(
       `SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`,
     );
     await add('first');
     await seal();
-    await pass();
+    await pass(20);
     const [{ id: second }] = await add('second');
     await seal();
     await add('third');

@@ -49,7 +49,10 @@ describe('the OpenAPI document', () => {
         expect([name, status, typeof response['description']]).toEqual([name, status, 'string']);
         if (Number(status) < 400) continue;
         const [type, content] = Object.entries((response['content'] ?? {}) as Record<string, Schema>)[0] ?? [];
-        expect([name, status, type]).toEqual([name, status, expect.stringMatching(/^application\/(problem\+)?json$/)]);
+        const expected = / \/console\/sign-in/.test(name)
+          ? /^(text\/html|application\/problem\+json)$/
+          : /^application\/(problem\+)?json$/;
+        expect([name, status, type]).toEqual([name, status, expect.stringMatching(expected)]);
         expect([name, status, content['schema']]).toEqual([name, status, expect.any(Object)]);
       }
     }

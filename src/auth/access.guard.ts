@@ -10,6 +10,7 @@ import { RateLimit } from '../platform/http/rate-limit.js';
 import { assertReaches } from '../platform/reach.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { BearerStrategy } from './bearer.strategy.js';
+import { CONSOLE_KEY, Sessions } from './sessions.js';
 
 /** What an account code can look like at all: anything else is unknown without asking PostgreSQL, which refuses NUL. */
 const ACCOUNT_CODE = /^[A-Za-z0-9]{1,64}$/;
@@ -33,6 +34,7 @@ export class AccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly bearer: BearerStrategy,
+    private readonly sessions: Sessions,
     private readonly rateLimit: RateLimit,
     private readonly database: Database,
   ) {}
@@ -47,7 +49,7 @@ export class AccessGuard implements CanActivate {
     if (rule === 'public' || rule === 'client') return true;
 
     const request = context.switchToHttp().getRequest<Request>();
-    const caller = await this.bearer.callerOf(request);
+    const caller = await this.callerOf(request);
     if (caller === null) throw unauthenticated(request);
     requestContext().caller = caller;
 
@@ -64,6 +66,13 @@ export class AccessGuard implements CanActivate {
       requestContext().accountCode = accountCode;
     }
     return true;
+  }
+
+  /** By token, or by a session of the console, whose token counts in its cookie alone. */
+  private async callerOf(request: Request): Promise<Caller | null> {
+    if (request.headers.authorization === undefined) return this.sessions.callerOf(request);
+    const caller = await this.bearer.callerOf(request);
+    return caller?.consumerKey === CONSOLE_KEY ? null : caller;
   }
 
   private async assertAccount(caller: Caller, accountCode: string): Promise<void> {

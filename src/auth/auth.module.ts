@@ -12,10 +12,16 @@ import {
 } from './application.handlers.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { ClientAuthentication } from './client-authentication.js';
+import { IdentityProvider } from './identity-provider.js';
 import { Login } from './login.js';
+import { OperatorIdentities } from './operator-identities.js';
 import { Passwords } from './passwords.js';
 import { PasswordStrength } from './password-strength.js';
 import { Pseudonyms } from './pseudonyms.js';
+import { ConsoleSessionController } from './session.controller.js';
+import { ConsoleCookies } from './session-cookie.js';
+import { Sessions } from './sessions.js';
+import { ConsoleSignInController } from './sign-in.controller.js';
 import { TokenController, TokenMetadataController } from './token.controller.js';
 import { TokenEndpoint } from './token-endpoint.js';
 import { TokenGuard } from './token.guard.js';
@@ -46,17 +52,28 @@ const handlers = [
 ];
 
 @Module({
-  controllers: [TokenController, TokenMetadataController, UserController, ApplicationController],
+  controllers: [
+    TokenController,
+    TokenMetadataController,
+    ConsoleSessionController,
+    ConsoleSignInController,
+    UserController,
+    ApplicationController,
+  ],
   providers: [
     AccessTokenLookup,
     BearerStrategy,
     AccessGuard,
     { provide: APP_GUARD, useExisting: AccessGuard },
     ClientAuthentication,
+    ConsoleCookies,
+    IdentityProvider,
     Login,
+    OperatorIdentities,
     Passwords,
     PasswordStrength,
     Pseudonyms,
+    Sessions,
     TokenEndpoint,
     TokenGuard,
     TokenRefusals,

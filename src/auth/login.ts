@@ -12,7 +12,7 @@ const FIND = prepared(
 );
 
 // $2: 1 after a wrong password, 0 after a right one. $3: failures that lock. $4: seconds that they are remembered.
-// $5: the application, which locks the name for itself alone.
+// $5: the application, or a part of it, which locks the name for itself alone.
 // A locked name stays as it is until it is forgotten; the first failure beyond the limit is told from the one that locked.
 const SETTLE = prepared(
   'login-settle',
@@ -58,8 +58,16 @@ export class Login {
     private readonly pseudonyms: Pseudonyms,
   ) {}
 
-  /** The user, or null for whatever reason there is. Failures count for the name and the application together. */
-  async verify(username: string, password: string, application: string): Promise<LoggedIn | null> {
+  /**
+   * The user, or null for whatever reason there is. Failures count for the name and `within` together: the application,
+   * or a part of one that strangers can reach without its secret.
+   */
+  async verify(
+    username: string,
+    password: string,
+    application: string,
+    within = application,
+  ): Promise<LoggedIn | null> {
     const user = await this.database.queryOne<LoggedIn & { disabled: boolean }>(FIND, [username]);
     const fits = await this.passwords.verify(user?.password_hash ?? null, password);
     const right = fits && user !== null && !user.disabled;
@@ -69,9 +77,9 @@ export class Login {
       right ? 0 : 1,
       lockoutAttempts,
       lockoutS,
-      application,
+      within,
     ]);
-    if (right && settled!.failures === 0) return user;
+    if (right && settled!.failures === 0) return this.mayUsePassword(user) ? user : null;
     if (!right && user !== null && settled!.failures === lockoutAttempts)
       await this.unitOfWork.run(async () =>
         Promise.resolve(this.unitOfWork.audit('user.lock_out', username, { application })),
@@ -82,6 +90,11 @@ export class Login {
   /** Lifts every lock-out of the name. */
   async forgetFailures(username: string): Promise<void> {
     await this.database.execute(FORGET, [this.macOf(username)]);
+  }
+
+  /** Where operators sign in elsewhere, a password is not enough for them. */
+  private mayUsePassword({ scopes }: LoggedIn): boolean {
+    return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));
   }
 
   private macOf(username: string): Buffer {

@@ -6,7 +6,7 @@ import { requestContext } from '../platform/context/request-context.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import type { Client } from './client-authentication.js';
-import { Login, type LoggedIn } from './login.js';
+import { Login } from './login.js';
 import { grantedScopes } from './scope.rules.js';
 import type { IntrospectionModel } from './token.dto.js';
 import { invalidLogin, invalidRefreshToken, OAuthError } from './token.errors.js';
@@ -66,7 +66,7 @@ export class TokenEndpoint {
     const password = form.require('password');
     const asked = form.get('scope');
     const user = await this.login.verify(username, password, client.consumer_key);
-    if (!user || !this.mayUsePassword(user)) {
+    if (!user) {
       await this.refusals.count(client.consumer_key, address, username);
       throw invalidLogin();
     }
@@ -155,11 +155,6 @@ export class TokenEndpoint {
       exp: refresh.exp,
       iss: this.config.baseUrl,
     };
-  }
-
-  /** Where operators sign in elsewhere, a password is not enough for them. */
-  private mayUsePassword({ scopes }: LoggedIn): boolean {
-    return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));
   }
 
   private answer(pair: TokenPair, scopes: readonly Scope[]): TokenAnswer {

@@ -92,6 +92,12 @@ export interface TokenPair {
   readonly refreshToken: string;
 }
 
+/** How long tokens last, in seconds. */
+export interface Life {
+  readonly accessS: number;
+  readonly familyS: number;
+}
+
 export interface LockedRefreshToken {
   readonly family_id: string;
   readonly consumer_key: string;
@@ -129,6 +135,7 @@ export class TokenStore {
     consumerKey: string,
     user: LoggedIn,
     scopes: readonly Scope[],
+    life: Life = { accessS: this.config.accessTokenTtlS, familyS: this.config.refreshTokenTtlS },
   ): Promise<(TokenPair & { familyId: string }) | null> {
     const familyId = uuid();
     const pair = newPair();
@@ -138,9 +145,9 @@ export class TokenStore {
       user.username,
       user.password_hash,
       scopes,
-      this.config.refreshTokenTtlS,
+      life.familyS,
       sha256(pair.accessToken),
-      this.config.accessTokenTtlS,
+      life.accessS,
       sha256(pair.refreshToken),
     ]);
     return started === 0 ? null : { ...pair, familyId };

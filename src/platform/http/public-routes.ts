@@ -5,9 +5,10 @@ import type { Config } from '../../config.js';
 import { notFound } from '../errors.js';
 import { AddressLimit } from './address-limit.js';
 
+/** What is somebody's own, and open to those who are not known yet. */
+const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
 /** Documents and pages: the same for everybody, so a caller may keep them and ask whether they have changed. */
 const DOCUMENTS = /^\/?$|^\/(openapi\.(json|yaml)|docs|problems|console|\.well-known)(\/|$)/;
-const LAUNCH = /^\/launch\//;
 /** Of the folder that Swagger UI comes in: no source maps, no package files. */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =
@@ -24,11 +25,12 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
   return (request: Request, response: Response, next: NextFunction): void => {
     const path = request.path.slice(config.basePath.length).toLowerCase();
     try {
-      if (DOCUMENTS.test(path)) {
+      if (COUNTED.test(path)) limit.count(request, response);
+      else if (DOCUMENTS.test(path)) {
         limit.count(request, response);
         if (DOCS_FILE.test(path) && !SERVED_DOCS_FILE.test(path)) throw notFound.error();
         tags.add(request, response, path);
-      } else if (LAUNCH.test(path)) limit.count(request, response);
+      }
       // The caller's own quota takes its place.
       else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
     } catch (error) {

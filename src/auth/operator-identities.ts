@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Database, prepared } from '../platform/database/database.js';
+import { randomToken } from '../platform/secrets.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import type { LoggedIn } from './login.js';
+import type { OperatorRights } from './operator-rights.js';
+import { Passwords } from './passwords.js';
+import { TokenStore } from './token-store.js';
+
+/** Somebody at an identity provider. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** What the provider calls them, the best name first. */
+  readonly names: readonly string[];
+}
+
+const FIND = prepared(
+  'operator-identity-find',
+  `SELECT username FROM operator_identities WHERE issuer = $1 AND subject = $2`,
+);
+// One sign-in of somebody at a time: the first one makes the user.
+const LOCK = prepared(
+  'operator-identity-lock',
+  `SELECT pg_advisory_xact_lock(hashtextextended('operator-identity ' || $1::text || ' ' || $2::text, 0))`,
+);
+const MAKE_USER = prepared(
+  'operator-identity-make-user',
+  `WITH made AS (
+     INSERT INTO users (username, password_hash, scopes) VALUES ($3, $4, '{}') ON CONFLICT DO NOTHING RETURNING username)
+   INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
+);
+const SET_RIGHTS = prepared(
+  'operator-identity-set-rights',
+  `WITH given AS (
+     UPDATE users SET scopes = $2 WHERE username = $1 RETURNING username, password_hash, scopes, disabled),
+   lost AS (
+     DELETE FROM user_accounts WHERE username = $1 AND account_code <> ALL ($3::text[])),
+   won AS (
+     INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($3::text[]) ON CONFLICT DO NOTHING)
+   SELECT * FROM given`,
+);
+
+/** A character that no user name has. */
+const NOT_IN_NAMES = /[^A-Za-z0-9._@+-]+/g;
+const LONGEST_NAME = 64;
+const MARK_LENGTH = 8;
+
+/**
+ * The users that operators of an identity provider are here.
+ *
+ * 1. Somebody is known by issuer and subject alone. A user of the same name who was made here is somebody else: the name then
+ *    gets a mark, and nobody takes another's place by choosing a name at the provider.
+ * 2. What they may do is set anew at each sign-in, from the groups of that moment. Sessions that have more end by it.
+ * 3. Whoever has no group left keeps the user, for the audit log, without any right or session.
+ */
+@Injectable()
+export class OperatorIdentities {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly passwords: Passwords,
+    private readonly tokens: TokenStore,
+  ) {}
+
+  /** The user, made at the first sign-in; null for one who was disabled here. */
+  async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {
+    // A password that nobody has: an operator here may give the user another.
+    const hash = (await this.find(identity)) ? null : await this.passwords.hash(randomToken());
+    return this.unitOfWork.run(async () => {
+      await this.database.query(LOCK, [identity.issuer, identity.subject]);
+      const username = (await this.find(identity)) ?? (await this.make(identity, hash!));
+      const user = await this.setRights(username, rights);
+      this.unitOfWork.audit('user.sign_in', username, { actor: username, changed: [] });
+      return user.disabled ? null : user;
+    });
+  }
+
+  /** Somebody whom no group lets in any more. */
+  withdraw(identity: Identity): Promise<void> {
+    return this.unitOfWork.run(async () => {
+      const username = await this.find(identity);
+      if (username === null) return;
+      await this.setRights(username, { scopes: [], accountCodes: [] });
+      await this.tokens.endFamiliesOfUser(username);
+      this.unitOfWork.audit('user.withdraw', username, { actor: username, changed: [] });
+    });
+  }
+
+  private async find({ issuer, subject }: Identity): Promise<string | null> {
+    return (await this.database.queryOne<{ username: string }>(FIND, [issuer, subject]))?.username ?? null;
+  }
+
+  private async make({ issuer, subject, names }: Identity, hash: string): Promise<string> {
+    const mark = createHash('sha256').update(`${issuer}\0${subject}`).digest('hex').slice(0, MARK_LENGTH);
+    const name = names.map((given) => given.replace(NOT_IN_NAMES, '-')).find((given) => !/^[.-]*$/.test(given));
+    const plain = (name ?? 'operator').slice(0, LONGEST_NAME);
+    for (const username of [plain, `${plain.slice(0, LONGEST_NAME - MARK_LENGTH - 1)}-${mark}`])
+      if ((await this.database.execute(MAKE_USER, [issuer, subject, username, hash])) > 0) return username;
+    throw new Error('There is a user of each name that this operator could have.');
+  }
+
+  private async setRights(
+    username: string,
+    { scopes, accountCodes }: OperatorRights,
+  ): Promise<LoggedIn & { disabled: boolean }> {
+    return (await this.database.queryOne<LoggedIn & { disabled: boolean }>(SET_RIGHTS, [
+      username,
+      scopes,
+      accountCodes,
+    ]))!;
+  }
+}

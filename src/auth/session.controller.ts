@@ -1,0 +1,114 @@
+import { Body, Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../config.js';
+import { defineProblem, rateLimited } from '../platform/errors.js';
+import { Access } from '../platform/http/access.js';
+import { networkOf } from '../platform/http/address.js';
+import { Answer, AnswerEmpty, PublicProblems } from '../platform/http/documented.js';
+import { Login } from './login.js';
+import { Pseudonyms } from './pseudonyms.js';
+import { CONSOLE_REQUEST, isFromConsole } from './session-cookie.js';
+import { SessionState, SignInBody } from './session.dto.js';
+import { CONSOLE_KEY, isOperator, Sessions } from './sessions.js';
+import { OAuthError } from './token.errors.js';
+import { TokenRefusals } from './token-refusals.js';
+import { TokenRequestLimit } from './token-request-limit.js';
+
+/** One answer for a wrong password and for a user who is unknown, disabled, locked, or no operator. */
+const signInRefused = defineProblem(
+  'sign_in_refused',
+  'forbidden',
+  'Nobody was signed in',
+  'The user name or the password is not valid, or the user may not sign in here with a password.',
+);
+const notTheConsole = defineProblem(
+  'not_the_console',
+  'forbidden',
+  'Only the console may do this',
+  `The request did not come from a page of the console: it lacks the header ${CONSOLE_REQUEST}, or another site made it.`,
+);
+
+/** Documents the header without which a session counts for nothing. */
+const FromConsole = () =>
+  ApiHeader({
+    name: CONSOLE_REQUEST,
+    required: true,
+    schema: { type: 'string', enum: ['1'] },
+    description: 'Which no page of another site can send: `1`.',
+  });
+
+/**
+ * Sessions of operators in the console. Every other route takes a session in place of a token: its cookie, with the header
+ * `Console-Request: 1` and without `Authorization`.
+ */
+@ApiTags('Console')
+@Controller('console')
+@Access('public')
+export class ConsoleSessionController {
+  constructor(
+    private readonly config: Config,
+    private readonly sessions: Sessions,
+    private readonly login: Login,
+    private readonly limit: TokenRequestLimit,
+    private readonly refusals: TokenRefusals,
+    private readonly pseudonyms: Pseudonyms,
+  ) {}
+
+  @Get('session')
+  @FromConsole()
+  @ApiOperation({ summary: 'Who is signed in, and how one may sign in' })
+  @Answer(200, SessionState)
+  @PublicProblems()
+  async get(@Req() request: Request): Promise<SessionState> {
+    return {
+      session: await this.sessions.view(request),
+      sign_in: { password: this.config.operatorPasswords, organisation: this.config.oidc !== null },
+    };
+  }
+
+  @Post('session')
+  @HttpCode(204)
+  @FromConsole()
+  @ApiOperation({ summary: 'Sign in by user name and password: the answer sets the cookie of a session' })
+  @AnswerEmpty(204, 'Signed in.')
+  @PublicProblems(400, 403, 408, 413, 415)
+  async signIn(
+    @Body() { username, password }: SignInBody,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<void> {
+    // Without it another site could sign somebody in under a name of its own.
+    if (!isFromConsole(request)) throw notTheConsole.error();
+    const address = request.ip ?? '';
+    await this.limit.count(address, response).catch((error: unknown) => {
+      throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
+    });
+    // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
+    const from = this.pseudonyms.of('address', networkOf(address)).toString('hex');
+    const user = await this.login.verify(username, password, CONSOLE_KEY, `${CONSOLE_KEY} ${from}`);
+    if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user))) return;
+    await this.refusals.count(CONSOLE_KEY, address, username);
+    throw signInRefused.error();
+  }
+
+  @Delete('session')
+  @HttpCode(204)
+  @FromConsole()
+  @ApiOperation({ summary: 'Sign out here' })
+  @AnswerEmpty(204, 'Signed out, or nobody was signed in.')
+  @PublicProblems()
+  async signOut(@Req() request: Request, @Res({ passthrough: true }) response: Response): Promise<void> {
+    await this.sessions.end(request, response, false);
+  }
+
+  @Delete('sessions')
+  @HttpCode(204)
+  @FromConsole()
+  @ApiOperation({ summary: 'Sign out everywhere: every session of the user in the console ends' })
+  @AnswerEmpty(204, 'Signed out, or nobody was signed in.')
+  @PublicProblems()
+  async signOutEverywhere(@Req() request: Request, @Res({ passthrough: true }) response: Response): Promise<void> {
+    await this.sessions.end(request, response, true);
+  }
+}

@@ -1,0 +1,45 @@
+import { SCOPES, type Scope } from '../platform/context/caller.js';
+import { Field, ObjectField } from '../platform/validation/fields.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
+
+export class SignInBody {
+  @Field(text({ min: 1, max: 100 }), { required: true })
+  username: string;
+
+  @Field(text({ min: 1, max: 128 }), { required: true })
+  password: string;
+}
+
+export class SessionModel {
+  @Field(text({ max: 100 }), { required: true })
+  username: string;
+
+  @Field(listOf(oneOf(SCOPES, 'scope_unknown'), 50), { required: true })
+  scopes: Scope[];
+
+  @Field(listOf(text({ max: 64 }), 1000), { required: true, description: 'With `admin`, every other account too.' })
+  account_codes: string[];
+
+  @Field(dateTime(), {
+    required: true,
+    description: 'When it ends, whatever happens; half an hour without a call ends it too.',
+  })
+  expires_datetime: string;
+}
+
+/** How operators may sign in. */
+export class SignInWays {
+  @Field(boolean(), { required: true, description: 'By user name and password.' })
+  password: boolean;
+
+  @Field(boolean(), { required: true, description: 'At the organisation: `GET /console/sign-in` leads there.' })
+  organisation: boolean;
+}
+
+export class SessionState {
+  @ObjectField(() => SessionModel, { always: true, description: 'null when nobody is signed in.' })
+  session: SessionModel | null;
+
+  @ObjectField(() => SignInWays, { required: true })
+  sign_in: SignInWays;
+}

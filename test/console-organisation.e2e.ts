@@ -1,0 +1,194 @@
+import { startApp, type TestApp } from './support/app';
+import { CookieJar, freePort, startIdentityProvider, type IdentityProvider } from './support/identity-provider';
+import { OAuth } from './support/oauth';
+
+const FROM_CONSOLE = { 'console-request': '1' };
+
+let app: TestApp;
+let provider: IdentityProvider;
+let account: string;
+let other: string;
+
+beforeAll(async () => {
+  const port = await freePort();
+  provider = await startIdentityProvider(`http://localhost:${port}/console/sign-in/callback`);
+  app = await startApp({
+    env: {
+      PORT: String(port),
+      OPERATOR_PASSWORDS: 'off',
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: 'console',
+      OIDC_CLIENT_SECRET: 'a-secret-of-the-console',
+      OIDC_ADMIN_GROUP: 'exam-admins',
+      OIDC_SUPPORT_GROUP_PREFIX: 'exam-support-',
+    },
+  });
+  account = await app.given.account();
+  other = await app.given.account();
+});
+afterAll(async () => {
+  provider.stop();
+  await app.close();
+});
+
+const CALLBACK = '/console/sign-in/callback';
+const start = () => `${app.url}/console/sign-in`;
+const isCallback = (address: string) => address.startsWith(app.url + CALLBACK);
+const isConsole = (address: string) => address === `${app.url}/console`;
+const call = (jar: CookieJar, path: string) =>
+  app.call('GET', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
+
+/** Signs in from beginning to end; answers with the browser and where it ended. */
+async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: number; at: string; page: string }> {
+  const [response, at] = await jar.follow(start(), isConsole);
+  return { jar, status: response.status, at, page: await response.text() };
+}
+
+const session = async (jar: CookieJar) => (await call(jar, '/console/session')).body.session;
+
+describe('signing in at the organisation', () => {
+  it('gives admin to the admin group, by authorization code with PKCE, state and nonce', async () => {
+    await provider.person({ sub: 'person-1', preferred_username: 'maria', groups: ['exam-admins', 'staff'] });
+    const jar = new CookieJar();
+    const first = await jar.visit(start());
+    const address = new URL(first.headers.get('location')!);
+    expect([first.status, address.origin]).toEqual([303, provider.issuer]);
+    expect(Object.fromEntries(address.searchParams)).toEqual({
+      client_id: 'console',
+      response_type: 'code',
+      redirect_uri: app.url + CALLBACK,
+      scope: 'openid profile email groups',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+    expect(first.headers.getSetCookie()[0]).toMatch(/; Path=\/; .*HttpOnly; Secure; SameSite=Lax$/);
+    expect(first.headers.getSetCookie()[0]).not.toContain(address.searchParams.get('state'));
+
+    const done = await signIn(jar);
+    expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
+    expect(jar.get('__Host-console-sign-in')).toBeUndefined();
+    expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
+    expect((await call(jar, '/admin/users')).status).toBe(200);
+    expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
+  });
+
+  it('gives support for the accounts that groups name and that exist', async () => {
+    const groups = [`exam-support-${account}`, 'exam-support-GONE'];
+    await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
+    const { jar } = await signIn();
+    expect(await session(jar)).toMatchObject({
+      username: 'jo.doe@example.org',
+      scopes: ['support'],
+      account_codes: [account],
+    });
+    expect((await call(jar, `/admin/error-queue?account_code=${account}`)).status).toBe(200);
+    expect((await call(jar, `/admin/error-queue?account_code=${other}`)).status).toBe(403);
+    expect((await call(jar, '/admin/users')).status).toBe(403);
+  });
+
+  it('reads the groups at each sign-in: what was taken away ends with it', async () => {
+    const person = { sub: 'person-3', preferred_username: 'kim' };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    await provider.person({ ...person, groups: `exam-support-${other}` });
+    const again = await signIn();
+    expect(await session(again.jar)).toMatchObject({ username: 'kim', scopes: ['support'], account_codes: [other] });
+    expect(await session(jar)).toBeNull();
+
+    await provider.person({ ...person, groups: ['staff'] });
+    const refused = await signIn();
+    expect(refused.status).toBe(403);
+    expect(refused.page).toContain('<h1>You may not work here</h1>');
+    expect(await session(refused.jar)).toBeNull();
+    expect(await session(again.jar)).toBeNull();
+  });
+
+  it('refuses whom no group lets in, and leaves no user of them', async () => {
+    await provider.person({ sub: 'person-4', preferred_username: 'stranger' });
+    const { status, page, jar } = await signIn();
+    expect(status).toBe(403);
+    expect(page).toContain('none of your groups');
+    expect(await session(jar)).toBeNull();
+    expect(await app.given.sql(`SELECT FROM users WHERE username = 'stranger'`)).toEqual([]);
+  });
+
+  it('lets nobody take the place of a user who was made here', async () => {
+    const local = await new OAuth(app).login({ scopes: ['admin'] });
+    await provider.person({ sub: 'person-5', preferred_username: local.username, groups: [`exam-support-${account}`] });
+    const { jar } = await signIn();
+    const { username, scopes } = await session(jar);
+    expect(username).toMatch(new RegExp(`^${local.username}-[0-9a-f]{8}$`));
+    expect(scopes).toEqual(['support']);
+    const [kept] = await app.given.sql('SELECT scopes FROM users WHERE username = $1', [local.username]);
+    expect(kept).toEqual({ scopes: ['admin'] });
+    const second = await signIn();
+    expect((await session(second.jar)).username).toBe(username);
+  });
+
+  it('refuses a user who was disabled here', async () => {
+    await provider.person({ sub: 'person-6', preferred_username: 'lee', groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    await app.given.sql(`UPDATE users SET disabled = true WHERE username = 'lee'`);
+    expect(await session(jar)).toBeNull();
+    expect((await signIn()).status).toBe(403);
+  });
+
+  it('takes an answer once, and in the browser that began it alone', async () => {
+    await provider.person({ sub: 'person-7', preferred_username: 'noor', groups: ['exam-admins'] });
+    const jar = new CookieJar();
+    const [, address] = await jar.follow(start(), isCallback);
+    for (const stranger of [new CookieJar(), (await begun()).jar]) {
+      const response = await stranger.visit(address);
+      expect([response.status, await session(stranger)]).toEqual([400, null]);
+      expect(await response.text()).toContain('Please sign in again');
+    }
+    const kept = jar.header;
+    expect((await jar.visit(address)).status).toBe(303);
+    // The same code once more, with the cookie of the first time.
+    const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
+    expect(again.status).toBe(502);
+    expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
+    const tampered = new URL(address);
+    tampered.searchParams.set('state', 'x'.repeat(43));
+    expect((await fetch(tampered, { redirect: 'manual', headers: { cookie: kept } })).status).toBe(400);
+  });
+
+  it('says so when the provider refuses, or cannot be reached', async () => {
+    await provider.person(null);
+    const { status, page } = await signIn();
+    expect([status, page.includes('You were not signed in')]).toEqual([403, true]);
+    const without = await startApp({
+      databaseUrl: app.databaseUrl,
+      env: {
+        OIDC_ISSUER: 'http://127.0.0.1:1',
+        OIDC_CLIENT_ID: 'console',
+        OIDC_CLIENT_SECRET: 'x',
+        OIDC_ADMIN_GROUP: 'x',
+      },
+    });
+    try {
+      const response = await fetch(`${without.url}/console/sign-in`, { redirect: 'manual' });
+      expect(response.status).toBe(502);
+      expect(await response.text()).toContain('cannot be reached');
+    } finally {
+      await without.close();
+    }
+  });
+});
+
+it('is not there without its settings', async () => {
+  const plain = await startApp({ databaseUrl: app.databaseUrl });
+  try {
+    for (const path of ['/console/sign-in', CALLBACK]) expect((await plain.call('GET', path)).status).toBe(404);
+  } finally {
+    await plain.close();
+  }
+});
+
+async function begun(): Promise<{ jar: CookieJar }> {
+  const jar = new CookieJar();
+  await jar.visit(start());
+  return { jar };
+}
