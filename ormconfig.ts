@@ -33,6 +33,7 @@ import { Job } from './src/platform/jobs/job.entity.js';
 import { IdempotencyKey } from './src/platform/unit-of-work/idempotency-key.entity.js';
 import { AccountResultId } from './src/results/account-result-id.entity.js';
 import { RegistrationLocator } from './src/results/registration-locator.entity.js';
+import { ResultBytes } from './src/results/result-bytes.entity.js';
 import { ResultRevision } from './src/results/result-revision.entity.js';
 import { UnmatchedResult } from './src/results/unmatched-result.entity.js';
 import { VoucherRedemption } from './src/vouchers/voucher-redemption.entity.js';
@@ -74,6 +75,7 @@ import { EligibilitiesCaseFolded1763642520000 } from './src/migrations/176364252
 import { ChangesRecordIndex1763642530000 } from './src/migrations/1763642530000-changes-record-index.js';
 import { ResultsMediaIndexes1763642540000 } from './src/migrations/1763642540000-results-media-indexes.js';
 import { OperatorIdentities1763642200000 } from './src/migrations/1763642200000-operator-identities.js';
+import { ResultBytes1763642200100 } from './src/migrations/1763642200100-result-bytes.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -118,6 +120,7 @@ const ENTITIES = [
   IdempotencyKey,
   AccountResultId,
   RegistrationLocator,
+  ResultBytes,
   ResultRevision,
   UnmatchedResult,
   VoucherRedemption,
@@ -163,6 +166,7 @@ const MIGRATIONS = [
   ChangesRecordIndex1763642530000,
   ResultsMediaIndexes1763642540000,
   OperatorIdentities1763642200000,
+  ResultBytes1763642200100,
 ];
 
 /**

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
+import { oidcSettings, type OidcSettings } from './oidc-settings.js';
 import { parseDatabaseUrl } from './platform/database/database-url.js';
 
 /** Thrown when the environment is not usable; `faults` has one readable line for each setting at fault, never its value. */
@@ -14,18 +15,6 @@ export class ConfigError extends Error {
 
 export type Role = 'api' | 'delivery';
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-/** An OpenID Connect provider, and what its groups mean here. */
-export interface OidcSettings {
-  readonly issuer: URL;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly groupsClaim: string;
-  /** The group whose members have `admin`. */
-  readonly adminGroup: string | null;
-  /** A group named so, followed by an account code, gives `support` there. */
-  readonly supportGroupPrefix: string | null;
-}
 
 /** The environment, read once and frozen. Names and defaults are those of docs/configuration.md. */
 export class Config {
@@ -61,6 +50,8 @@ export class Config {
   readonly operatorPasswords: boolean;
   /** Where operators may sign in instead; null: nowhere. */
   readonly oidc: OidcSettings | null;
+  /** Of results that are stored in a day for an account; 0: any number. */
+  readonly resultMibPerDay: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   /** Express' `trust proxy` value: false, a number of hops, or a list of networks. */
   readonly trustProxy: boolean | number | string;
@@ -101,7 +92,8 @@ export class Config {
     this.lockoutAttempts = read.integer('LOCKOUT_ATTEMPTS', 5, 1, 1e6);
     this.lockoutS = read.integer('LOCKOUT_S', 900, 1, 1e9);
     this.operatorPasswords = read.oneOf('OPERATOR_PASSWORDS', 'on', ['on', 'off']) === 'on';
-    this.oidc = read.oidc();
+    this.oidc = oidcSettings(read);
+    this.resultMibPerDay = read.integer('RESULT_MIB_PER_DAY', 16_384, 0, 1e9);
     this.logLevel = read.oneOf('LOG_LEVEL', 'info', LOG_LEVELS);
     this.trustProxy = read.trustProxy('TRUST_PROXY');
     this.shutdownGraceMs = read.integer('SHUTDOWN_GRACE_MS', 10_000, 0, 600_000);
@@ -232,31 +224,6 @@ class EnvironmentReader {
     return raw.replace(/\/+$/, '');
   }
 
-  /** All of it or nothing. */
-  oidc(): OidcSettings | null {
-    const issuer = this.raw('OIDC_ISSUER');
-    const clientId = this.raw('OIDC_CLIENT_ID');
-    const clientSecret = this.raw('OIDC_CLIENT_SECRET');
-    const adminGroup = this.raw('OIDC_ADMIN_GROUP') ?? null;
-    const supportGroupPrefix = this.raw('OIDC_SUPPORT_GROUP_PREFIX') ?? null;
-    const groupsClaim = this.text('OIDC_GROUPS_CLAIM', 'groups');
-    if (issuer === undefined) {
-      for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ADMIN_GROUP', 'OIDC_SUPPORT_GROUP_PREFIX'])
-        if (this.raw(name) !== undefined) this.fault(name, 'is of no use without OIDC_ISSUER');
-      return null;
-    }
-    const url = URL.canParse(issuer) ? new URL(issuer) : null;
-    const local = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
-    if (!url || !(url.protocol === 'https:' || local) || url.search !== '' || url.hash !== '')
-      this.fault('OIDC_ISSUER', 'must be an https URL without query and fragment');
-    if (clientId === undefined) this.fault('OIDC_CLIENT_ID', 'is required with OIDC_ISSUER');
-    if (clientSecret === undefined) this.fault('OIDC_CLIENT_SECRET', 'is required with OIDC_ISSUER');
-    if (adminGroup === null && supportGroupPrefix === null)
-      this.fault('OIDC_ADMIN_GROUP', 'or OIDC_SUPPORT_GROUP_PREFIX is required with OIDC_ISSUER: nobody could sign in');
-    if (!url || clientId === undefined || clientSecret === undefined) return null;
-    return { issuer: url, clientId, clientSecret, groupsClaim, adminGroup, supportGroupPrefix };
-  }
-
   basePath(name: string): string {
     const raw = this.text(name, '').replace(/\/+$/, '');
     if (raw !== '' && !/^(\/[A-Za-z0-9._~-]+)+$/.test(raw)) this.fault(name, 'must be a path such as /v1');
@@ -287,7 +254,7 @@ class EnvironmentReader {
     return keys.map((key) => Buffer.from(key, 'base64'));
   }
 
-  private raw(name: string): string | undefined {
+  raw(name: string): string | undefined {
     const value = this.env[name]?.trim();
     return value === '' ? undefined : value;
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Configuration } from 'openid-client';
-import { Config, type OidcSettings } from '../config.js';
+import { Config } from '../config.js';
+import type { OidcSettings } from '../oidc-settings.js';
 import { Secrets } from '../platform/secrets.js';
 import type { Identity } from './operator-identities.js';
 import { groupsIn } from './operator-rights.js';

@@ -1,4 +1,4 @@
-import type { OidcSettings } from '../config';
+import type { OidcSettings } from '../oidc-settings';
 import { accountsNamedBy, groupsIn, rightsOf } from './operator-rights';
 
 const settings: OidcSettings = {

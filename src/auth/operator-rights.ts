@@ -1,4 +1,4 @@
-import type { OidcSettings } from '../config.js';
+import type { OidcSettings } from '../oidc-settings.js';
 import type { Scope } from '../platform/context/caller.js';
 
 /** What an operator may do. */

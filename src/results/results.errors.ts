@@ -36,6 +36,12 @@ export const candidateExamAmbiguous = defineProblem(
   'More than one exam fits',
   'The result fits more than one exam of the candidate. An operator will look at the result.',
 );
+export const resultQuotaExceeded = defineProblem(
+  'result_quota_exceeded',
+  'rate_limited',
+  'Too many bytes of results today',
+  'What an account may store of results in a day is used up. `Retry-After` says when the next day begins (UTC); send it again then.',
+);
 export const unmatchedResultNotFound = defineProblem(
   'unmatched_result_not_found',
   'not_found',

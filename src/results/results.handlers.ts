@@ -11,10 +11,11 @@ import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
 import { statusAt } from '../eligibility/eligibility.fields.js';
 import { Clock } from '../platform/clock.js';
 import { assertReaches } from '../platform/reach.js';
-import { currentReach } from '../platform/context/request-context.js';
+import { currentReach, requestContext } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
+import { ResultQuota } from './result-quota.js';
 import { ResultStore } from './result-store.js';
 import {
   AcceptUnmatchedResult,
@@ -76,18 +77,19 @@ export class ResultAcceptance {
   constructor(
     private readonly store: ResultStore,
     private readonly unmatched: UnmatchedStore,
+    private readonly quota: ResultQuota,
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
     private readonly clock: Clock,
   ) {}
 
-  /** Adds the revision to an exam that is held; the same body as its newest changes nothing. */
+  /** Adds the revision to an exam that is held; the same body as its newest changes nothing, and is answered with false. */
   async accept(
     exam: LockedEligibility,
     source: ResultSource,
     { body, username, receivedAt }: Delivery,
     { resultId, simulated }: { resultId: string | null; simulated: boolean },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { svc_eligiblity_id, account_code, candidate_id, test_code } = exam;
     const added = await this.store.add({
       svc_eligiblity_id,
@@ -100,10 +102,10 @@ export class ResultAcceptance {
       received_datetime: receivedAt,
     });
     this.unmatched.settleMatched(source, exam, { body, username, receivedAt }, this.clock.now());
-    if (!added) return;
+    if (!added) return false;
     const { revision, booking_code } = added;
     this.unitOfWork.audit('result.accept', svc_eligiblity_id, { accountCode: account_code });
-    if (!simulated && (await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, revision)))) return;
+    if (!simulated && (await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, revision)))) return true;
     const now = this.clock.now();
     this.unitOfWork.change({
       kind: 'RESULT',
@@ -117,21 +119,36 @@ export class ResultAcceptance {
       status: statusAt(exam, now),
       revision,
     });
+    return true;
   }
 
-  /** Does the work in a transaction; a body that it refuses to match is kept for an operator. */
+  /**
+   * Does the work in a transaction; a body that it refuses to match is kept for an operator.
+   * @param work answers with the account that has a new revision by it, or null
+   * @throws DomainError result_quota_exceeded, and what `work` throws
+   */
   async deliver(
     source: ResultSource,
     accountCode: string | null,
     delivery: Delivery,
     examCode: string | null,
-    work: () => Promise<void>,
+    work: () => Promise<string | null>,
   ): Promise<void> {
+    const { body } = delivery;
+    const counted = (unit: () => Promise<void>) =>
+      this.unitOfWork.run(unit).catch((error: unknown) => Promise.reject(this.quota.explained(error) as Error));
     try {
-      await this.unitOfWork.run(work);
+      await counted(async () => {
+        const account = await work();
+        if (account !== null) this.quota.countMatched(account, body);
+      });
     } catch (error) {
       if (error instanceof DomainError && REFUSALS.has(error.problem))
-        await this.unmatched.keep(source, accountCode, error.code, delivery, examCode);
+        await counted(async () => {
+          const owner = accountCode ?? requestContext().caller!.consumerKey;
+          if (await this.unmatched.keep(source, accountCode, error.code, delivery, examCode))
+            this.quota.countUnmatched(owner, body);
+        });
       throw error;
     }
   }
@@ -170,7 +187,8 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
       // A rehearsal has a locator of its own, which must not stand in the way of the exam's.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
         throw registrationMismatch.error();
-      await this.acceptance.accept(exam, 'REGISTRATION', delivery, { resultId: null, simulated: facts.simulated });
+      const taken = { resultId: null, simulated: facts.simulated };
+      return (await this.acceptance.accept(exam, 'REGISTRATION', delivery, taken)) ? exam.account_code : null;
     });
   }
 
@@ -197,12 +215,14 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
       // Deliveries for one candidate stand in a queue: what the first has done, the next ones see.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
-      if (resultId === null && (await this.store.isNewestAccountResult(accountCode, delivery.body))) return;
+      if (resultId === null && (await this.store.isNewestAccountResult(accountCode, delivery.body))) return null;
       const exam = await this.acceptance.hold(
         async () => (await this.matchResultId(facts, accountCode)) ?? this.matchExam(accountCode, candidateId!),
       );
       if (resultId !== null && !(await this.store.addResultId(exam, resultId))) throw resultIdConflict.error();
-      await this.acceptance.accept(exam, 'ACCOUNT', delivery, { resultId, simulated: false });
+      return (await this.acceptance.accept(exam, 'ACCOUNT', delivery, { resultId, simulated: false }))
+        ? accountCode
+        : null;
     });
   }
 

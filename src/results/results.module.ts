@@ -4,6 +4,7 @@ import { ResultReader } from './result-reader.js';
 import { ForgetMediaHandler } from './media.handler.js';
 import { ResultPersonalData } from './result-personal-data.js';
 import { ResultReads } from './result-reads.js';
+import { ResultQuota } from './result-quota.js';
 import { ResultStore } from './result-store.js';
 import { DeliveryController, ResultsController } from './results.controller.js';
 import {
@@ -21,6 +22,7 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
   controllers: [DeliveryController, ResultsController, UnmatchedResultsController],
   providers: [
     ResultReader,
+    ResultQuota,
     ResultStore,
     ResultPersonalData,
     ForgetMediaHandler,

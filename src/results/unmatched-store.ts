@@ -28,7 +28,8 @@ const KEEP = prepared(
      UNION SELECT eligibilities.account_code FROM eligibilities JOIN bookings USING (svc_eligiblity_id)
      WHERE bookings.booking_code = $13))
    ON CONFLICT (source, account_code, username, body_hash) WHERE accepted_datetime IS NULL
-   DO UPDATE SET code = excluded.code`,
+   DO UPDATE SET code = excluded.code
+   RETURNING xmax = 0 AS added`,
 );
 const LIST = prepared(
   'unmatched-list',
@@ -87,16 +88,17 @@ export class UnmatchedStore {
     });
   }
 
+  /** Whether it was not there yet. */
   async keep(
     source: ResultSource,
     accountCode: string | null,
     code: string,
     delivery: Delivery,
     examCode: string | null,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { body } = delivery;
     const id = uuid();
-    await this.database.execute(KEEP, [
+    const kept = await this.database.queryOne<{ added: boolean }>(KEEP, [
       id,
       source,
       accountCode,
@@ -111,6 +113,7 @@ export class UnmatchedStore {
       [...(requestContext().caller?.accountCodes ?? [])],
       examCode,
     ]);
+    return kept!.added;
   }
 
   /** Those that wait for an operator, newest first, without their bodies. */

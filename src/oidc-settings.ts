@@ -1,0 +1,42 @@
+/** An OpenID Connect provider, and what its groups mean here. */
+export interface OidcSettings {
+  readonly issuer: URL;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly groupsClaim: string;
+  /** The group whose members have `admin`. */
+  readonly adminGroup: string | null;
+  /** A group named so, followed by an account code, gives `support` there. */
+  readonly supportGroupPrefix: string | null;
+}
+
+/** How settings are read, and what is wrong with them told. */
+interface Reader {
+  raw(name: string): string | undefined;
+  fault(name: string, what: string): void;
+}
+
+/** All of it or nothing. */
+export function oidcSettings(read: Reader): OidcSettings | null {
+  const issuer = read.raw('OIDC_ISSUER');
+  const clientId = read.raw('OIDC_CLIENT_ID');
+  const clientSecret = read.raw('OIDC_CLIENT_SECRET');
+  const adminGroup = read.raw('OIDC_ADMIN_GROUP') ?? null;
+  const supportGroupPrefix = read.raw('OIDC_SUPPORT_GROUP_PREFIX') ?? null;
+  if (issuer === undefined) {
+    for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_ADMIN_GROUP', 'OIDC_SUPPORT_GROUP_PREFIX'])
+      if (read.raw(name) !== undefined) read.fault(name, 'is of no use without OIDC_ISSUER');
+    return null;
+  }
+  const url = URL.canParse(issuer) ? new URL(issuer) : null;
+  const local = url?.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+  if (!url || !(url.protocol === 'https:' || local) || url.search !== '' || url.hash !== '')
+    read.fault('OIDC_ISSUER', 'must be an https URL without query and fragment');
+  if (clientId === undefined) read.fault('OIDC_CLIENT_ID', 'is required with OIDC_ISSUER');
+  if (clientSecret === undefined) read.fault('OIDC_CLIENT_SECRET', 'is required with OIDC_ISSUER');
+  if (adminGroup === null && supportGroupPrefix === null)
+    read.fault('OIDC_ADMIN_GROUP', 'or OIDC_SUPPORT_GROUP_PREFIX is required with OIDC_ISSUER: nobody could sign in');
+  if (!url || clientId === undefined || clientSecret === undefined) return null;
+  const groupsClaim = read.raw('OIDC_GROUPS_CLAIM') ?? 'groups';
+  return { issuer: url, clientId, clientSecret, groupsClaim, adminGroup, supportGroupPrefix };
+}
