@@ -111,7 +111,7 @@ module.exports = {
       severity: 'error',
       comment: 'The files of the top floor compose; below them only the configuration is known.',
       from: { path: `^src/(platform|${modules})/` },
-      to: { path: '^src/[^/]+\\.ts$', pathNot: '^src/config\\.ts$' },
+      to: { path: '^src/[^/]+\\.ts$', pathNot: '^src/(config|oidc-settings)\\.ts$' },
     },
     {
       name: 'no-circles',

@@ -32,8 +32,8 @@ export function query(url: string, text: string, values: unknown[] = []): Promis
   });
 }
 
-/** An account with a test, and a token that may do everything. */
-export async function prepare(url: string): Promise<{ account: string; token: string }> {
+/** An account with a test, and a token that may do everything, of a user and an application of its own. */
+export async function prepare(url: string, username = 'bench'): Promise<{ account: string; token: string }> {
   const account = randomCode(12);
   const key = randomCode(20);
   const family = randomUUID();
@@ -41,7 +41,8 @@ export async function prepare(url: string): Promise<{ account: string; token: st
   await query(url, `INSERT INTO accounts (account_code, name) VALUES ($1, 'Bench')`, [account]);
   await query(url, `INSERT INTO tests (account_code, test_code, name) VALUES ($1, '${TEST_CODE}', 'Bench')`, [account]);
   await query(url, `INSERT INTO test_portions VALUES ($1, '${TEST_CODE}', 'MAIN', 'Main', 0)`, [account]);
-  await query(url, `INSERT INTO users (username, password_hash, scopes) VALUES ('bench', '$argon2id$none', $1)`, [
+  await query(url, `INSERT INTO users (username, password_hash, scopes) VALUES ($1, '$argon2id$none', $2)`, [
+    username,
     SCOPES,
   ]);
   await query(
@@ -52,8 +53,8 @@ export async function prepare(url: string): Promise<{ account: string; token: st
   await query(
     url,
     `INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at)
-     VALUES ($1, $2, 'bench', $3, now() + interval '1 day')`,
-    [family, key, SCOPES],
+     VALUES ($1, $2, $3, $4, now() + interval '1 day')`,
+    [family, key, username, SCOPES],
   );
   await query(
     url,

@@ -14,11 +14,13 @@ export class JsonAdapter extends ExpressAdapter {
     if (httpsOptions || forceCloseConnections || return503OnClosing)
       throw new Error('This adapter makes its own server: it knows no TLS and no option for the end of connections.');
     const app = this.getInstance<RequestListener & { request: object; response: object }>();
-    const classes = {
+    const served = {
+      // How often Node looks for connections whose headers took too long; by default every 30 s.
+      connectionsCheckingInterval: 5_000,
       IncomingMessage: bornWith(IncomingMessage, app.request),
       ServerResponse: bornWith(ServerResponse, app.response),
     };
-    this.setHttpServer(createServer(classes, app));
+    this.setHttpServer(createServer(served, app));
   }
 
   /**
