@@ -198,6 +198,30 @@ describe('a result', () => {
     expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
   });
 
+  it('of a simulated exam changes no status, and the exam itself is told when it is taken', async () => {
+    const deliveries = new Deliveries(app);
+    const record = await app.given.eligibility(scene);
+    const examMetaData = { examCode: record['svc_eligiblity_id'] };
+    await deliveries.register(
+      scene.token,
+      registrationBody({ examMetaData: { ...examMetaData, simulatedExam: true } }),
+    );
+    await deliveries.register(scene.token, registrationBody({ examMetaData }));
+    await deliveries.put(scene, accountBody(record['candidate'].candidate_id));
+    expect(
+      (await feed('?kind=RESULT')).map(({ change, status, revision, notification }) => [
+        change,
+        status,
+        revision,
+        notification?.change_reason,
+      ]),
+    ).toEqual([
+      ['RESULT_RECEIVED', 'ELIGIBLE', 1, undefined],
+      ['RESULT_RECEIVED', 'COMPLETED', 2, 'EXAM_COMPLETED'],
+      ['RESULT_REVISED', 'COMPLETED', 3, undefined],
+    ]);
+  });
+
   it('of an exam without a booking tells of the one that it got', async () => {
     const record = await app.given.eligibility(scene);
     await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { eventually } from './support/eventually';
 import { startApp, type Answer, type TestApp } from './support/app';
 
@@ -196,6 +198,18 @@ describe('an import of CSV', () => {
     expect(await app.given.sql('SELECT 1 FROM eligibility_imports WHERE account_code = $1', [scene.account])).toEqual(
       [],
     );
+  });
+
+  it('is refused before a byte of it when it says that it is longer than 512 MiB', async () => {
+    const sender = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
+      method: 'POST',
+      headers: { ...CSV, authorization: `Bearer ${scene.token}`, 'content-length': String(512 * 1024 * 1024 + 1) },
+    });
+    sender.on('error', () => undefined);
+    sender.flushHeaders();
+    const [answer] = (await once(sender, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(413);
+    sender.destroy();
   });
 
   it('refuses a line with another number of cells by itself', async () => {
