@@ -13,7 +13,7 @@ async function main(): Promise<number> {
     throw error;
   });
   try {
-    await migrate(database.url, config.migrationWaitS);
+    await migrate(database.url, { waitS: config.migrationWaitS });
     const app = await NestFactory.createApplicationContext(AppModule.with(config, database.url), { logger: false });
     try {
       return await runAdminCommand(process.argv.slice(2), app);

@@ -60,6 +60,10 @@ export class Config {
   readonly metricsHost: string;
   readonly databasePoolSize: number;
   readonly migrationWaitS: number;
+  /** An event is sent once so many standbys have it. */
+  readonly confirmReplicated: number;
+  /** One letter with which everything generated begins, or nothing. */
+  readonly cell: string;
 
   constructor(env: NodeJS.ProcessEnv) {
     const read = new EnvironmentReader(env);
@@ -101,6 +105,8 @@ export class Config {
     this.metricsHost = read.text('METRICS_HOST', '127.0.0.1');
     this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', 10, 2, 1000);
     this.migrationWaitS = read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
+    this.confirmReplicated = read.integer('CONFIRM_REPLICATED', 0, 0, 100);
+    this.cell = read.cell('CELL');
     this.secretsKeys = read.secretsKeys('SECRETS_KEY', this.sandbox);
     if (read.faults.length > 0) throw new ConfigError(read.faults);
     if (this.secretsKeys.length === 0) this.secretsKeys = [sandboxSecretsKey(this.dataDir)];
@@ -212,6 +218,12 @@ class EnvironmentReader {
     } catch (error) {
       this.fault(name, (error as Error).message);
     }
+    return raw;
+  }
+
+  cell(name: string): string {
+    const raw = this.text(name, '');
+    if (!/^[A-HJKMNP-TV-Z2-9]?$/.test(raw)) this.fault(name, 'must be one of ABCDEFGHJKMNPQRSTVWXYZ23456789');
     return raw;
   }
 

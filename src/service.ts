@@ -39,7 +39,10 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
   const database = await openDatabase(config, onDatabaseLost);
   let app: NestExpressApplication | null = null;
   try {
-    await migrate(database.url, config.migrationWaitS);
+    await migrate(database.url, {
+      waitS: config.migrationWaitS,
+      seesReplication: config.confirmReplicated > 0 && config.roles.has('delivery'),
+    });
     app = await createApp(config, database.url);
     await listen(app, config);
     const sandbox = config.sandbox ? await ensureSandbox(app, config) : null;

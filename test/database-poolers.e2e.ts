@@ -94,11 +94,11 @@ describe('a start', () => {
     await holder.query('SELECT pg_advisory_lock(7031946)');
     const said: string[] = [];
     const write = jest.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
-    const faults = await faultsOf(migrate(database.url, 4)).finally(() => write.mockRestore());
+    const faults = await faultsOf(migrate(database.url, { waitS: 4 })).finally(() => write.mockRestore());
     expect(faults).toEqual([expect.stringMatching(/^MIGRATION_WAIT_S /)]);
     expect(said).toEqual([expect.stringMatching(/^Waiting for another process that migrates .*3 of 4 s\)\n$/)]);
     await holder.end();
-    await migrate(database.url, 4);
+    await migrate(database.url, { waitS: 4 });
   });
 
   it('on a read-only server is one line', async () => {

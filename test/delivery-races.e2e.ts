@@ -49,7 +49,7 @@ describe('races of delivery', () => {
     const [id] = ids();
     expect(new Set(ids())).toEqual(new Set([id]));
     const [{ lease_token }] = await first.given.sql(
-      `UPDATE deliveries SET lease_token = nextval('delivery_lease_tokens'), leased_until = clock_timestamp() + interval '1 hour'
+      `UPDATE deliveries SET lease_token = 4711, leased_until = clock_timestamp() + interval '1 hour'
        RETURNING lease_token`,
     );
     stale.release();

@@ -1,10 +1,11 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { declareFaults, accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
-import { randomCode } from '../platform/secrets.js';
+import { generatedCode } from '../platform/secrets.js';
 import { Account } from './account.entity.js';
 import {
   ChangeAccount,
@@ -70,13 +71,18 @@ const FIND_KNOWN = prepared(
 @CommandHandler(CreateAccount)
 export class CreateAccountHandler implements ICommandHandler<CreateAccount> {
   constructor(
+    private readonly config: Config,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {}
 
   execute({ name }: CreateAccount): Promise<NewAccount> {
-    const account = { account_code: randomCode(ACCOUNT_CODE_LENGTH), name, created_datetime: this.clock.now() };
+    const account = {
+      account_code: generatedCode(this.config, ACCOUNT_CODE_LENGTH),
+      name,
+      created_datetime: this.clock.now(),
+    };
     return this.unitOfWork.run(async () => {
       await this.database.manager.insert(Account, account);
       this.unitOfWork.audit('account.create', account.account_code, { accountCode: account.account_code });

@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
-import { sha256 } from '../platform/secrets.js';
+import { GENERATED_TOKEN, sha256 } from '../platform/secrets.js';
 
 /** 256 bits in base64url. */
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 // The whole rule of validity: what this statement does not return, nobody may use.
 const FIND_VALID = prepared(
@@ -48,7 +47,7 @@ export class AccessTokenLookup {
 
   /** The caller, or null for a token that is unknown, expired, revoked, or whose user or application lost what it needs. */
   async find(token: string): Promise<Caller | null> {
-    if (!TOKEN.test(token)) return null;
+    if (!GENERATED_TOKEN.test(token)) return null;
     const [row] = await this.valid.ask(sha256(token));
     return row ? callerOf(row) : null;
   }

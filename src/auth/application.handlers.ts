@@ -1,9 +1,10 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { notFound, type DomainError } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
-import { randomCode, randomToken, sha256 } from '../platform/secrets.js';
+import { generatedCode, randomToken, sha256 } from '../platform/secrets.js';
 import { Application } from './application.entity.js';
 import {
   CreateApplication,
@@ -57,13 +58,17 @@ export class ListApplicationsHandler implements IQueryHandler<ListApplications> 
 @CommandHandler(CreateApplication)
 export class CreateApplicationHandler implements ICommandHandler<CreateApplication> {
   constructor(
+    private readonly config: Config,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
   async execute({ name, scopes, grants }: CreateApplication): Promise<ApplicationCredentials> {
     return this.unitOfWork.run(async () => {
-      const credentials = { consumer_key: randomCode(CONSUMER_KEY_LENGTH), consumer_secret: randomToken() };
+      const credentials = {
+        consumer_key: generatedCode(this.config, CONSUMER_KEY_LENGTH),
+        consumer_secret: randomToken(),
+      };
       await this.database.manager.insert(Application, {
         consumer_key: credentials.consumer_key,
         name,

@@ -3,7 +3,7 @@ import { v7 as uuid } from 'uuid';
 import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
 import type { Scope } from '../platform/context/caller.js';
-import { randomToken, sha256 } from '../platform/secrets.js';
+import { generatedToken, sha256 } from '../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 
 // The rows of user and application are locked and compared once more: a password changed since it was checked, or one of
@@ -138,7 +138,7 @@ export class TokenStore {
     life: Life = { accessS: this.config.accessTokenTtlS, familyS: this.config.refreshTokenTtlS },
   ): Promise<(TokenPair & { familyId: string }) | null> {
     const familyId = uuid();
-    const pair = newPair();
+    const pair = newPair(this.config);
     const started = await this.database.execute(START_FAMILY, [
       familyId,
       consumerKey,
@@ -160,7 +160,7 @@ export class TokenStore {
 
   /** Uses the refresh token up and puts a new pair in its place. */
   async rotate(token: string, scopes: readonly Scope[]): Promise<TokenPair> {
-    const pair = newPair();
+    const pair = newPair(this.config);
     await this.database.execute(ROTATE, [
       sha256(token),
       sha256(pair.accessToken),
@@ -203,6 +203,6 @@ export class TokenStore {
   }
 }
 
-function newPair(): TokenPair {
-  return { accessToken: randomToken(), refreshToken: randomToken() };
+function newPair(config: Config): TokenPair {
+  return { accessToken: generatedToken(config), refreshToken: generatedToken(config) };
 }

@@ -1,4 +1,5 @@
 import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Config } from '../config.js';
 import { Clock, parseDateTime } from '../platform/clock.js';
 import { insertChangesOf } from '../platform/changes/change-log.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
@@ -7,7 +8,7 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { declareFaults, validationError, type DomainError, type Fault } from '../platform/errors.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Faults } from '../platform/validation/faults.js';
-import { randomCode } from '../platform/secrets.js';
+import { generatedCode } from '../platform/secrets.js';
 import { refusalFaults, ReleaseVouchers, SetVouchers } from '../vouchers/vouchers.commands.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { CreateEligibility } from './eligibility.commands.js';
@@ -87,6 +88,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     private readonly catalogue: CatalogueCheck,
     private readonly clock: Clock,
     private readonly commandBus: CommandBus,
+    private readonly config: Config,
   ) {
     // The records of many requests as one statement, which is one commit: a create takes 0.75 of the time.
     this.creation = new Batched(database, CREATE, numbered);
@@ -116,7 +118,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   /** The record as the database has it. */
   private async insert(record: NewEligibility): Promise<Eligibility> {
     try {
-      const [created] = await this.creation.ask(rowOf(record));
+      const [created] = await this.creation.ask(this.rowOf(record));
       if (created) return created;
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
@@ -132,13 +134,25 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     for (const expired of await this.database.query<{ svc_eligiblity_id: string }>(FIND_EXPIRED, key))
       await this.commandBus.execute(new ReleaseVouchers(expired.svc_eligiblity_id));
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const created = await this.database.queryOne<Eligibility>(CREATE_AFTER_EXPIRED, numbered([rowOf(record)]));
+      const created = await this.database.queryOne<Eligibility>(CREATE_AFTER_EXPIRED, numbered([this.rowOf(record)]));
       if (created) return created;
       const obstacle = await this.findObstacle(record);
       if (obstacle) throw obstacle;
       // The obstacle went away in the meantime, or the random id was taken: try again.
     }
     throw new Error('No eligibility could be created.');
+  }
+
+  /** The record as the statements read it, with an id and who made it. */
+  private rowOf(record: NewEligibility): object {
+    const { caller, requestId } = requestContext();
+    return {
+      ...record,
+      svc_eligiblity_id: generatedCode(this.config, ID_LENGTH),
+      actor: caller?.username ?? 'system',
+      application: caller?.consumerKey ?? null,
+      request_id: requestId,
+    };
   }
 
   private async findObstacle(record: NewEligibility): Promise<DomainError | null> {
@@ -209,18 +223,6 @@ function newRecord(
     additional_attributes: (candidate.additional_attributes ?? []).map(({ key, value }) => ({ key, value })),
     created_datetime: now,
     updated_datetime: now,
-  };
-}
-
-/** The record as the statements read it, with an id and who made it. */
-function rowOf(record: NewEligibility): object {
-  const { caller, requestId } = requestContext();
-  return {
-    ...record,
-    svc_eligiblity_id: randomCode(ID_LENGTH),
-    actor: caller?.username ?? 'system',
-    application: caller?.consumerKey ?? null,
-    request_id: requestId,
   };
 }
 

@@ -10,7 +10,7 @@ import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { notFound } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
-import { randomToken, sha256 } from '../platform/secrets.js';
+import { GENERATED_TOKEN, generatedToken, sha256 } from '../platform/secrets.js';
 import { LaunchKeys } from './launch-keys.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 import { FindLaunchTime } from './launch.queries.js';
@@ -19,7 +19,6 @@ const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
 /** For so long somebody who opens a used URL again is told that it was used (410). */
 const USED_KEPT_MS = 30 * 24 * 3600_000;
-const TOKEN_FORM = /^[A-Za-z0-9_-]{43}$/;
 
 const ISSUE = prepared(
   'launch-issue',
@@ -64,7 +63,7 @@ export class LaunchLinks {
     if (!record || !(caller.isOperator || caller.accountCodes.has(record.account_code)))
       throw eligibilityNotFound.error();
     if (record.launch_url === null) throw launchNotAvailable.error();
-    const token = randomToken();
+    const token = generatedToken(this.config);
     const expiresAt = new Date(now.getTime() + LAUNCH_LIFE_S * 1000);
     await this.unitOfWork.run(async () => {
       await this.database.execute(ISSUE, [sha256(token), svcEligibilityId, expiresAt]);
@@ -75,7 +74,7 @@ export class LaunchLinks {
 
   /** The address to send the candidate to. @throws DomainError not_found, launch_gone */
   async redeem(token: string): Promise<string> {
-    if (!TOKEN_FORM.test(token)) throw notFound.error();
+    if (!GENERATED_TOKEN.test(token)) throw notFound.error();
     const now = this.clock.now();
     const hash = sha256(token);
     const { launch, record } = await this.unitOfWork.run(async () => {

@@ -42,7 +42,7 @@ export class LaunchController {
   @HttpCode(303)
   @Access('public')
   @ApiOperation({ summary: 'Start the test: the address that testLaunchInfo gave, for the candidate’s browser' })
-  @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 43 } })
+  @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 44 } })
   @ApiResponse({ status: 303, description: 'To the test’s launch URL with a signed `launch_token` (ES256, 60 s).' })
   @PublicProblems(404, 410)
   async start(

@@ -38,6 +38,7 @@ import { QueueUpkeep } from './delivery/queue-upkeep.js';
 import { JobPreparation } from './delivery/job-preparation.js';
 import { JobRetention } from './delivery/job-retention.js';
 import { JobRunner } from './delivery/job-runner.js';
+import { ReplicationGate } from './delivery/replication-gate.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
 import { TranslateBookingEventsHandler } from './delivery/translation.js';
 
@@ -64,6 +65,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     TranslateBookingEventsHandler,
     RacePoints,
     DeliveryLoop,
+    ReplicationGate,
     DeliveryMetrics,
     DeliverySignals,
     DeliverySchedule,

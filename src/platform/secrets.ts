@@ -102,6 +102,19 @@ export function randomCode(length: number): string {
   return code;
 }
 
+/** A code of a record: in a cell it begins with the cell's letter, so that a proxy can route by it. */
+export function generatedCode({ cell }: Config, length: number): string {
+  return cell + randomCode(length - cell.length);
+}
+
+/** A token of 256 random bits, behind the letter of the cell. */
+export function generatedToken({ cell }: Config): string {
+  return cell + randomToken();
+}
+
+/** What {@link generatedToken} makes, in any cell or in none. */
+export const GENERATED_TOKEN = /^[A-HJKMNP-TV-Z2-9]?[A-Za-z0-9_-]{43}$/;
+
 /** `bytes` random bytes in base64url: 32 bytes make 43 characters. */
 export function randomToken(bytes = 32): string {
   return randomBytes(bytes).toString('base64url');

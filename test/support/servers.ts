@@ -46,9 +46,10 @@ export class PostgresServer {
     rmSync(join(folder, 'postmaster.opts'), { force: true });
     own(cluster, 'backup_label', rows[0].labelfile);
     own(cluster, 'standby.signal', '');
-    const primary = `host=127.0.0.1 port=${this.port} user=postgres password=${this.cluster.secret} application_name=${name}`;
+    const primary = `host=127.0.0.1 port=${this.port} user=postgres password=${this.secret} application_name=${name}`;
+    own(cluster, 'postgresql.auto.conf', `primary_conninfo = '${primary}'\n`);
     const port = await choosePort(cluster);
-    const server = new PostgresServer(cluster, port, { ...this.settings, primary_conninfo: primary }, () => {
+    const server = new PostgresServer(cluster, port, this.settings, () => {
       rmSync(folder, { recursive: true, force: true });
       rmSync(logs, { recursive: true, force: true });
     });
@@ -80,6 +81,13 @@ export class PostgresServer {
 
   async promote(): Promise<void> {
     await this.query('SELECT pg_promote(true)');
+  }
+
+  /** Another server is the primary from now on. */
+  async follow(primary: PostgresServer): Promise<void> {
+    const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.secret}`;
+    await this.query(`ALTER SYSTEM SET primary_conninfo = '${connection}'`);
+    await this.query('SELECT pg_reload_conf()');
   }
 
   /** At once, with all its processes, as a machine loses its power. */

@@ -9,7 +9,8 @@ import type { Attempt, Lane } from './delivery-lane.js';
 import { Lanes } from './delivery-lanes.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { JobGate } from './job-gate.js';
-import { CLAIM, CLAIM_PROBES, FIND_WORK, MAY_START_MS, type Claimed } from './delivery-statements.js';
+import { CLAIM, CLAIM_PROBES, FIND_WORK, leaseToken, MAY_START_MS, type Claimed } from './delivery-statements.js';
+import { ReplicationGate } from './replication-gate.js';
 import { isOverload, retryAfter } from './outcome.rules.js';
 import { failureLine, OutcomeWriter, type Outcome } from './outcome-writer.js';
 import { PartnerClient, type AttemptOutcome } from '../partner/partner-client.js';
@@ -29,7 +30,8 @@ import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-
  * 5. Items of bulk jobs ask whether they may begin when their turn has come (job-gate.ts).
  * 6. When a subscription is changed, what has not begun is given back, also what a claim under way may still bring, and
  *    what has begun is marked so: suspend answers when nothing is left that could begin (attempts-under-way.ts).
- * 7. `drain()` stops claiming, gives back what has not been started, and waits for what has.
+ * 7. What was claimed is used once the standbys have it (replication-gate.ts); while they do not, nothing is claimed.
+ * 8. `drain()` stops claiming, gives back what has not been started, and waits for what has.
  *
  * The database keeps the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease lapses.
  */
@@ -55,6 +57,7 @@ export class DeliveryLoop {
     private readonly metrics: DeliveryMetrics,
     private readonly races: RacePoints,
     private readonly clock: Clock,
+    private readonly replication: ReplicationGate,
   ) {
     this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner);
     metrics.attemptsInFlight = () => this.lanes.inFlight;
@@ -82,12 +85,15 @@ export class DeliveryLoop {
 
   /** The partners to whom so many notifications could be sent at once, and for whom nothing else waits. */
   readyFor(count: number): string[] {
-    return this.running ? [...this.lanes.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id) : [];
+    return this.running && this.replication.isOpen
+      ? [...this.lanes.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id)
+      : [];
   }
 
   /** Takes over what was claimed as it was made, not before `claimedAt`. */
   async take(rows: Claimed[], claimedAt: number): Promise<void> {
     if (rows.length === 0) return;
+    if (!(await this.mayBeTold(rows))) return;
     await this.fill(rows, new Map(rows.map((row) => [this.lanes.of(row.subscription_id), Infinity])), claimedAt);
     this.startWhatMay();
   }
@@ -111,6 +117,7 @@ export class DeliveryLoop {
 
   /** Looks for work in the database: what other processes made or left. */
   async findWork(): Promise<void> {
+    if (!(await this.replication.reopens())) return;
     const rows = await this.database.query<{ id: string }>(FIND_WORK);
     this.wake(rows.map((row) => row.id));
     this.giveBackOld();
@@ -119,10 +126,11 @@ export class DeliveryLoop {
   /** Sends the probes that are due. */
   async probe(): Promise<void> {
     const room = this.lanes.roomForProbes(this.underWay.probes);
-    if (!this.running || room <= 0) return;
+    if (!this.running || !this.replication.isOpen || room <= 0) return;
     const claimedAt = performance.now();
-    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, room]);
+    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, room, leaseToken()]);
     if (rows.length > 0) await this.races.reached('probe claimed');
+    if (!(await this.mayBeTold(rows))) return;
     for (const row of rows) {
       const profile = await this.profileOf(row);
       const item = heldFrom(row, claimedAt, true);
@@ -146,7 +154,7 @@ export class DeliveryLoop {
   }
 
   private async claimOnce(): Promise<void> {
-    if (this.claiming || !this.running) return;
+    if (this.claiming || !this.running || !this.replication.isOpen) return;
     const wanting = [...this.lanes.all()].filter((lane) => lane.room > 0);
     if (wanting.length === 0) return;
     const rooms = new Map(wanting.map((lane) => [lane, lane.room]));
@@ -159,9 +167,10 @@ export class DeliveryLoop {
         wanting.map((lane) => lane.id),
         [...rooms.values()],
         this.config.notificationWaitMs,
+        leaseToken(),
       ]);
       if (rows.length > 0) await this.races.reached('claimed');
-      await this.fill(rows, rooms, claimedAt);
+      await this.fill((await this.mayBeTold(rows)) ? rows : [], rooms, claimedAt);
     } catch (error) {
       // The sweep wakes again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
@@ -171,6 +180,13 @@ export class DeliveryLoop {
     }
     this.startWhatMay();
     this.claim();
+  }
+
+  /** Whether partners may be told of what was claimed; else it is given back. */
+  private async mayBeTold(rows: readonly Claimed[]): Promise<boolean> {
+    if (rows.length === 0 || (await this.replication.confirmed().catch(() => false))) return true;
+    this.writer.release([...rows]);
+    return false;
   }
 
   /** @param rooms how many were asked for */

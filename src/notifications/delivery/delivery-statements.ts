@@ -26,7 +26,12 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
+<<<<<<< HEAD
 import { MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
+=======
+import { randomBytes } from 'node:crypto';
+import { prepared, opaque } from '../../platform/database/database.js';
+>>>>>>> f9e5146 (feat(cluster): CELL, CONFIRM_REPLICATED, random fencing tokens; failover to a promoted standby without a restart)
 import type { Trigger } from './delivery.entity.js';
 
 /** How much longer than the wait time a lease is. */
@@ -49,6 +54,7 @@ const IN_TURN = `NOT EXISTS (
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END))`;
 
+<<<<<<< HEAD
 /** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
 const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS version`;
 
@@ -79,6 +85,18 @@ const ALONE = `
 
 /** The fencing token of all that one statement claims. */
 export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
+=======
+/**
+ * The fencing token of all that one statement claims: random, because a sequence may repeat after a failover to a standby
+ * that had not all of it.
+ */
+export function leaseToken(): number {
+  return Number(randomBytes(8).readBigUInt64BE() >> 11n);
+}
+
+/** @param parameter the {@link leaseToken} */
+export const LEASE = (parameter: string) => `lease AS MATERIALIZED (SELECT ${parameter}::bigint AS token)`;
+>>>>>>> f9e5146 (feat(cluster): CELL, CONFIRM_REPLICATED, random fencing tokens; failover to a promoted standby without a restart)
 
 /** Of a subscription `s` with its wait time in effect. */
 export const LEASE_END = `${MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
@@ -105,10 +123,10 @@ export interface Claimed {
   health_changed_at: Date | null;
 }
 
-/** $1 subscriptions, $2 how many for each, $3 the default wait time. A partner that is DOWN gets only manual resends. */
+/** $1 subscriptions, $2 how many for each, $3 the default wait time, $4 the token. A partner that is DOWN gets only manual resends. */
 export const CLAIM = prepared(
   'delivery-claim',
-  `WITH ${LEASE},
+  `WITH ${LEASE('$4')},
    partner AS MATERIALIZED (
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.room
      FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s ON s.id = wanted.id
@@ -135,13 +153,17 @@ export const CLAIM = prepared(
    RETURNING ${CLAIMED}`,
 );
 
+<<<<<<< HEAD
 /**
  * $1 the default wait time, $2 how many at most. The oldest event, whose turn it is, of each partner whose next probe is due;
  * where none is left, what a bulk job has handed over.
  */
+=======
+/** $1 the default wait time, $2 how many at most, $3 the token. The oldest event, whose turn it is, of each partner whose next probe is due. */
+>>>>>>> f9e5146 (feat(cluster): CELL, CONFIRM_REPLICATED, random fencing tokens; failover to a promoted standby without a restart)
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
-  `WITH ${LEASE},
+  `WITH ${LEASE('$3')},
    partner AS MATERIALIZED (
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $1::int) AS wait_ms
      FROM subscriptions s

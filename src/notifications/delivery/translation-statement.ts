@@ -57,7 +57,7 @@ const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
 
 /**
  * $1 bookings, $2 up to which event of each, $3 stored names, $4 their change reasons, $5 partners that this process can
- * send to at once, $6 the default wait time. The one statement is the transaction:
+ * send to at once, $6 the default wait time, $7 the fencing token of what is born claimed. The one statement is the transaction:
  *
  * 1. The unsettled events are locked; what another process has locked is left to it, and with it the later events of that
  *    booking, so that nobody makes a later notification while the one before is unseen.
@@ -104,7 +104,7 @@ export const TRANSLATE = prepared(
      WHERE s.id = ANY (${opaque('$5::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
        AND s.state = 'ACTIVE' AND s.health = 'UP' AND ${LISTENS}
      FOR KEY SHARE SKIP LOCKED),
-   ${LEASE},
+   ${LEASE('$7')},
    drawn AS MATERIALIZED (
      SELECT nextval('notifications_position_seq') AS position, gen_random_uuid() AS id, made.*
      FROM (

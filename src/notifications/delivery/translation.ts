@@ -8,7 +8,7 @@ import { DeliverySignals } from '../delivery-signals.js';
 import { TranslateBookingEvents } from '../notifications.commands.js';
 import { RacePoints } from '../race-points.js';
 import { DeliveryLoop } from './delivery-loop.js';
-import type { Claimed } from './delivery-statements.js';
+import { leaseToken, type Claimed } from './delivery-statements.js';
 import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 
 /** A booking, and up to which of its events to translate. */
@@ -120,6 +120,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
       CHANGE_REASONS_OF_EVENTS,
       this.loop.readyFor(bookings.length),
       this.config.notificationWaitMs,
+      leaseToken(),
     ]);
     await this.races.reached('translated');
     const made = rows.filter((row) => row.position !== null);

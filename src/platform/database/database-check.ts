@@ -85,3 +85,14 @@ async function assertWritable(client: pg.Client): Promise<void> {
         'name the primary, or all servers with target_session_attrs=read-write.',
     ]);
 }
+
+/** Without this right PostgreSQL shows the standbys, and nothing of what they have confirmed. */
+export async function assertSeesReplication(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ may: boolean }>(
+    `SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS may`,
+  );
+  if (!rows[0].may)
+    throw new ConfigError([
+      'CONFIRM_REPLICATED needs a role that may see what standbys have confirmed: GRANT pg_read_all_stats TO the role of DATABASE_URL.',
+    ]);
+}

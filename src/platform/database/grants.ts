@@ -34,6 +34,7 @@ export async function grantsFor(role: string, database: Database): Promise<strin
     grant('SELECT', READ_ONLY),
     grant('SELECT, INSERT', APPEND_ONLY),
     grant('SELECT, INSERT, UPDATE, DELETE', others),
+    `-- For CONFIRM_REPLICATED: GRANT pg_read_all_stats TO ${to};`,
     '',
   ].join('\n');
 }

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../../ormconfig.js';
 import { ConfigError } from '../../config.js';
 import { MIGRATION_LOCK_TIMEOUT } from './build-index.js';
-import { connectUsable } from './database-check.js';
+import { assertSeesReplication, connectUsable } from './database-check.js';
 import { databaseFault } from './database-faults.js';
 import { assertRights } from './grants.js';
 import { ServiceClient } from './service-client.js';
@@ -28,13 +28,15 @@ const RETRY_PAUSE_MS = 1_000;
  * 4. The lock is given back by name: behind a pooler the end of a connection need not end its session.
  *
  * @param waitS how long to wait for another process
+ * @param seesReplication whether the role must see what standbys have confirmed
  * @throws ConfigError in one line what is wrong with the database, and when the wait is over
  */
-export async function migrate(url: string, waitS = 300): Promise<void> {
+export async function migrate(url: string, { waitS = 300, seesReplication = false } = {}): Promise<void> {
   const lock = await connectUsable(url);
   // Told by the statement that follows.
   lock.on('error', () => undefined);
   try {
+    if (seesReplication) await assertSeesReplication(lock);
     await acquire(lock, waitS);
     try {
       // A role that may do nothing at all is told so, rather than that it may not migrate.
