@@ -1,8 +1,42 @@
 import { Metrics } from '../src/platform/observability/metrics';
+import { UndeliveredFigures } from '../src/notifications/delivery/undelivered-figures';
 import { startApp, type TestApp } from './support/app';
+import { eventually } from './support/eventually';
+import { dateTime } from './support/given';
+import { Subscribed } from './support/subscribed';
 
 const metricsOf = (app: TestApp) => app.app.get(Metrics).registry.metrics();
 const namesIn = (text: string) => [...text.matchAll(/^# TYPE (\S+) (\w+)/gm)].map(([, name, type]) => ({ name, type }));
+
+describe('§14 the metrics of delivery', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  it('count what partners do not have by the time left to the exam, each in one bucket, and time attempts by partner', async () => {
+    const subscribed = await Subscribed.start(app);
+    const minutes = (n: number) => ({ booking_on: dateTime(Date.now() + n * 60_000) });
+    await subscribed.booking(minutes(60));
+    await subscribed.partner.received(1);
+    subscribed.partner.answer(() => ({ status: 404 }));
+    const bookings = [-60, 60, 61, 5 * 60, 3 * 24 * 60, 20 * 24 * 60].map(minutes);
+    for (const booking of bookings) await subscribed.booking(booking);
+    await subscribed.partner.received(7);
+    await eventually(async () => {
+      await app.app.get(UndeliveredFigures).count();
+      const text = await metricsOf(app);
+      const counts = [...text.matchAll(/^notifications_undelivered\{exam_in="(\w+)"\} (\d+)$/gm)].map((m) => m.slice(1));
+      expect(Object.fromEntries(counts)).toEqual({ past: '1', '2h': '2', '24h': '1', '7d': '1', later: '1' });
+      const attempts = `notification_attempt_duration_seconds_count{partner="${subscribed.id}",outcome=`;
+      expect(text).toContain(`${attempts}"delivered"} 1`);
+      expect(text).toContain(`${attempts}"client_error"} 6`);
+    });
+    expect(await metricsOf(app)).toMatch(/^notification_oldest_undelivered_seconds \d/m);
+  });
+});
 
 describe('§14 the metrics of a process', () => {
   let app: TestApp;

@@ -39,6 +39,7 @@ import { JobPreparation } from './delivery/job-preparation.js';
 import { JobRetention } from './delivery/job-retention.js';
 import { JobRunner } from './delivery/job-runner.js';
 import { ReplicationGate } from './delivery/replication-gate.js';
+import { UndeliveredFigures } from './delivery/undelivered-figures.js';
 import { SubscriptionSecrets } from './subscriptions/subscription-secrets.js';
 import { TranslateBookingEventsHandler } from './delivery/translation.js';
 
@@ -70,6 +71,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     DeliverySignals,
     DeliverySchedule,
     DeliveryInvariant,
+    UndeliveredFigures,
     QueueUpkeep,
     JobPreparation,
     JobRunner,

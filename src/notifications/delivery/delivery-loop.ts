@@ -274,7 +274,7 @@ export class DeliveryLoop {
     this.lanes.ended(lane, attempt, answered, performance.now());
     if (outcome !== null) {
       const { result, retry } = outcome;
-      this.metrics.attempted(result);
+      this.metrics.attempted(item.subscription_id, result);
       if (result.delivered) lane.succeeded();
       else this.logger.info(failureLine(outcome), 'notification not delivered');
       if (isOverload(result)) lane.overloaded();

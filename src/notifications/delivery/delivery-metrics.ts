@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import { Config } from '../../config.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/partner-client.js';
 
-/** What the delivery loop tells the metrics. Labels are few and fixed: never an account, a partner or a booking. */
+/** From a partner next door to one that uses all of its time, in seconds. */
+const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** What the delivery loop tells the metrics. Labels are few: a subscription's id, never an account or a booking. */
 @Injectable()
 export class DeliveryMetrics {
   readonly waiting: Gauge;
@@ -18,6 +21,8 @@ export class DeliveryMetrics {
   attemptsInFlight: () => number = () => 0;
   private readonly attempts: Counter;
   private readonly attemptsOf = new Map<FailureClass | 'delivered', Counter.Internal>();
+  private readonly duration: Histogram;
+  private readonly durationOf = new Map<string, Histogram.Internal<string>>();
 
   constructor({ registry }: Metrics, config: Config) {
     // A process that does not deliver would show figures that look true.
@@ -26,6 +31,13 @@ export class DeliveryMetrics {
       name: 'notification_attempts_total',
       help: 'Delivery attempts that ended, by outcome',
       labelNames: ['outcome'],
+      registers,
+    });
+    this.duration = new Histogram({
+      name: 'notification_attempt_duration_seconds',
+      help: 'Time of a delivery attempt from its connection to its outcome, by subscription and outcome',
+      labelNames: ['partner', 'outcome'],
+      buckets: BUCKETS,
       registers,
     });
     const inFlight: Gauge = new Gauge({
@@ -67,10 +79,14 @@ export class DeliveryMetrics {
     });
   }
 
-  attempted(result: AttemptOutcome): void {
+  attempted(partner: string, result: AttemptOutcome): void {
     const outcome = result.failure ?? 'delivered';
     let counter = this.attemptsOf.get(outcome);
     if (counter === undefined) this.attemptsOf.set(outcome, (counter = this.attempts.labels({ outcome })));
     counter.inc();
+    const key = `${outcome} ${partner}`;
+    let duration = this.durationOf.get(key);
+    if (duration === undefined) this.durationOf.set(key, (duration = this.duration.labels({ partner, outcome })));
+    duration.observe(result.durationMs / 1000);
   }
 }

@@ -13,6 +13,7 @@ import { PartnerDirectory } from '../subscriptions/partner-directory.js';
 import { QueueUpkeep } from './queue-upkeep.js';
 import { JobRetention } from './job-retention.js';
 import { JobRunner } from './job-runner.js';
+import { UndeliveredFigures } from './undelivered-figures.js';
 
 const SWEEP_MS = 1_000;
 const PULSE_MS = 250;
@@ -41,6 +42,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly jobs: JobRunner,
     private readonly upkeep: QueueUpkeep,
     private readonly invariant: DeliveryInvariant,
+    private readonly undelivered: UndeliveredFigures,
     private readonly retention: NotificationRetention,
     private readonly jobRetention: JobRetention,
     private readonly readiness: Readiness,
@@ -91,6 +93,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
   @Interval(CHECK_MS)
   async check(): Promise<void> {
     await this.once('invariant', () => this.invariant.check());
+    await this.once('undelivered', () => this.undelivered.count());
     await this.once('certificates', () => this.directory.recordCertificates());
   }
 

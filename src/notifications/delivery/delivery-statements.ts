@@ -26,12 +26,8 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
-<<<<<<< HEAD
-import { MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
-=======
 import { randomBytes } from 'node:crypto';
-import { prepared, opaque } from '../../platform/database/database.js';
->>>>>>> f9e5146 (feat(cluster): CELL, CONFIRM_REPLICATED, random fencing tokens; failover to a promoted standby without a restart)
+import { MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
 import type { Trigger } from './delivery.entity.js';
 
 /** How much longer than the wait time a lease is. */
@@ -54,7 +50,6 @@ const IN_TURN = `NOT EXISTS (
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END))`;
 
-<<<<<<< HEAD
 /** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
 const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS version`;
 
@@ -83,9 +78,6 @@ const ALONE = `
        WHERE other.subscription_id = picked.subscription_id AND other.notification_position = picked.notification_position
          AND behind.subscription_id IS NULL))`;
 
-/** The fencing token of all that one statement claims. */
-export const LEASE = `lease AS MATERIALIZED (SELECT nextval('delivery_lease_tokens') AS token)`;
-=======
 /**
  * The fencing token of all that one statement claims: random, because a sequence may repeat after a failover to a standby
  * that had not all of it.
@@ -96,7 +88,6 @@ export function leaseToken(): number {
 
 /** @param parameter the {@link leaseToken} */
 export const LEASE = (parameter: string) => `lease AS MATERIALIZED (SELECT ${parameter}::bigint AS token)`;
->>>>>>> f9e5146 (feat(cluster): CELL, CONFIRM_REPLICATED, random fencing tokens; failover to a promoted standby without a restart)
 
 /** Of a subscription `s` with its wait time in effect. */
 export const LEASE_END = `${MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
@@ -153,14 +144,10 @@ export const CLAIM = prepared(
    RETURNING ${CLAIMED}`,
 );
 
-<<<<<<< HEAD
 /**
- * $1 the default wait time, $2 how many at most. The oldest event, whose turn it is, of each partner whose next probe is due;
+ * $1 the default wait time, $2 how many at most, $3 the token. The oldest event, whose turn it is, of each partner whose next probe is due;
  * where none is left, what a bulk job has handed over.
  */
-=======
-/** $1 the default wait time, $2 how many at most, $3 the token. The oldest event, whose turn it is, of each partner whose next probe is due. */
->>>>>>> f9e5146 (feat(cluster): CELL, CONFIRM_REPLICATED, random fencing tokens; failover to a promoted standby without a restart)
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
   `WITH ${LEASE('$3')},
