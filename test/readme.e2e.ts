@@ -163,11 +163,13 @@ describe('docs/', () => {
   it('operations.md has every metric of its own', () => {
     const sources = [
       'src/notifications/delivery/delivery-metrics.ts',
+      'src/notifications/delivery/replication-gate.ts',
+      'src/notifications/delivery/undelivered-figures.ts',
       'src/platform/database/database-metrics.ts',
       'src/platform/http/request-metrics.ts',
       'src/platform/observability/metrics.ts',
     ];
-    const named = /(?:name: |figures\()'(\w+)'/g;
+    const named = /(?:name: |figures?\(\s*)'(\w+)'/g;
     const own = sources.flatMap((file) => [...read(file).matchAll(named)].map(([, name]) => name));
     const metrics = read('docs/operations.md').split('## Metrics')[1].split('\n## ')[0];
     const documented = [...metrics.matchAll(/^\| `(\w+)/gm)].map(([, name]) => name);
