@@ -28,7 +28,9 @@ describe('§14 the metrics of delivery', () => {
     await eventually(async () => {
       await app.app.get(UndeliveredFigures).count();
       const text = await metricsOf(app);
-      const counts = [...text.matchAll(/^notifications_undelivered\{exam_in="(\w+)"\} (\d+)$/gm)].map((m) => m.slice(1));
+      const counts = [...text.matchAll(/^notifications_undelivered\{exam_in="(\w+)"\} (\d+)$/gm)].map((m) =>
+        m.slice(1),
+      );
       expect(Object.fromEntries(counts)).toEqual({ past: '1', '2h': '2', '24h': '1', '7d': '1', later: '1' });
       const attempts = `notification_attempt_duration_seconds_count{partner="${subscribed.id}",outcome=`;
       expect(text).toContain(`${attempts}"delivered"} 1`);
