@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { In, IsNull } from 'typeorm';
@@ -9,6 +9,7 @@ import { currentReach } from '../../platform/context/request-context.js';
 import { Database } from '../../platform/database/database.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
+import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
 import { Subscription } from './subscription.entity.js';
 import { SubscriptionStore } from './subscription-store.js';
@@ -37,6 +38,7 @@ export class SubscriptionsController {
   constructor(
     private readonly database: Database,
     private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
     private readonly store: SubscriptionStore,
     private readonly config: Config,
   ) {}
@@ -59,6 +61,7 @@ export class SubscriptionsController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SubscriptionModel[]> {
+    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
     // A filter by an account out of reach is refused before (access.guard.ts).
     const accounts = query.account_code === undefined ? currentReach() : [query.account_code];
