@@ -60,6 +60,7 @@ const reason = 'The partner has mended its endpoint.';
 
 const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings): Record<string, unknown> => ({
   'POST /token': { grant_type: 'password', username: 'sandbox-client', password: 'the password of the user' },
+  'POST /console/session': { username: 'sandbox-operator', password: 'the password of the user' },
   'POST /revoke': { token: 'the token' },
   'POST /introspect': { token: 'the token' },
   [`POST ${ofAccount}/candidates`]: eligibility(),
@@ -136,6 +137,7 @@ const CODES: Record<string, string> = {
 };
 
 const parameters = ({ account_code }: Surroundings, path: string): Record<string, unknown> => ({
+  'Console-Request': '1',
   account_code,
   candidate_id: CANDIDATE,
   test_code: TEST,

@@ -13,6 +13,7 @@ const TAGS: Record<string, string> = {
   Notifications: 'What partners were told, with every attempt.',
   'Error queue': 'Notifications that did not arrive: find the cause, send again, settle.',
   'Bulk jobs': 'Resends, replays and other work on many notifications.',
+  Console: 'Sessions of operators in a browser: signing in and out.',
   Administration: 'Accounts and their catalogue, users, applications, audit.',
   "Candidates' rights": 'What is held about a candidate, and its end.',
   Sandbox: 'Tools that only the sandbox has: time, events, a partner.',
@@ -30,6 +31,15 @@ const EVENT = 'Raises an event: subscribed partners are notified.';
 
 /** What its summary does not say of an operation whose controller says no more. */
 export const DESCRIPTIONS: Record<string, string> = {
+  'GET /console/session': 'Always answers; it does not make the session last longer.',
+  'POST /console/session':
+    'For users with `admin` or `support`. The cookie takes the place of a token on every route, in requests with the header `Console-Request: 1`. Every refusal is the same.',
+  'DELETE /console/session': 'Ends the session of the cookie at once, in every process.',
+  'DELETE /console/sessions': 'Tokens of other applications stay.',
+  'GET /console/sign-in':
+    'OpenID Connect, by authorization code with PKCE. 404 where the service has no identity provider.',
+  'GET /console/sign-in/callback':
+    'Groups are read here, at each sign-in. Whoever has none that counts gets a page that says so, and loses what they had.',
   'GET /health/live': 'Asks nothing but the process itself: restart it when this does not answer.',
   'GET /health/ready': '503 says that requests should go elsewhere: a part is down, or the process is stopping.',
   'GET /problems': 'A browser gets a page, programs get JSON.',

@@ -35,6 +35,7 @@ const FromConsole = () =>
     name: CONSOLE_REQUEST,
     required: true,
     schema: { type: 'string', enum: ['1'] },
+    example: '1',
     description: 'Which no page of another site can send: `1`.',
   });
 

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-export interface Person {
+interface Person {
   sub: string;
   preferred_username?: string;
   email?: string;
