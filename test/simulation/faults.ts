@@ -53,13 +53,6 @@ export const PLANTED: readonly Planted[] = [
     replace: 'WHERE s.deleted_datetime IS NULL\n     FOR KEY SHARE',
   },
   {
-    name: 'a record of a delivery does not check the token',
-    file: STATEMENTS,
-    find: "WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token\n     RETURNING o.*, d.booking_code, d.event_sequence),\n   marked AS (\n     UPDATE notifications n\n     SET state = 'DELIVERED'",
-    replace:
-      "WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position\n     RETURNING o.*, d.booking_code, d.event_sequence),\n   marked AS (\n     UPDATE notifications n\n     SET state = 'DELIVERED'",
-  },
-  {
     name: 'a release does not check the token',
     file: STATEMENTS,
     find: 'AND d.notification_position = o.position AND d.lease_token = o.token`',
@@ -72,22 +65,10 @@ export const PLANTED: readonly Planted[] = [
     replace: "WHERE false AND (s.health = 'UP'",
   },
   {
-    name: 'later events are born claimed',
-    file: `${DELIVERY}/translation-statement.js`,
-    find: 'CASE WHEN due.is_alone AND s.id',
-    replace: 'CASE WHEN s.id',
-  },
-  {
     name: 'events that were not published are forgotten',
     file: 'platform/events/outbox.js',
     find: 'AND claimed_until < ${database_js_1.MACHINE_TIME}',
     replace: 'AND false',
-  },
-  {
-    name: 'suspend answers at once',
-    file: 'notifications/delivery-signals.js',
-    find: 'AND NOT begun LIMIT 1',
-    replace: 'AND false LIMIT 1',
   },
   {
     name: 'what was given back begins all the same',
@@ -96,22 +77,10 @@ export const PLANTED: readonly Planted[] = [
     replace: 'if (',
   },
   {
-    name: 'an operator takes what is under way',
-    file: 'notifications/error-queue/error-queue.handlers.js',
-    find: 'WHERE d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME}\n     RETURNING',
-    replace: 'WHERE true\n     RETURNING',
-  },
-  {
     name: 'a bulk job takes what is under way',
     file: JOB_STATEMENTS,
     find: '`(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})`',
     replace: '`true`',
-  },
-  {
-    name: 'an item begins after a pause',
-    file: JOB_STATEMENTS,
-    find: "j.state = 'RUNNING' AND part.state <> 'PAUSED' AND",
-    replace: "part.state <> 'PAUSED' AND",
   },
   {
     name: 'no item of a job is a probe',
