@@ -2,6 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFolder, ServiceProcess } from './support/process';
 
+type Part = Record<string, unknown>;
+
+function withoutExamples(document: Part): Part {
+  const text = JSON.stringify(document, (name, value: unknown) => (/^examples?$/.test(name) ? undefined : value));
+  return JSON.parse(text) as Part;
+}
+
 /** What could get lost when many modules become one file: files beside them, names of classes, a second copy of a package. */
 describe('the service out of its one file', () => {
   const data = dataFolder();
@@ -19,9 +26,18 @@ describe('the service out of its one file', () => {
   });
 
   it('answers the document of the sources, with the names and rules of every model', async () => {
-    const committed = JSON.parse(readFileSync(join(__dirname, '../docs/openapi.json'), 'utf8')) as object;
-    const served = (await (await fetch(`${url}/openapi.json`)).json()) as object;
-    expect({ ...served, servers: null }).toEqual({ ...committed, servers: null });
+    const committed = JSON.parse(readFileSync(join(__dirname, '../docs/openapi.json'), 'utf8')) as Part;
+    const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
+    // What the sandbox has beside: its tools, its own codes in examples, its own address.
+    const paths = served['paths'] as Part;
+    const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
+    const named = JSON.stringify(tools.map((path) => paths[path]));
+    for (const path of tools) delete paths[path];
+    served['tags'] = (served['tags'] as { name: string }[]).filter(({ name }) => name !== 'Sandbox');
+    const { schemas } = committed['components'] as { schemas: Part };
+    const models = (served['components'] as { schemas: Part }).schemas;
+    for (const name of Object.keys(models)) if (named.includes(`/${name}"`) && !(name in schemas)) delete models[name];
+    expect({ ...withoutExamples(served), servers: null }).toEqual({ ...withoutExamples(committed), servers: null });
   });
 
   it.each(['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/console/console.js', '/console/icon.svg'])(
