@@ -21,7 +21,16 @@ const BROWSER_GLOBALS = [
 
 export default tseslint.config(
   {
-    ignores: ['dist/', 'node_modules/', 'coverage/', 'data/', 'test/architecture/violations/', '**/*.cjs', '**/*.mjs'],
+    ignores: [
+      'dist/',
+      'clients/*/dist/',
+      'node_modules/',
+      'coverage/',
+      'data/',
+      'test/architecture/violations/',
+      '**/*.cjs',
+      '**/*.mjs',
+    ],
   },
   ...tseslint.configs.recommendedTypeChecked,
   {

@@ -27,7 +27,7 @@ const esmPackages = [
 const shared = {
   rootDir: '.',
   testEnvironment: 'node',
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/clients/[^/]+/dist/'],
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
@@ -45,7 +45,12 @@ module.exports = {
     {
       ...shared,
       displayName: 'unit',
-      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/model/*.spec.ts', '<rootDir>/test/architecture/*.spec.ts'],
+      testMatch: [
+        '<rootDir>/src/**/*.spec.ts',
+        '<rootDir>/model/*.spec.ts',
+        '<rootDir>/clients/*/test/*.spec.ts',
+        '<rootDir>/test/architecture/*.spec.ts',
+      ],
     },
     {
       ...shared,

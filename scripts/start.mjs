@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|chaos|model|simulate] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|chaos|model|simulate|conformance] [arguments]
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -18,6 +18,7 @@ const programs = {
   chaos: 'dist/bench/chaos.js',
   model: 'dist/model/check.js',
   simulate: 'dist/test/simulation/simulate.js',
+  conformance: 'dist/clients/partner/src/conformance/program.js',
 };
 
 function newest(path) {
@@ -35,6 +36,7 @@ const sources = [
   'bench',
   'demo',
   'model',
+  'clients',
   'test/support',
   'test/simulation',
   'ormconfig.ts',

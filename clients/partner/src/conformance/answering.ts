@@ -1,0 +1,124 @@
+import { Fault, type Prepared } from './scene.js';
+import type { Situation } from './situations.js';
+
+const NEW_MEMBERS = 'Be ready for members that are new to you.';
+const IN_TIME = 'Answer within 10 seconds';
+const MALFORMED = 'What no second attempt would mend is answered with 400 or 415, never with 500';
+const PARALLEL = 16;
+
+/** Form and answer. */
+export const answering: readonly Situation[] = [
+  {
+    title: 'members that are new to you',
+    sentence: NEW_MEMBERS,
+    async play(scene) {
+      await scene.taken(
+        scene.booking().next('BOOKING_CREATED', {
+          seat_number: 7,
+          proctor: { name: null, languages: ['en', 'fr'] },
+          exam_portions: [{ portion_code: 'MAIN', portion_name: 'Main', weight: 0.5 }],
+        }),
+      );
+    },
+  },
+  {
+    title: 'members that are left out',
+    sentence: 'the others are left out when they have no value.',
+    async play(scene) {
+      const without = Object.fromEntries(
+        ['client_eligibility_id', 'delivery_mode', 'exam_portions', 'location_timezone', ...SITE].map((name) => [
+          name,
+          undefined,
+        ]),
+      );
+      await scene.taken(scene.booking().next('BOOKING_CREATED', without));
+    },
+  },
+  {
+    title: 'a remote exam, which has no site',
+    sentence: 'of the test centre, or for a remote exam the one that the candidate chose',
+    async play(scene) {
+      const without = Object.fromEntries(SITE.map((name) => [name, undefined]));
+      await scene.taken(
+        scene.booking().next('BOOKING_CREATED', {
+          ...without,
+          delivery_mode: 'SVC_REMOTE_PROCTORED',
+          location_timezone: 'Asia/Kolkata',
+        }),
+      );
+    },
+  },
+  {
+    title: 'a large body',
+    sentence: 'Take bodies of up to 64 KiB.',
+    async play(scene) {
+      const portion = { portion_code: 'P'.repeat(50), portion_name: 'ü'.repeat(200) };
+      const portions = Array.from({ length: 120 }, () => portion);
+      await scene.taken(scene.booking().next('BOOKING_CREATED', { exam_portions: portions }));
+    },
+  },
+  {
+    title: `${PARALLEL} bookings at the same moment`,
+    sentence: IN_TIME,
+    async play(scene) {
+      await Promise.all(Array.from({ length: PARALLEL }, () => scene.taken(scene.booking().next('BOOKING_CREATED'))));
+    },
+  },
+  {
+    title: 'a body that arrives slowly, in pieces',
+    sentence: IN_TIME,
+    async play(scene) {
+      await scene.taken(scene.booking().next('BOOKING_CREATED'), { slowly: 'sent' });
+    },
+  },
+  {
+    title: 'an answer that is read slowly',
+    sentence: IN_TIME,
+    async play(scene) {
+      await scene.taken(scene.booking().next('BOOKING_CREATED'), { slowly: 'read' });
+    },
+  },
+  {
+    title: 'a candidate that nobody knows',
+    sentence: 'takes the candidate or exam to be unknown to you; an operator decides when to send again',
+    async play(scene) {
+      const unknown = { candidate_id: `UNKNOWN-${Date.now()}`, client_eligibility_id: undefined };
+      const { status } = await scene.send(scene.booking().next('BOOKING_CREATED', unknown));
+      if (status !== 200 && status !== 400)
+        throw new Fault(`it was answered ${status} in place of 400 (or 200, when you take everybody)`);
+    },
+  },
+  {
+    title: 'a body that is no notification, with a signature that is right',
+    sentence: MALFORMED,
+    async play(scene) {
+      const created = scene.booking().next('BOOKING_CREATED');
+      for (const body of ['{"booking_code":', '[]', 'null', '{}', ''])
+        await scene.refused(withBody(created, body), [400, 415, 422], {});
+    },
+  },
+  {
+    title: 'the wrong content type',
+    sentence: MALFORMED,
+    async play(scene) {
+      await scene.refused(scene.booking().next('BOOKING_CREATED'), [400, 415], {
+        headers: { 'content-type': 'text/plain' },
+      });
+    },
+  },
+  {
+    title: 'an answer without gzip',
+    sentence: 'Answer without a content coding.',
+    async play(scene) {
+      const { headers } = await scene.taken(scene.booking().next('BOOKING_CREATED'));
+      const coding = headers['content-encoding'];
+      if (coding !== undefined && coding !== 'identity') throw new Fault(`the answer has the content coding ${coding}`);
+    },
+  },
+];
+
+const SITE = ['location_address', 'location_code', 'location_name'];
+
+function withBody(prepared: Prepared, body: string): Prepared {
+  return { ...prepared, body: Buffer.from(body) };
+}

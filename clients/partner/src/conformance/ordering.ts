@@ -1,0 +1,84 @@
+import type { ChangeReason } from '../notification-request.js';
+import type { Situation } from './situations.js';
+
+const MEANING = 'takes the notification as delivered';
+const REPEAT = 'keep the ids you have worked on, and answer 200 to a repeat.';
+
+/** A life of a booking that ends with, or passes through, the reason. */
+const life = (title: string, ...reasons: ChangeReason[]): Situation => ({
+  title,
+  sentence: MEANING,
+  async play(scene) {
+    const booking = scene.booking();
+    for (const reason of reasons) await scene.taken(booking.next(reason));
+  },
+});
+
+/** Once, and in order. */
+export const ordering: readonly Situation[] = [
+  life('BOOKING_CREATED', 'BOOKING_CREATED'),
+  life('BOOKING_RESCHEDULED', 'BOOKING_CREATED', 'BOOKING_RESCHEDULED'),
+  life('BOOKING_CANCELLED', 'BOOKING_CREATED', 'BOOKING_CANCELLED'),
+  life('EXAM_COMPLETED', 'BOOKING_CREATED', 'EXAM_COMPLETED'),
+  life('ABSENT', 'BOOKING_CREATED', 'ABSENT'),
+  life('EXCUSED_ABSENT', 'BOOKING_CREATED', 'EXCUSED_ABSENT'),
+  {
+    title: 'a repeat: the same id and bytes, signed anew',
+    sentence: REPEAT,
+    async play(scene) {
+      const created = scene.booking().next('BOOKING_CREATED');
+      const now = Math.floor(Date.now() / 1000);
+      await scene.taken(created, { timestampS: now - 30 });
+      await scene.taken(created, { timestampS: now });
+    },
+  },
+  {
+    title: 'a repeat that comes while the first is worked on',
+    sentence: REPEAT,
+    async play(scene) {
+      const created = scene.booking().next('BOOKING_CREATED');
+      await Promise.all(Array.from({ length: 5 }, () => scene.taken(created)));
+    },
+  },
+  {
+    title: 'out of order: what was refused before comes after what is newer',
+    sentence: 'when what you have is newer, answer 200 and change nothing.',
+    async play(scene) {
+      const booking = scene.booking();
+      const late = booking.next('BOOKING_CREATED');
+      await scene.taken(booking.next('BOOKING_RESCHEDULED'));
+      await scene.taken(late);
+    },
+  },
+  {
+    title: 'a late resend: of a booking that is closed',
+    sentence: 'one that was refused and sent again by an operator comes late',
+    async play(scene) {
+      const booking = scene.booking();
+      await scene.taken(booking.next('BOOKING_CREATED'));
+      const late = booking.next('BOOKING_RESCHEDULED');
+      await scene.taken(booking.next('EXAM_COMPLETED'));
+      await scene.taken(late);
+    },
+  },
+  {
+    title: 'a replay of all that a booking had',
+    sentence: 'An operator may replay what you have already taken',
+    async play(scene) {
+      const booking = scene.booking();
+      const all = [booking.next('BOOKING_CREATED'), booking.next('BOOKING_RESCHEDULED'), booking.next('ABSENT')];
+      for (const prepared of [...all, ...all]) await scene.taken(prepared);
+    },
+  },
+  {
+    title: 'numbers that are missing',
+    sentence: 'Numbers may be missing, when you did not ask for every kind of event.',
+    async play(scene) {
+      const booking = scene.booking();
+      booking.skip(2);
+      await scene.taken(booking.next('BOOKING_RESCHEDULED'));
+      booking.skip(3);
+      await scene.taken(booking.next('EXAM_COMPLETED'));
+    },
+  },
+];

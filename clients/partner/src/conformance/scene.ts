@@ -1,0 +1,139 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { ChangeReason, NotificationRequest } from '../notification-request.js';
+import { sign } from '../signature.js';
+import { NoAnswer, type EndpointAnswer, type PartnerEndpoint } from './partner-endpoint.js';
+
+/** What the partner did that the document does not allow. */
+export class Fault extends Error {}
+
+export interface Known {
+  /** A candidate and an exam that the partner knows. */
+  candidateId: string;
+  examCode: string;
+  clientEligibilityId?: string | undefined;
+}
+
+/** One notification, before it is sent. */
+export interface Prepared {
+  id: string;
+  sequence: number;
+  body: Buffer;
+}
+
+export interface Sending {
+  secrets?: readonly string[];
+  timestampS?: number;
+  /** Added to, or (undefined) taken from, what the service would send. */
+  headers?: Record<string, string | undefined>;
+  /** In place of the body that was signed. */
+  body?: Buffer;
+  /** The body arrives, or the answer is taken, in pieces. */
+  slowly?: 'sent' | 'read';
+}
+
+/** What a situation works with: bookings that nobody has seen, and the endpoint. */
+export class Scene {
+  constructor(
+    private readonly endpoint: PartnerEndpoint,
+    readonly secret: string,
+    readonly known: Known,
+  ) {}
+
+  /** A secret that is none of the partner's. */
+  readonly foreignSecret = `whsec_${randomBytes(32).toString('base64')}`;
+
+  booking(): Booking {
+    return new Booking(this.known);
+  }
+
+  async send(
+    prepared: Prepared,
+    { secrets, timestampS, headers, body, slowly }: Sending = {},
+  ): Promise<EndpointAnswer> {
+    const at = timestampS ?? Math.floor(Date.now() / 1000);
+    const all: Record<string, string | undefined> = {
+      'content-type': 'application/json',
+      'webhook-id': prepared.id,
+      'webhook-timestamp': String(at),
+      'webhook-signature': sign(secrets ?? [this.secret], prepared.id, at, prepared.body),
+      'event-sequence': String(prepared.sequence),
+      traceparent: `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-01`,
+      'user-agent': 'candidate-eligibility-service conformance',
+      ...headers,
+    };
+    const present = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    try {
+      return await this.endpoint.put(Object.fromEntries(present), body ?? prepared.body, slowly);
+    } catch (error) {
+      if (error instanceof NoAnswer) throw new Fault(error.message);
+      throw error;
+    }
+  }
+
+  /** It is taken: exactly 200. */
+  async taken(prepared: Prepared, sending: Sending = {}): Promise<EndpointAnswer> {
+    const answer = await this.send(prepared, sending);
+    if (answer.status === 200) return answer;
+    const { change_reason } = JSON.parse(prepared.body.toString('utf8')) as NotificationRequest;
+    throw new Fault(`${change_reason} with event-sequence ${prepared.sequence} was ${told(answer)} in place of 200`);
+  }
+
+  /** It is refused with one of the statuses. */
+  async refused(prepared: Prepared, statuses: readonly number[], sending: Sending): Promise<void> {
+    const answer = await this.send(prepared, sending);
+    if (!statuses.includes(answer.status))
+      throw new Fault(`it was ${told(answer)} in place of ${statuses.join(' or ')}`);
+  }
+}
+
+function told({ status, body }: EndpointAnswer): string {
+  const said = body.trim().slice(0, 120);
+  return `answered ${status}${said === '' ? '' : ` (${said})`}`;
+}
+
+/** A booking of its own, whose events follow one another. */
+export class Booking {
+  private readonly code = `CONF${randomBytes(6).toString('hex').toUpperCase()}`.slice(0, 10);
+  private readonly start = Date.now();
+  private sequence = 0;
+
+  constructor(private readonly known: Known) {}
+
+  /** The next event of the booking; `changes` of undefined take a member away. */
+  next(change_reason: ChangeReason, changes: Record<string, unknown> = {}, spaces?: number): Prepared {
+    const { candidateId, examCode, clientEligibilityId } = this.known;
+    this.sequence += 1;
+    const notification: NotificationRequest = {
+      booking_code: this.code,
+      booking_on: dateTime(this.start + 7 * 86_400_000),
+      candidate_fname: 'Ada',
+      candidate_id: candidateId,
+      candidate_lname: 'Lovelace',
+      change_reason,
+      client_eligibility_id: clientEligibilityId,
+      delivery_mode: 'SITE_PROCTORED',
+      effective_date: dateTime(this.start + this.sequence * 1000),
+      exam_code: examCode,
+      exam_portions: [{ portion_code: 'MAIN', portion_name: 'Main' }],
+      location_address: '1 Main St, Springfield, IL',
+      location_code: 'TC-042',
+      location_name: 'Springfield Test Center',
+      location_timezone: 'America/Chicago',
+      ...changes,
+    };
+    return {
+      id: randomUUID(),
+      sequence: this.sequence,
+      body: Buffer.from(JSON.stringify(notification, null, spaces)),
+    };
+  }
+
+  /** Events that this partner did not ask for. */
+  skip(count: number): void {
+    this.sequence += count;
+  }
+}
+
+function dateTime(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19) + 'Z';
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { Situation } from './situations.js';
+
+const WRONG = 'Answer a wrong or missing signature with 401.';
+const FAR = 'A timestamp more than five minutes off is a replay.';
+const SEVERAL = 'Accept the notification when one of them is right.';
+const BYTES = 'Verify the bytes as they came, before anything parses them';
+const now = () => Math.floor(Date.now() / 1000);
+
+/** The signature. */
+export const signatures: readonly Situation[] = [
+  {
+    title: 'a signature by a secret that is not yours',
+    sentence: WRONG,
+    play: (scene) => scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { secrets: [scene.foreignSecret] }),
+  },
+  {
+    title: 'a body that is not the one that was signed',
+    sentence: WRONG,
+    async play(scene) {
+      const created = scene.booking().next('BOOKING_CREATED');
+      const body = Buffer.from(created.body.toString('utf8').replace('Lovelace', 'Byron'));
+      await scene.refused(created, [401], { body });
+    },
+  },
+  {
+    title: 'an id that is not the one that was signed',
+    sentence: WRONG,
+    play: (scene) =>
+      scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { headers: { 'webhook-id': randomUUID() } }),
+  },
+  {
+    title: 'missing headers: the signature, the id, the timestamp',
+    sentence: WRONG,
+    async play(scene) {
+      for (const name of ['webhook-signature', 'webhook-id', 'webhook-timestamp'])
+        await scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { headers: { [name]: undefined } });
+    },
+  },
+  {
+    title: 'signatures that are none',
+    sentence: WRONG,
+    async play(scene) {
+      for (const signature of ['v1,', 'v1', 'v1,bm9uZQ==', 'v1,\u00ff', 'v2,bm9uZQ==', ', ,'])
+        await scene.refused(scene.booking().next('BOOKING_CREATED'), [401], {
+          headers: { 'webhook-signature': signature },
+        });
+    },
+  },
+  {
+    title: 'an old signature: genuine, of ten minutes ago',
+    sentence: FAR,
+    play: (scene) => scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { timestampS: now() - 600 }),
+  },
+  {
+    title: 'a signature of ten minutes ahead',
+    sentence: FAR,
+    play: (scene) => scene.refused(scene.booking().next('BOOKING_CREATED'), [401], { timestampS: now() + 600 }),
+  },
+  {
+    title: 'both signatures after a change of the secret, yours first or last',
+    sentence: SEVERAL,
+    async play(scene) {
+      const { secret, foreignSecret } = scene;
+      await scene.taken(scene.booking().next('BOOKING_CREATED'), { secrets: [foreignSecret, secret] });
+      await scene.taken(scene.booking().next('BOOKING_CREATED'), { secrets: [secret, foreignSecret] });
+    },
+  },
+  {
+    title: 'bytes that another program would write otherwise',
+    sentence: BYTES,
+    async play(scene) {
+      const names = { candidate_fname: 'Zoë “Z” 王', candidate_lname: 'O’Neil 👩‍🎓' };
+      await scene.taken(scene.booking().next('BOOKING_CREATED', names));
+      await scene.taken(scene.booking().next('BOOKING_CREATED', names, 2));
+    },
+  },
+];

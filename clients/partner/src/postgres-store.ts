@@ -1,0 +1,69 @@
+import { outcomeAfter, type NotificationStore, type Outcome, type Received } from './notification-store.js';
+
+/** What the store needs of a connection: `PoolClient` of `pg` has it. */
+export interface PostgresClient {
+  query(text: string, values?: unknown[]): Promise<{ rows: { event_sequence: number }[]; rowCount: number | null }>;
+  release(error?: Error | boolean): void;
+}
+
+/** `Pool` of `pg`. */
+export interface PostgresPool<Client extends PostgresClient> {
+  connect(): Promise<Client>;
+}
+
+/** Run it once, or put it into your migrations. Rows of `taken_notifications` are needed for as long as you may be sent repeats. */
+export const POSTGRES_SCHEMA = `
+CREATE TABLE IF NOT EXISTS taken_notifications (
+  webhook_id text PRIMARY KEY,
+  taken_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE TABLE IF NOT EXISTS notified_bookings (
+  booking_code text PRIMARY KEY,
+  event_sequence integer NOT NULL
+);`;
+
+/** Work and memory in one transaction of your own PostgreSQL: each notification has its effect once. */
+export class PostgresStore<Client extends PostgresClient> implements NotificationStore<Client> {
+  constructor(private readonly pool: PostgresPool<Client>) {}
+
+  async once(received: Received, work: (client: Client) => Promise<void>): Promise<Outcome> {
+    const client = await this.pool.connect();
+    try {
+      await client.query('BEGIN');
+      const outcome = await take(client, received, work);
+      await client.query('COMMIT');
+      client.release();
+      return outcome;
+    } catch (error) {
+      // The connection's end is the rollback, whatever state it is in.
+      client.release(true);
+      throw error;
+    }
+  }
+}
+
+async function take<Client extends PostgresClient>(
+  client: Client,
+  { id, sequence, notification }: Received,
+  work: (client: Client) => Promise<void>,
+): Promise<Outcome> {
+  const { booking_code } = notification;
+  // The booking's row is the lock that those of one booking wait for.
+  await client.query('INSERT INTO notified_bookings VALUES ($1, 0) ON CONFLICT DO NOTHING', [booking_code]);
+  const { rows } = await client.query(
+    'SELECT event_sequence FROM notified_bookings WHERE booking_code = $1 FOR UPDATE',
+    [booking_code],
+  );
+  if (id !== null) {
+    const taken = await client.query('INSERT INTO taken_notifications VALUES ($1) ON CONFLICT DO NOTHING', [id]);
+    if (taken.rowCount === 0) return 'repeat';
+  }
+  const outcome = outcomeAfter(rows[0].event_sequence, { id, sequence });
+  if (outcome !== 'applied') return outcome;
+  await work(client);
+  await client.query('UPDATE notified_bookings SET event_sequence = $2 WHERE booking_code = $1', [
+    booking_code,
+    sequence,
+  ]);
+  return outcome;
+}

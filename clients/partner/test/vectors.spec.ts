@@ -1,0 +1,63 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { MemoryStore, type NotificationRequest, sign, verifySignature } from '../src/index';
+import { vectors } from './vectors';
+
+const FILE = join(__dirname, '../vectors.json');
+const made = `${JSON.stringify(vectors(), null, 2)}\n`;
+// After a change: WRITE_VECTORS=1 npx jest clients/partner
+if (process.env['WRITE_VECTORS']) writeFileSync(FILE, made);
+const kept = JSON.parse(readFileSync(FILE, 'utf8')) as ReturnType<typeof vectors>;
+
+describe('vectors.json', () => {
+  it('is what the service signs', () => {
+    expect(readFileSync(FILE, 'utf8')).toBe(made);
+  });
+
+  it.each(kept.signatures)('$title: the package judges so', ({ headers, body, secrets, now, fault }) => {
+    const judged = () => verifySignature(headers, Buffer.from(body), secrets, { now: now * 1000 });
+    if (fault === undefined) expect(judged).not.toThrow();
+    else expect(judged).toThrow(expect.objectContaining({ name: 'InvalidSignature', code: fault }));
+  });
+
+  it.each(kept.signatures)(
+    '$title: the library of Standard Webhooks judges so',
+    ({ headers, body, secrets, now, genuine }) => {
+      jest.useFakeTimers({ now: now * 1000 });
+      const accepts = (secret: string) => {
+        try {
+          new Webhook(secret).verify(body, headers);
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      expect(secrets.some(accepts)).toBe(genuine);
+      jest.useRealTimers();
+    },
+  );
+
+  it.each(kept.ordering)('$title: the store says so', async ({ received, outcomes }) => {
+    const store = new MemoryStore();
+    const said: string[] = [];
+    let works = 0;
+    for (const { id, booking_code, event_sequence } of received)
+      said.push(
+        await store.once(
+          { id, sequence: event_sequence, notification: { booking_code } as NotificationRequest },
+          () => {
+            works += 1;
+            return Promise.resolve();
+          },
+        ),
+      );
+    expect(said).toEqual(outcomes);
+    expect(works).toBe(outcomes.filter((outcome) => outcome === 'applied').length);
+  });
+
+  it('the package signs as the service does', () => {
+    const [{ headers, body, secrets, now }] = kept.signatures;
+    expect(sign(secrets, headers['webhook-id'], now, Buffer.from(body))).toBe(headers['webhook-signature']);
+  });
+});

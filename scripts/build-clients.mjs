@@ -1,0 +1,53 @@
+// Builds the packages of clients/, each as ES modules and as CommonJS with its declarations, into clients/NAME/dist.
+// usage: node scripts/build-clients.mjs [FOLDER: the whole packages are laid out there instead]
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+const [folder] = process.argv.slice(2);
+
+for (const name of readdirSync(join(root, 'clients'))) {
+  const source = join(root, 'clients', name);
+  const target = folder === undefined ? source : join(resolve(folder), name);
+  const dist = join(target, 'dist');
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(dist, { recursive: true });
+  const { files, bin } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+  if (target !== source)
+    for (const file of ['package.json', ...files.filter((file) => file !== 'dist')])
+      cpSync(join(source, file), join(target, file));
+
+  const options = { bundle: true, packages: 'external', platform: 'node', target: 'node20.19', logLevel: 'warning' };
+  const entry = join(source, 'src/index.ts');
+  await build({ ...options, entryPoints: [entry], outfile: join(dist, 'esm/index.js'), format: 'esm' });
+  await build({ ...options, entryPoints: [entry], outfile: join(dist, 'cjs/index.js'), format: 'cjs' });
+  if (bin)
+    await build({
+      ...options,
+      entryPoints: [join(source, 'src/conformance/program.ts')],
+      outfile: join(dist, 'cjs/conformance.js'),
+      format: 'cjs',
+      banner: { js: '#!/usr/bin/env node' },
+    });
+  declare(entry, join(dist, 'esm'));
+  // The same declarations: how they are read, the nearest package.json says.
+  cpSync(join(dist, 'esm'), join(dist, 'cjs'), { recursive: true, filter: (path) => !path.endsWith('.js') });
+  writeFileSync(join(dist, 'esm/package.json'), '{ "type": "module" }\n');
+  writeFileSync(join(dist, 'cjs/package.json'), '{ "type": "commonjs" }\n');
+}
+
+function declare(entry, outDir) {
+  const options = ['--declaration', '--emitDeclarationOnly', '--outDir', outDir, '--rootDir', dirname(entry)];
+  const modules = ['--target', 'es2023', '--module', 'esnext', '--moduleResolution', 'bundler', '--types', 'node'];
+  const { status } = spawnSync(
+    process.execPath,
+    [tsc, entry, '--ignoreConfig', '--strict', '--skipLibCheck', ...modules, ...options],
+    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },
+  );
+  if (status !== 0) throw new Error(`The declarations of ${entry} failed.`);
+}
