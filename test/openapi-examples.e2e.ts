@@ -32,16 +32,17 @@ describe('the examples of the document that a sandbox serves', () => {
     const operation = document.paths[path][method.toLowerCase()];
     const values = { ...made, ...own };
     let address = path;
+    const headers: Record<string, string> = {};
     const query = new URLSearchParams();
     for (const parameter of operation.parameters ?? []) {
       if (!parameter.required) continue;
       const value = String(values[parameter.name] ?? parameter.example);
       if (parameter.in === 'path') address = address.replace(`{${parameter.name}}`, encodeURIComponent(value));
+      else if (parameter.in === 'header') headers[parameter.name] = value;
       else query.set(parameter.name, value);
     }
     const content = Object.entries((operation.requestBody?.content ?? {}) as Record<string, { example: unknown }>);
     const [mediaType, media] = content.find(([known]) => type === undefined || known === type) ?? [];
-    const headers: Record<string, string> = {};
     let body: unknown = media?.example;
     if (mediaType !== undefined) headers['content-type'] = mediaType;
     if (typeof body === 'object' && !Array.isArray(body) && body !== null) {
@@ -101,6 +102,10 @@ describe('the examples of the document that a sandbox serves', () => {
       }),
     });
     tokens['operator'] = ((await answer.json()) as { access_token: string }).access_token;
+    const { username: name, password: secret } = sandbox.operator;
+    const session = await tryOut('POST /console/session', { username: name, password: secret });
+    expect(session.headers.get('set-cookie')).toContain('HttpOnly');
+    await all(['GET /console/session', 'DELETE /console/session', 'DELETE /console/sessions']);
     expect((await tryOut('POST /introspect', { token: tokens['client'] })).body.active).toBe(true);
     await tryOut('POST /revoke', { token: granted.body.refresh_token });
     tokens['client'] = (await tryOut('POST /token', { username, password })).body.access_token;
@@ -239,6 +244,8 @@ describe('the examples of the document that a sandbox serves', () => {
     const operations = Object.entries(document.paths as Record<string, object>).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    expect([...tried].sort()).toEqual(operations.sort());
+    // They lead a browser to an identity provider, of which a sandbox has none.
+    const tryable = operations.filter((name) => !name.includes(' /console/sign-in'));
+    expect([...tried].sort()).toEqual(tryable.sort());
   });
 });

@@ -125,6 +125,19 @@ describe('the tools of the sandbox', () => {
     expect((await app.call('GET', '/sandbox/received', { token: scene.token })).status).toBe(403);
   });
 
+  it('forget what the partner received about a candidate who is erased', async () => {
+    await subscribe();
+    const eligibility = await app.given.eligibility(scene);
+    const { booking_code } = await app.given.booking(scene, eligibility);
+    await raise(booking_code, 'BOOKING_CANCELLED');
+    await eventually(async () => expect(await received(`?booking_code=${booking_code}`)).toHaveLength(2));
+    const candidate = `/admin/accounts/${scene.account}/candidates/${eligibility['candidate'].candidate_id}`;
+    const exported = await app.call('GET', `${candidate}/export`, { token: operator });
+    expect(exported.text).toContain('/notifications');
+    await app.call('POST', `${candidate}/erase`, { token: operator, body: { reason: 'Asked for.' } });
+    await eventually(async () => expect(await received(`?booking_code=${booking_code}`)).toEqual([]));
+  });
+
   it('have a partner that answers as its address says', async () => {
     const ofAddress = async (answering: string) => {
       const { verified } = await subscribe(answering);

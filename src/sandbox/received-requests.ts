@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
+import { PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 
 /** More than are listed: those of one booking are still there when others have had many. */
 const MOST_KEPT = 1_000;
@@ -27,6 +28,15 @@ const LIST = prepared(
    WHERE $1::text IS NULL OR booking_code = $1 ORDER BY number DESC LIMIT ${MOST_LISTED}`,
 );
 
+const OF_BOOKINGS = prepared(
+  'sandbox-received-of-bookings',
+  'SELECT received_datetime, method, path, headers, body FROM sandbox.received WHERE booking_code = ANY ($1::text[]) ORDER BY number',
+);
+const FORGET = prepared(
+  'sandbox-received-forget',
+  'DELETE FROM sandbox.received WHERE booking_code = ANY ($1::text[])',
+);
+
 export interface ReceivedRequest {
   method: string;
   path: string;
@@ -37,8 +47,14 @@ export interface ReceivedRequest {
 
 /** What came to the sandbox's own partner: the last requests. */
 @Injectable()
-export class ReceivedRequests {
-  constructor(private readonly database: Database) {}
+export class ReceivedRequests extends PersonalData {
+  constructor(
+    private readonly database: Database,
+    holders: PersonalDataHolders,
+  ) {
+    super();
+    holders.register(this);
+  }
 
   async add({ method, path, headers, body }: ReceivedRequest): Promise<void> {
     // PostgreSQL has no NUL in texts.
@@ -49,6 +65,14 @@ export class ReceivedRequests {
   /** Newest first. */
   list(bookingCode: string | null): Promise<(ReceivedRequest & { received_datetime: Date })[]> {
     return this.database.query(LIST, [bookingCode]);
+  }
+
+  async export({ bookingCodes }: Subject): Promise<Record<string, unknown>> {
+    return { sandbox_received: await this.database.query(OF_BOOKINGS, [bookingCodes]) };
+  }
+
+  async erase({ bookingCodes }: Subject): Promise<void> {
+    await this.database.execute(FORGET, [bookingCodes]);
   }
 }
 
