@@ -49,7 +49,8 @@ export class ApplicationModel {
   @Field(scopes, { required: true })
   scopes: Scope[];
 
-  @Field(grants, { required: true })
+  /** The console's own has none: its sessions take no grant. */
+  @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
   grants: Grant[];
 
   @Field(boolean(), { required: true })
