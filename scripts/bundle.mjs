@@ -54,6 +54,8 @@ await build({
     '@node-rs/argon2',
     'swagger-ui-dist',
     'pg',
+    // Loaded only when spans are asked for.
+    '@opentelemetry/*',
     // Parts of Nest and its friends that are not installed.
     '@fastify/*',
     '@nestjs/microservices',

@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
 import { NestFactory } from '@nestjs/core';
+import { CommandBus } from '@nestjs/cqrs';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
@@ -16,14 +17,17 @@ import { RequestForm } from './platform/http/request-form.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
 import { requestLog } from './platform/http/request-log.js';
 import { RequestMetrics } from './platform/http/request-metrics.js';
+import { requestSpans } from './platform/http/request-spans.js';
 import { installClock } from './sandbox/clock-schema.js';
 import { Logger, NestLogger } from './platform/observability/logger.js';
+import { startTracing, tracing } from './platform/observability/tracing.js';
 
 /**
  * The application, composed and initialised but not listening. The schema must be up to date.
  * Used by main.ts and by the tests alike.
  */
 export async function createApp(config: Config, databaseUrl: string): Promise<NestExpressApplication> {
+  await startTracing(config.otlpEndpoint);
   if (config.sandbox) await installClock(databaseUrl);
   useCursorKeys(config.secretsKeys);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config, databaseUrl), new JsonAdapter(), {
@@ -37,7 +41,9 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   app.set('trust proxy', config.trustProxy);
   app.set('etag', false);
   app.disable('x-powered-by');
+  traceCommands(app.get(CommandBus));
   app.use(
+    ...requestSpans(),
     requestContextMiddleware,
     requestLog(logger, app.get(RequestMetrics)),
     staticHeaders(config),
@@ -50,6 +56,16 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   serveDocuments(app, config);
   await app.init();
   return app;
+}
+
+/** A span for each command, while spans are made. */
+function traceCommands(bus: CommandBus): void {
+  if (tracing === null) return;
+  const execute: (command: object) => Promise<unknown> = bus.execute.bind(bus);
+  bus.execute = (command: object) =>
+    tracing === null
+      ? execute(command)
+      : tracing.within(command.constructor.name, 'INTERNAL', {}, () => execute(command));
 }
 
 /** Listens and completes `config.baseUrl` when the port was left to the system. */

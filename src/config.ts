@@ -62,6 +62,8 @@ export class Config {
   readonly migrationWaitS: number;
   /** An event is sent once so many standbys have it. */
   readonly confirmReplicated: number;
+  /** Where spans go, by OTLP over HTTP; null: none are made. */
+  readonly otlpEndpoint: string | null;
   /** One letter with which everything generated begins, or nothing. */
   readonly cell: string;
 
@@ -106,6 +108,7 @@ export class Config {
     this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', 10, 2, 1000);
     this.migrationWaitS = read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
     this.confirmReplicated = read.integer('CONFIRM_REPLICATED', 0, 0, 100);
+    this.otlpEndpoint = read.httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT') ?? null;
     this.cell = read.cell('CELL');
     this.secretsKeys = read.secretsKeys('SECRETS_KEY', this.sandbox);
     if (read.faults.length > 0) throw new ConfigError(read.faults);

@@ -23,6 +23,7 @@ import { RequestForm } from './http/request-form.js';
 import { RootController } from './http/root.controller.js';
 import { Metrics } from './observability/metrics.js';
 import { Readiness } from './observability/readiness.js';
+import { TracingShutdown } from './observability/tracing.js';
 import { PersonalDataHolders } from './personal-data.js';
 import { PlatformPersonalData } from './platform-personal-data.js';
 import { Secrets } from './secrets.js';
@@ -53,6 +54,7 @@ const ground = [
   providers: [
     ...ground,
     AuditSeals,
+    TracingShutdown,
     DatabaseReadiness,
     Housekeeping,
     PlatformPersonalData,

@@ -12,6 +12,7 @@ import { JobGate } from './job-gate.js';
 import { CLAIM, CLAIM_PROBES, FIND_WORK, leaseToken, MAY_START_MS, type Claimed } from './delivery-statements.js';
 import { ReplicationGate } from './replication-gate.js';
 import { isOverload, retryAfter } from './outcome.rules.js';
+import { tracedPut } from './traced-put.js';
 import { failureLine, OutcomeWriter, type Outcome } from './outcome-writer.js';
 import { PartnerClient, type AttemptOutcome } from '../partner/partner-client.js';
 import { AttemptNotBegun } from '../partner/partner-connection.js';
@@ -132,7 +133,7 @@ export class DeliveryLoop {
     if (rows.length > 0) await this.races.reached('probe claimed');
     if (!(await this.mayBeTold(rows))) return;
     for (const row of rows) {
-      const profile = await this.profileOf(row);
+      const profile = await this.directory.find(row.subscription_id, row.version);
       const item = heldFrom(row, claimedAt, true);
       const lane = this.lanes.of(row.subscription_id);
       if (profile?.version === row.version && claimedAt >= lane.staleBefore) this.attempt(lane, item, profile);
@@ -184,9 +185,9 @@ export class DeliveryLoop {
 
   /** Whether partners may be told of what was claimed; else it is given back. */
   private async mayBeTold(rows: readonly Claimed[]): Promise<boolean> {
-    if (rows.length === 0 || (await this.replication.confirmed().catch(() => false))) return true;
-    this.writer.release([...rows]);
-    return false;
+    const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));
+    if (!may) this.writer.release([...rows]);
+    return may;
   }
 
   /** @param rooms how many were asked for */
@@ -200,7 +201,7 @@ export class DeliveryLoop {
       if (list) list.push(item);
       else held.set(row.subscription_id, [item]);
     }
-    for (const items of held.values()) await this.profileOf(items[0]);
+    for (const items of held.values()) await this.directory.find(items[0].subscription_id, items[0].version);
     for (const [lane, room] of rooms) {
       const items = held.get(lane.id) ?? [];
       // The partner has gone DOWN since these were claimed, or its settings were changed.
@@ -211,15 +212,6 @@ export class DeliveryLoop {
       this.lanes.enqueue(lane);
     }
     if (!this.running) for (const lane of rooms.keys()) this.writer.release(lane.empty());
-  }
-
-  private async profileOf({ subscription_id, version }: Claimed): Promise<PartnerProfile | null> {
-    try {
-      return this.directory.known(subscription_id, version) ?? (await this.directory.load(subscription_id));
-    } catch (error) {
-      this.logger.error({ err: error, subscription_id }, 'the settings of a partner cannot be read');
-      return null;
-    }
   }
 
   private startWhatMay(): void {
@@ -263,8 +255,8 @@ export class DeliveryLoop {
   private async send(item: Held, profile: PartnerProfile): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    return this.client.put(profile.endpoint, profile.headers(item, this.clock.now().getTime()), item.body, () =>
-      this.underWay.begin(item),
+    return tracedPut(item.traceparent, profile.headers(item, this.clock.now().getTime()), (headers) =>
+      this.client.put(profile.endpoint, headers, item.body, () => this.underWay.begin(item)),
     );
   }
 

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 import { Database, prepared } from '../../platform/database/database.js';
+import { Logger } from '../../platform/observability/logger.js';
 import { sha256 } from '../../platform/secrets.js';
 import { PartnerClient, type PartnerEndpoint } from '../partner/partner-client.js';
 import { signingKey, webhookSignature } from '../partner/signature.js';
@@ -69,11 +70,22 @@ export class PartnerDirectory {
     private readonly database: Database,
     private readonly secrets: SubscriptionSecrets,
     private readonly client: PartnerClient,
+    private readonly logger: Logger,
   ) {}
 
   known(id: string, version: number): PartnerProfile | null {
     const profile = this.profiles.get(id);
     return profile?.version === version ? profile : null;
+  }
+
+  /** The profile of this version, or of the present one when that is another; null when it cannot be read. */
+  async find(id: string, version: number): Promise<PartnerProfile | null> {
+    try {
+      return this.known(id, version) ?? (await this.load(id));
+    } catch (error) {
+      this.logger.error({ err: error, subscription_id: id }, 'the settings of a partner cannot be read');
+      return null;
+    }
   }
 
   /** The profile of the present version; null when there is no such subscription any more. */

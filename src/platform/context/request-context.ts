@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { ContextValue } from './context-value.js';
+import { currentSpan } from './current-span.js';
 import { reachOf, type Caller, type Reach } from './caller.js';
 
 /** What is known of the request that is being served; follows it through every await. */
@@ -56,7 +57,7 @@ class ServedRequest implements RequestContext {
 
   /** Made when it is asked for: most requests raise no event. */
   get traceparent(): string {
-    return (this.trace ??= traceparentOf(this.given));
+    return currentSpan.current?.traceparent ?? (this.trace ??= traceparentOf(this.given));
   }
 }
 

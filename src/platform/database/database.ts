@@ -5,6 +5,7 @@ import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
 import { Config } from '../../config.js';
 import { ContextValue } from '../context/context-value.js';
 import { Logger } from '../observability/logger.js';
+import { withSpans } from './statement-spans.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
 
 // Counts and positions stay far below 2^53; amounts have two decimals.
@@ -68,6 +69,7 @@ export class Database implements OnApplicationShutdown {
       ...poolConfig(this.url, { lock_timeout: `${LOCK_TIMEOUT_MS}ms` }),
       max: connectionsFor(config.databasePoolSize).statements,
     });
+    withSpans(this.pool);
     // Without a listener, an idle connection that is lost would end the process; the next statement opens another.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }

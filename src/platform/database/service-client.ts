@@ -1,11 +1,14 @@
 import pg, { type ClientConfig } from 'pg';
 import { batchSecured } from './batching-socket.js';
+import { withSpans } from './statement-spans.js';
 import { READ_ONLY, readOnlyServer, serversOf, type DatabaseServer } from './database-servers.js';
 
 /** How a connection of {@link ServiceClient} behaves beside what `pg` knows. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
   /** Settings of PostgreSQL (`statement_timeout`) and their values. */
+  /** Its statements are those of whoever asks, and not of a pool that has spans itself. */
+  readonly traced?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -20,11 +23,12 @@ export class ServiceClient extends pg.Client {
   private server: DatabaseServer;
   private readonly values: [string, string][];
 
-  constructor({ settings, connectionString, ...config }: ServiceClientConfig) {
+  constructor({ settings, traced = false, connectionString, ...config }: ServiceClientConfig) {
     const servers = serversOf(connectionString);
     const server = servers.current;
     const { user, password, database } = servers.address;
     super({ ...config, ...server, user, password, database });
+    if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
     this.values = Object.entries({ ...settings, ...servers.address.settings });

@@ -1,8 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '@nestjs/cqrs';
 import { Database, MACHINE_TIME, prepared, opaque } from '../database/database.js';
+import { currentSpan } from '../context/current-span.js';
+import { tracing } from '../observability/tracing.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 
+/** Of OpenTelemetry's conventions for messaging. */
+const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send' };
 /** How long the process that committed an event has for settling it before a sweep publishes it again. */
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
@@ -80,7 +84,14 @@ export class Outbox {
   ) {}
 
   publish(events: readonly DomainEvent[]): void {
-    for (const event of events) this.eventBus.publish(event);
+    for (const event of events) {
+      const span = tracing?.begin(`publish ${storedName(event)}`, 'PRODUCER', OUTBOX, event.meta.traceparent);
+      if (!span) this.eventBus.publish(event);
+      else {
+        currentSpan.run(span, () => void this.eventBus.publish(event));
+        span.end();
+      }
+    }
   }
 
   /** Publishes what was left unsettled, oldest first; returns how many. */

@@ -1,0 +1,45 @@
+import { currentSpan } from '../context/current-span.js';
+import { kindOf, tracing } from '../observability/tracing.js';
+
+type Query = (...args: unknown[]) => unknown;
+type Callback = (error: unknown, result?: unknown) => void;
+
+/**
+ * `query` of a pool or a connection of `pg`, with a span for each statement of work that has one; `query` itself while no spans
+ * are made. The span has the name of the statement, or its first word: never its text, which may hold values.
+ */
+export function withSpans(owner: { query: unknown }): void {
+  if (tracing === null) return;
+  const query = (owner.query as Query).bind(owner);
+  owner.query = (...args: unknown[]) => {
+    const name = nameOf(args[0]);
+    if (tracing === null || currentSpan.current === undefined || name === null) return query(...args);
+    const span = tracing.begin(name, 'CLIENT', { 'db.system.name': 'postgresql', 'db.query.summary': name });
+    const last = args.at(-1);
+    if (typeof last === 'function') {
+      const told: Callback = (error, result) => {
+        span.end({}, error ? kindOf(error) : null);
+        (last as Callback)(error, result);
+      };
+      return query(...args.slice(0, -1), told);
+    }
+    const answer = query(...args) as Promise<unknown>;
+    answer.then(
+      () => span.end(),
+      (error: unknown) => span.end({}, kindOf(error)),
+    );
+    return answer;
+  };
+}
+
+/** Null for what `pg` submits by itself, such as a COPY. */
+function nameOf(statement: unknown): string | null {
+  if (typeof statement === 'string') return wordOf(statement);
+  const { name, text } = statement as { name?: unknown; text?: unknown };
+  if (typeof name === 'string') return name;
+  return typeof text === 'string' ? wordOf(text) : null;
+}
+
+function wordOf(text: string): string {
+  return (/\w+/.exec(text)?.[0] ?? 'statement').toUpperCase();
+}

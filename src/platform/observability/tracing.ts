@@ -1,0 +1,131 @@
+/**
+ * Spans by OpenTelemetry's own packages, while `OTEL_EXPORTER_OTLP_ENDPOINT` is set. Else nothing of them is loaded, `tracing`
+ * is null, and nothing is wrapped.
+ *
+ * 1. A request is a span (SERVER), in the caller's trace if it names one; commands and statements are spans within it.
+ * 2. An event takes the span of its command along, in its column `traceparent`; the outbox's publication is a span of that
+ *    trace, also when a sweep or another process does it, and the commands that follow from it are within that.
+ * 3. A notification takes it further: the PUT to the partner is a span of the same trace (CLIENT), and the header
+ *    `traceparent` names it.
+ *
+ * Names and attributes are OpenTelemetry's semantic conventions. No value of a path, a body or a statement is among them.
+ */
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { Attributes, Span, SpanKind } from '@opentelemetry/api';
+import type { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
+import { version } from '../../../package.json';
+import { currentSpan, type CurrentSpan } from '../context/current-span.js';
+
+type Api = typeof import('@opentelemetry/api');
+export type Kind = keyof typeof SpanKind;
+
+/** A span and the work that belongs to it. */
+export class WorkSpan implements CurrentSpan {
+  constructor(
+    private readonly api: Api,
+    readonly span: Span,
+  ) {}
+
+  get traceparent(): string {
+    const { traceId, spanId, traceFlags } = this.span.spanContext();
+    return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  }
+
+  /** @param fault the kind of the error, never its words: they may quote values */
+  end(attributes: Attributes = {}, fault: string | null = null): void {
+    this.span.setAttributes(attributes);
+    if (fault !== null) {
+      this.span.setAttribute('error.type', fault);
+      this.span.setStatus({ code: this.api.SpanStatusCode.ERROR });
+    }
+    this.span.end();
+  }
+}
+
+class Tracing {
+  private readonly tracer;
+
+  constructor(
+    private readonly api: Api,
+    readonly provider: BasicTracerProvider,
+  ) {
+    this.tracer = provider.getTracer('candidate-eligibility-service', version);
+  }
+
+  /** @param parent by default the span of the running work; null begins a trace */
+  begin(
+    name: string,
+    kind: Kind,
+    attributes: Attributes,
+    parent: CurrentSpan | string | null = currentSpan.current ?? null,
+  ): WorkSpan {
+    const { ROOT_CONTEXT, trace, SpanKind } = this.api;
+    const traceparent = typeof parent === 'string' ? parent : parent?.traceparent;
+    const [, traceId, spanId, flags] = /^00-(\w{32})-(\w{16})-(\w{2})$/.exec(traceparent ?? '') ?? [];
+    const context = traceId
+      ? trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: parseInt(flags, 16), isRemote: true })
+      : ROOT_CONTEXT;
+    return new WorkSpan(this.api, this.tracer.startSpan(name, { kind: SpanKind[kind], attributes }, context));
+  }
+
+  /** Does the work within a span of its own. */
+  within<T>(
+    name: string,
+    kind: Kind,
+    attributes: Attributes,
+    work: () => Promise<T>,
+    parent?: CurrentSpan | string | null,
+  ): Promise<T> {
+    const span = this.begin(name, kind, attributes, parent);
+    return currentSpan.run(span, work).then(
+      (value) => {
+        span.end();
+        return value;
+      },
+      (error: unknown) => {
+        span.end({}, kindOf(error));
+        throw error;
+      },
+    );
+  }
+}
+
+/** Null while no spans are made. Set once, before anything that looks at it is made. */
+export let tracing: Tracing | null = null;
+
+/** The kind of an error in one word: PostgreSQL's or Node's code, else the name of its class. */
+export function kindOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === 'string' ? code : error instanceof Error ? error.constructor.name : typeof error;
+}
+
+/** @param endpoint of a collector that takes OTLP over HTTP */
+export async function startTracing(endpoint: string | null): Promise<void> {
+  if (endpoint === null || tracing !== null) return;
+  const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ]);
+  const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces` });
+  const provider = new sdk.BasicTracerProvider({
+    resource: resourceFromAttributes({
+      'service.name': process.env['OTEL_SERVICE_NAME'] ?? 'candidate-eligibility-service',
+      'service.version': version,
+    }),
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter)],
+  });
+  tracing = new Tracing(api, provider);
+}
+
+/** Sends the last spans when the application has been shut down. */
+@Injectable()
+export class TracingShutdown implements OnApplicationShutdown {
+  async onApplicationShutdown(): Promise<void> {
+    const stopped = tracing;
+    tracing = null;
+    // A collector that is away must not hold up the end.
+    await stopped?.provider.shutdown().catch(() => undefined);
+  }
+}

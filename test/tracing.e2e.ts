@@ -1,0 +1,114 @@
+import { createServer, type Server } from 'node:http';
+import { startApp, type TestApp } from './support/app';
+import { eventually } from './support/eventually';
+import { siteBooking } from './support/given';
+import { Subscribed } from './support/subscribed';
+
+interface CollectedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  attributes: { key: string; value: Record<string, unknown> }[];
+}
+
+/** What takes spans by OTLP over HTTP (JSON), as a collector does. */
+class Collector {
+  readonly spans: CollectedSpan[] = [];
+  private server!: Server;
+
+  async start(): Promise<string> {
+    this.server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        if (request.method === 'POST' && request.url === '/v1/traces') this.take(Buffer.concat(chunks));
+        response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      });
+    });
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.server.address() as { port: number }).port}`;
+  }
+
+  private take(body: Buffer): void {
+    const { resourceSpans } = JSON.parse(body.toString()) as {
+      resourceSpans: { scopeSpans: { spans: CollectedSpan[] }[] }[];
+    };
+    for (const { scopeSpans } of resourceSpans) for (const { spans } of scopeSpans) this.spans.push(...spans);
+  }
+
+  close(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+}
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+
+describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
+  const collector = new Collector();
+  let app: TestApp;
+
+  beforeAll(async () => {
+    process.env['OTEL_BSP_SCHEDULE_DELAY'] = '100';
+    app = await startApp({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: await collector.start() } });
+  });
+  afterAll(async () => {
+    await app.close();
+    collector.close();
+    delete process.env['OTEL_BSP_SCHEDULE_DELAY'];
+  });
+
+  it('one trace leads from the request by command, statements and outbox to the PUT to the partner', async () => {
+    const subscribed = await Subscribed.start(app);
+    const { scene } = subscribed;
+    const eligibility = await app.given.eligibility(scene);
+    const path = `/accounts/${scene.account}/candidates/${eligibility['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
+    const answer = await app.call('POST', path, {
+      token: scene.token,
+      body: siteBooking(),
+      headers: { traceparent: `00-${TRACE}-${PARENT}-01` },
+    });
+    expect(answer.status).toBe(201);
+    await subscribed.partner.received(1);
+    const told = subscribed.partner.requests[0].headers['traceparent'];
+    expect(told).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-01$`));
+
+    const inTrace = () => collector.spans.filter(({ traceId }) => traceId === TRACE);
+    const named = (name: string | RegExp) =>
+      inTrace().find((span) => (typeof name === 'string' ? span.name === name : name.test(span.name)))!;
+    await eventually(() => expect(inTrace().map(({ name }) => name)).toContain('PUT'));
+    await eventually(() => expect(inTrace().map(({ kind }) => kind)).toContain(2));
+    const request = inTrace().find(({ kind }) => kind === 2)!;
+    expect(request.name).toBe('POST /accounts/:account_code/candidates/:candidate_id/tests/:test_code/bookings');
+    expect(request.parentSpanId).toBe(PARENT);
+    expect(request.attributes).toContainEqual({ key: 'http.response.status_code', value: { intValue: answer.status } });
+    const command = named('BookExam');
+    expect(command.parentSpanId).toBe(request.spanId);
+    const within = inTrace().filter(({ parentSpanId }) => parentSpanId === command.spanId);
+    expect(within.map(({ name }) => name)).toEqual(expect.arrayContaining(['COMMIT', 'unit-of-work-record']));
+    const translated = named('notifications-translate');
+    const translation = inTrace().find(({ spanId }) => spanId === translated.parentSpanId)!;
+    expect(translation.name).toBe('TranslateBookingEvents');
+    const published = inTrace().find(({ spanId }) => spanId === translation.parentSpanId)!;
+    expect(published.name).toBe('publish booking.created');
+    const put = named('PUT');
+    expect(told.split('-')[2]).toBe(put.spanId);
+    // Every span but the request's has its parent in the trace.
+    const ids = new Set(inTrace().map(({ spanId }) => spanId));
+    expect(inTrace().filter((span) => span !== request && !ids.has(span.parentSpanId!))).toEqual([]);
+    expect(JSON.stringify(inTrace())).not.toContain(eligibility['candidate'].candidate_id);
+  });
+});
+
+it('without it no span is made, and a trace is passed on all the same', async () => {
+  const app = await startApp();
+  const subscribed = await Subscribed.start(app);
+  const eligibility = await app.given.eligibility(subscribed.scene);
+  await app.given.booking(subscribed.scene, eligibility);
+  await subscribed.partner.received(1);
+  expect(subscribed.partner.requests[0].headers['traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+  await app.close();
+});
