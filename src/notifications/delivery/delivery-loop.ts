@@ -222,11 +222,9 @@ export class DeliveryLoop {
     const item = lane.take()!;
     const profile = this.directory.known(item.subscription_id, item.version);
     // Too old to be sent within its lease, or claimed under other settings than the present. The sweep wakes again.
-    if (profile === null || performance.now() - item.claimedAt > MAY_START_MS) {
+    if (profile === null || performance.now() - item.claimedAt > MAY_START_MS)
       this.writer.release([item, ...lane.empty()]);
-    } else {
-      this.attempt(lane, item, profile);
-    }
+    else this.attempt(lane, item, profile);
   }
 
   private attempt(lane: Lane<Held>, item: Held, profile: PartnerProfile): void {

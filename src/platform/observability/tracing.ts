@@ -17,10 +17,10 @@ import { version } from '../../../package.json';
 import { currentSpan, type CurrentSpan } from '../context/current-span.js';
 
 type Api = typeof import('@opentelemetry/api');
-export type Kind = keyof typeof SpanKind;
+type Kind = keyof typeof SpanKind;
 
 /** A span and the work that belongs to it. */
-export class WorkSpan implements CurrentSpan {
+class WorkSpan implements CurrentSpan {
   constructor(
     private readonly api: Api,
     readonly span: Span,
