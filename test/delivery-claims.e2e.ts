@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { leaseToken } from '../src/notifications/delivery/delivery-lease';
 import { CLAIM, CLAIM_PROBES, RECORD_FAILED } from '../src/notifications/delivery/delivery-statements';
 import type { Statement } from '../src/platform/database/database';
 import { Outbox } from '../src/platform/events/outbox';
@@ -50,8 +51,8 @@ async function run(client: pg.Client, { text }: Statement, values: unknown[]): P
   const { rows } = await client.query<{ id: string }>(text, values);
   return rows.map(({ id }) => id);
 }
-const claim = (client: pg.Client) => run(client, CLAIM, [[subscribed.id], [10], WAIT_MS]);
-const probe = (client: pg.Client) => run(client, CLAIM_PROBES, [WAIT_MS, 10]);
+const claim = (client: pg.Client) => run(client, CLAIM, [[subscribed.id], [10], WAIT_MS, leaseToken()]);
+const probe = (client: pg.Client) => run(client, CLAIM_PROBES, [WAIT_MS, 10, leaseToken()]);
 
 /** A claim whose snapshot is taken and which has looked at nothing yet. */
 async function heldClaim(how = claim): Promise<{ goOn: () => Promise<string[]> }> {
@@ -153,7 +154,11 @@ test('what a probe records late does not move the time of the probe that followe
     (await app.given.sql('SELECT next_probe_at, probe_step FROM subscriptions WHERE id = $1', [subscribed.id]))[0];
   const client = await connect();
   const claimOne = async () => {
-    const { rows } = await client.query<{ position: string; lease_token: string }>(CLAIM_PROBES.text, [WAIT_MS, 10]);
+    const { rows } = await client.query<{ position: string; lease_token: string }>(CLAIM_PROBES.text, [
+      WAIT_MS,
+      10,
+      leaseToken(),
+    ]);
     expect(rows).toHaveLength(1);
     return rows[0];
   };

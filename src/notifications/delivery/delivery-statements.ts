@@ -26,17 +26,9 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
-import { randomBytes } from 'node:crypto';
 import { MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
+import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
 import type { Trigger } from './delivery.entity.js';
-
-/** How much longer than the wait time a lease is. */
-const LEASE_EXTRA_S = 20;
-/** How long after its claim an attempt may begin; the rest of the extra time is for recording it. */
-export const MAY_START_MS = 12_000;
-
-/** SQL: nobody has the delivery `d` on lease. */
-export const FREE = `(d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})`;
 
 /** One notification that an operator resends; those of bulk jobs go as any other work. */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
@@ -77,20 +69,6 @@ const ALONE = `
          ON behind.subscription_id = other.subscription_id AND behind.notification_position = other.other
        WHERE other.subscription_id = picked.subscription_id AND other.notification_position = picked.notification_position
          AND behind.subscription_id IS NULL))`;
-
-/**
- * The fencing token of all that one statement claims: random, because a sequence may repeat after a failover to a standby
- * that had not all of it.
- */
-export function leaseToken(): number {
-  return Number(randomBytes(8).readBigUInt64BE() >> 11n);
-}
-
-/** @param parameter the {@link leaseToken} */
-export const LEASE = (parameter: string) => `lease AS MATERIALIZED (SELECT ${parameter}::bigint AS token)`;
-
-/** Of a subscription `s` with its wait time in effect. */
-export const LEASE_END = `${MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`;
 
 /** Of an obligation `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,

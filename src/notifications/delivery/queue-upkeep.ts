@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 import { Database, prepared } from '../../platform/database/database.js';
-import { FREE } from './delivery-statements.js';
+import { FREE } from './delivery-lease.js';
 
 const BATCH = 1000;
 const ROUND_MS = 2_000;

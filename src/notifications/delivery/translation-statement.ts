@@ -9,7 +9,7 @@ import {
 } from '../../bookings/bookings.events.js';
 import { opaque, prepared } from '../../platform/database/database.js';
 import { storedName } from '../../platform/events/domain-event.js';
-import { LEASE, LEASE_END } from './delivery-statements.js';
+import { LEASE, LEASE_END } from './delivery-lease.js';
 
 const EVENTS = [BookingCreated, BookingCancelled, BookingRescheduled, ExamCompleted, ExcusedAbsent, Absent].map(
   (eventClass): BookingEvent => new eventClass(undefined as never, undefined as never),

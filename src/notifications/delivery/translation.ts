@@ -8,7 +8,8 @@ import { DeliverySignals } from '../delivery-signals.js';
 import { TranslateBookingEvents } from '../notifications.commands.js';
 import { RacePoints } from '../race-points.js';
 import { DeliveryLoop } from './delivery-loop.js';
-import { leaseToken, type Claimed } from './delivery-statements.js';
+import { leaseToken } from './delivery-lease.js';
+import type { Claimed } from './delivery-statements.js';
 import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 
 /** A booking, and up to which of its events to translate. */
