@@ -1,0 +1,12 @@
+#!/bin/sh
+# Copies the primary when there is nothing here yet, and follows it. Takes the arguments of postgres: max_connections must be at least
+# the primary's.
+set -eu
+if [ ! -s "$PGDATA/PG_VERSION" ]; then
+  until pg_basebackup --pgdata "$PGDATA" --write-recovery-conf --wal-method stream \
+    --dbname "host=primary user=follower password=$REPLICATION_PASSWORD application_name=standby"; do
+    sleep 2
+  done
+  chmod 0700 "$PGDATA"
+fi
+exec postgres "$@"

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/**
+ * Starts the built service on the Node that runs this, in a folder of its own; ends it after `use`, and takes everything away.
+ * Without `DATABASE_URL` in `env` it is a sandbox with a PostgreSQL of its own.
+ */
+export async function withService(use, env = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'eligibility-own-'));
+  const { DATABASE_URL: _database, ...environment } = process.env;
+  const service = spawn(process.execPath, [join(root, 'dist/main.js')], {
+    env: {
+      ...environment,
+      NODE_ENV: 'development',
+      PORT: '0',
+      METRICS_PORT: '0',
+      LOG_LEVEL: 'warn',
+      DATA_DIR: folder,
+      ...env,
+    },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const ended = once(service, 'exit');
+  try {
+    const file = join(folder, 'server.json');
+    for (let waited = 0; !existsSync(file); waited += 100) {
+      if (service.exitCode !== null || waited > 120_000) throw new Error('The service did not start.');
+      await pause(100);
+    }
+    await use({ ...JSON.parse(await readFile(file, 'utf8')), folder });
+    service.kill('SIGTERM');
+    const [code] = await ended;
+    if (code !== 0) throw new Error(`Ended with ${code}.`);
+  } finally {
+    service.kill('SIGKILL');
+    // Run by root, the database has its files where its own user may go.
+    const cluster = join(folder, 'postgres');
+    if (existsSync(cluster)) await rm(realpathSync(cluster), { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
+  }
+}

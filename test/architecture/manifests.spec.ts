@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { parse, parseAllDocuments } from 'yaml';
+
+const root = join(__dirname, '../..');
+const folder = 'deploy/kubernetes';
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+  spec: Record<string, any>;
+}
+
+const kustomization = parse(read(`${folder}/kustomization.yaml`)) as { resources: string[] };
+const manifests = kustomization.resources.flatMap((file) =>
+  parseAllDocuments(read(`${folder}/${file}`)).map((document) => document.toJS() as Manifest),
+);
+const named = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+const pods = manifests.flatMap(({ metadata, spec }) =>
+  spec['template'] ? [{ name: metadata.name, ...(spec['template'] as { spec: Record<string, any> }).spec }] : [],
+);
+
+/** What the types made from Kubernetes' own OpenAPI document say against manifests: unknown members, wrong types, missing ones. */
+function faultsOf(checked: Manifest[]): string[] {
+  const source = checked
+    .map((manifest, n) => {
+      const module = manifest.apiVersion === 'v1' ? 'core/v1' : manifest.apiVersion.replace(/\.k8s\.io(?=\/)/, '');
+      return (
+        `import type { ${manifest.kind} as T${n} } from 'kubernetes-types/${module}';\n` +
+        `export const m${n}: T${n} = ${JSON.stringify(manifest)};`
+      );
+    })
+    .join('\n');
+  const file = join(root, 'test/architecture/manifests.generated.ts');
+  const options = { strict: true, noEmit: true, skipLibCheck: true, types: [] };
+  const host = ts.createCompilerHost(options);
+  const getSourceFile = host.getSourceFile.bind(host);
+  host.getSourceFile = (name, ...rest) =>
+    name === file ? ts.createSourceFile(name, source, ts.ScriptTarget.ES2022) : getSourceFile(name, ...rest);
+  return ts
+    .getPreEmitDiagnostics(ts.createProgram([file], options, host))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+}
+
+describe('the manifests in deploy/kubernetes', () => {
+  it('are what Kubernetes takes', () => {
+    expect(manifests.length).toBeGreaterThan(9);
+    expect(faultsOf(manifests)).toEqual([]);
+  });
+
+  it.each([
+    ['a name is misspelt', /"readinessProbe"/, '"readynessProbe"', /readynessProbe/],
+    ['a value has the wrong type', /"containerPort":9464/, '"containerPort":"9464"', /'string' is not assignable/],
+    ['a member is missing', /"selector":\{"matchLabels":\{[^}]*\}\},"strategy"/, '"strategy"', /selector/],
+  ])('would not be taken if %s', (_what, member, planted, fault) => {
+    const deployment = JSON.stringify(named('Deployment')[0]);
+    const broken = JSON.parse(deployment.replace(member, planted)) as Manifest;
+    expect(JSON.stringify(broken)).not.toBe(deployment);
+    expect(faultsOf([broken]).join()).toMatch(fault);
+  });
+
+  it('run nothing as root, and nothing that could write to its image', () => {
+    expect(pods.length).toBe(3);
+    for (const pod of pods) {
+      expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
+      expect(pod.automountServiceAccountToken).toBe(false);
+      for (const { securityContext } of pod.containers)
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+    }
+  });
+
+  it('set only settings that there are, and secrets from secrets', () => {
+    const documented = new Set(
+      [...read('docs/configuration.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name),
+    );
+    for (const { containers } of pods)
+      for (const { name, value, valueFrom } of containers[0].env as Record<string, any>[]) {
+        expect(documented).toContain(name);
+        if (['DATABASE_URL', 'SECRETS_KEY'].includes(name)) expect(valueFrom.secretKeyRef).toBeDefined();
+        else expect(typeof value).toBe('string');
+      }
+  });
+
+  it('have for each deployment its probes, its budget, its scaling, and labels that agree', () => {
+    for (const { metadata, spec } of named('Deployment')) {
+      const { labels } = spec['template'].metadata;
+      const [container] = spec['template'].spec.containers;
+      expect(spec['selector'].matchLabels).toEqual(labels);
+      expect(container.env).toContainEqual({ name: 'ROLES', value: metadata.name });
+      expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
+      expect(container.livenessProbe.httpGet.path).toBe('/health/live');
+      const budgets = named('PodDisruptionBudget').map(({ spec: { selector } }) => selector.matchLabels as unknown);
+      expect(budgets).toContainEqual(labels);
+      const scaled = named('HorizontalPodAutoscaler').map(
+        ({ spec: { scaleTargetRef } }) => scaleTargetRef.name as unknown,
+      );
+      expect(scaled).toContain(metadata.name);
+      const grace = Number(/`SHUTDOWN_GRACE_MS` *\| `(\d+)`/.exec(read('docs/configuration.md'))?.[1]);
+      expect(spec['template'].spec.terminationGracePeriodSeconds).toBeGreaterThan((2 * grace) / 1000 + 5);
+    }
+    expect(named('Deployment').map(({ metadata }) => metadata.name)).toEqual(['api', 'delivery']);
+  });
+
+  it('scale by figures that the adapter serves', () => {
+    const { rules } = parse(read(`${folder}/prometheus-adapter.yaml`)) as {
+      rules: { custom: { name: { as: string } }[]; external: { name: { as: string } }[] };
+    };
+    const served = [...rules.custom, ...rules.external].map(({ name }) => name.as);
+    const asked = named('HorizontalPodAutoscaler').flatMap(({ spec }) =>
+      (spec['metrics'] as Record<string, any>[]).map(
+        ({ pods: byPod, external }) => (byPod ?? external).metric.name as string,
+      ),
+    );
+    expect(asked.sort()).toEqual(served.sort());
+  });
+});
+
+describe('docker-compose.scale.yml', () => {
+  const { services } = parse(read('docker-compose.scale.yml'), { merge: true }) as {
+    services: Record<string, { image?: string; environment?: Record<string, string>; volumes?: string[] }>;
+  };
+  const processes = Object.entries(services).filter(([, { image }]) => image === 'candidate-eligibility-service');
+  const withRole = (role: string) =>
+    processes.filter(([, { environment }]) => environment?.['ROLES'] === role).map(([name]) => name);
+
+  it('has two processes for each role, and the proxy leads to those with the role api', () => {
+    expect(withRole('delivery')).toEqual(['delivery-1', 'delivery-2']);
+    const servers = [...read('deploy/haproxy/haproxy.cfg').matchAll(/^ *server \S+ (\S+):3000$/gm)].map(
+      ([, host]) => host,
+    );
+    expect(servers).toEqual(withRole('api'));
+    expect(servers.length).toBe(2);
+  });
+
+  it('sets only settings that there are, and mounts only files that there are', () => {
+    const documented = read('docs/configuration.md');
+    for (const [, { environment }] of processes)
+      for (const name of Object.keys(environment ?? {})) expect(documented).toContain(`\`${name}\``);
+    const files = Object.values(services)
+      .flatMap(({ volumes = [] }) => volumes)
+      .filter((volume) => volume.startsWith('./'));
+    expect(files.length).toBe(4);
+    for (const file of files) expect(read(file.split(':')[0])).not.toBe('');
+  });
+});

@@ -1,0 +1,55 @@
+import { parser } from '@prometheus-io/lezer-promql';
+
+/** What each process exports: by name as it stands in a query, the labels that it may have. */
+export type Exported = Map<string, Set<string>>;
+
+interface Registered {
+  name: string;
+  type?: unknown;
+  labelNames?: string[];
+}
+
+/** A scrape adds these. */
+const OF_THE_SCRAPE = ['job', 'instance'];
+
+export function exportedBy(metrics: object[]): Exported {
+  const exported: Exported = new Map([['up', new Set(OF_THE_SCRAPE)]]);
+  for (const metric of metrics as Registered[]) {
+    const labels = [...OF_THE_SCRAPE, ...(metric.labelNames ?? [])];
+    if ('buckets' in metric || 'upperBounds' in metric) {
+      exported.set(`${metric.name}_bucket`, new Set([...labels, 'le']));
+      for (const part of ['sum', 'count']) exported.set(`${metric.name}_${part}`, new Set(labels));
+    } else exported.set(metric.name, new Set(labels));
+  }
+  return exported;
+}
+
+/** What in a query of PromQL is no PromQL, no exported metric, or no label that the metrics of its selector or aggregation have. */
+export function unknownIn(query: string, exported: Exported): string[] {
+  // Grafana puts a length of time there, and any value in place of its other variables.
+  const text = query.replaceAll('$__rate_interval', '5m');
+  const unknown: string[] = [];
+  const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);
+  /** The labels of the metrics read below each selector or aggregation that is open. */
+  const open: { labels: Set<string>; named: string[] }[] = [];
+  parser.parse(text).iterate({
+    enter: (ref) => {
+      const { node } = ref;
+      if (ref.type.isError) unknown.push(`syntax of ${query}`);
+      if (ref.name === 'VectorSelector' || ref.name === 'AggregateExpr') open.push({ labels: new Set(), named: [] });
+      if (ref.name === 'Identifier' && node.parent?.name === 'VectorSelector') {
+        const labels = exported.get(textOf(ref));
+        if (labels === undefined) unknown.push(textOf(ref));
+        for (const { labels: seen } of open) for (const label of labels ?? []) seen.add(label);
+      }
+      if (ref.name === 'LabelName') open.at(-1)?.named.push(textOf(ref));
+    },
+    leave: (ref) => {
+      if (ref.name !== 'VectorSelector' && ref.name !== 'AggregateExpr') return;
+      const { labels, named } = open.pop()!;
+      // Of a metric that is unknown itself nothing more is said.
+      if (labels.size > 0) for (const name of named) if (!labels.has(name)) unknown.push(`label ${name}`);
+    },
+  });
+  return unknown;
+}
