@@ -19,9 +19,7 @@ const manifests = kustomization.resources.flatMap((file) =>
   parseAllDocuments(read(`${folder}/${file}`)).map((document) => document.toJS() as Manifest),
 );
 const named = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
-const pods = manifests.flatMap(({ metadata, spec }) =>
-  spec['template'] ? [{ name: metadata.name, ...(spec['template'] as { spec: Record<string, any> }).spec }] : [],
-);
+const pods = manifests.flatMap(({ spec }) => (spec['template'] ? [spec['template'].spec as Record<string, any>] : []));
 
 /** What the types made from Kubernetes' own OpenAPI document say against manifests: unknown members, wrong types, missing ones. */
 function faultsOf(checked: Manifest[]): string[] {
