@@ -13,6 +13,7 @@ interface Planted {
 
 const DELIVERY = 'notifications/delivery';
 const STATEMENTS = `${DELIVERY}/delivery-statements.js`;
+const LEASE = `${DELIVERY}/delivery-lease.js`;
 const JOB_STATEMENTS = `${DELIVERY}/job-statements.js`;
 
 export const PLANTED: readonly Planted[] = [
@@ -30,19 +31,19 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     name: 'every row is free',
-    file: STATEMENTS,
+    file: LEASE,
     find: '(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})',
     replace: 'true',
   },
   {
     name: 'a lease is shorter than the wait time',
-    file: STATEMENTS,
-    find: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S})`',
+    file: LEASE,
+    find: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${exports.LEASE_EXTRA_S})`',
     replace: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000000.0)`',
   },
   {
     name: 'an attempt begins at any age',
-    file: STATEMENTS,
+    file: LEASE,
     find: 'MAY_START_MS = 12_000',
     replace: 'MAY_START_MS = 12_000_000',
   },
