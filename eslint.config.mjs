@@ -24,6 +24,7 @@ export default tseslint.config(
     ignores: [
       'dist/',
       'clients/*/dist/',
+      'clients/typescript/src/openapi.ts',
       'node_modules/',
       'coverage/',
       'data/',

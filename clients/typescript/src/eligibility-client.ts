@@ -1,0 +1,152 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import createClient, { type Client } from 'openapi-fetch';
+import { AccessToken, type Credentials } from './access-token.js';
+import type { components, paths } from './openapi.js';
+import { problemOf } from './problem-error.js';
+import { repeatingFetch, type Retries } from './repeating-fetch.js';
+
+export type Change = components['schemas']['ChangeModel'];
+export type ImportProgress = components['schemas']['ImportModel'];
+
+export interface ClientOptions {
+  /** Without an ending slash needed. */
+  baseUrl: string;
+  /** Where `/token` is; the base URL by default. */
+  tokenUrl?: string;
+  credentials: Credentials;
+  retries?: Retries;
+}
+
+/** What `api` resolves to; `data` is there, for what is not 2xx is thrown. */
+interface Answered<T> {
+  data?: T;
+  response: Response;
+}
+
+export interface ChangePage {
+  entries: Change[];
+  /** To go on after this page: keep it in the transaction in which you apply the entries. */
+  next: string;
+}
+
+export interface ImportOptions {
+  type: 'text/csv' | 'application/x-ndjson';
+  dryRun?: boolean;
+  /** Called now and then, the last time with the final figures. */
+  onProgress?: (progress: ImportProgress) => void;
+  /** Between two looks, in milliseconds; 500 by default. */
+  pollMs?: number;
+}
+
+const PAGE = 200;
+
+/** Calls the service as one user of one application. */
+export class EligibilityClient {
+  /** Every operation of the OpenAPI document, typed. An answer of 400 or above is thrown as ProblemError. */
+  readonly api: Client<paths>;
+  private readonly baseUrl: string;
+  private readonly token: AccessToken;
+
+  constructor({ baseUrl, tokenUrl, credentials, retries = {} }: ClientOptions) {
+    this.baseUrl = baseUrl.replace(/\/+$/, '');
+    this.token = new AccessToken((tokenUrl ?? this.baseUrl).replace(/\/+$/, ''), credentials, fetch);
+    this.api = createClient<paths>({ baseUrl: this.baseUrl, fetch: repeatingFetch(this.token, retries) });
+    this.api.use({
+      onResponse: async ({ response }) => {
+        if (!response.ok) throw await problemOf(response);
+      },
+    });
+  }
+
+  /** A live access token, for calls of your own. */
+  accessToken(): Promise<string> {
+    return this.token.get();
+  }
+
+  /** What each page of a list holds, one after the other: `load` asks for a page with the cursor that it is given. */
+  async *each<T>(load: (cursor: string | undefined) => Promise<Answered<T[]>>): AsyncGenerator<T> {
+    let cursor: string | undefined;
+    do {
+      const { data = [], response } = await load(cursor);
+      yield* data;
+      cursor = nextOf(response, 'cursor') ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  /** The account's records, newest first. */
+  eligibilities(account_code: string, query: { status?: string; test_code?: string; updated_since?: string } = {}) {
+    return this.each((cursor) =>
+      this.api.GET('/accounts/{account_code}/eligibilities', {
+        params: {
+          path: { account_code },
+          query: { ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+        },
+      }),
+    );
+  }
+
+  /**
+   * The change feed, page by page, up to its end; with `followMs` it goes on for ever, with so many milliseconds after an
+   * empty page.
+   * @param after where the last reading ended; `now`; or nothing: from the beginning
+   */
+  async *changes(
+    account_code: string,
+    { after, followMs, signal }: { after?: string; followMs?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<ChangePage> {
+    let cursor = after;
+    for (;;) {
+      const { data: entries = [], response } = await this.api.GET('/accounts/{account_code}/changes', {
+        params: { path: { account_code }, query: { limit: PAGE, ...(cursor === undefined ? {} : { after: cursor }) } },
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const next = nextOf(response, 'after');
+      if (next === null) throw new TypeError('The change feed has no Link: rel="next".');
+      cursor = next;
+      yield { entries, next };
+      if (entries.length > 0) continue;
+      if (followMs === undefined) return;
+      await pause(followMs, undefined, { signal });
+    }
+  }
+
+  /** Sends a file and waits for its end; answers with the final figures and the report, a CSV. */
+  async import(
+    account_code: string,
+    body: Exclude<RequestInit['body'], null | undefined>,
+    { type, dryRun = false, onProgress, pollMs = 500 }: ImportOptions,
+  ): Promise<{ progress: ImportProgress; report: string }> {
+    const response = await fetch(
+      `${this.baseUrl}/accounts/${encodeURIComponent(account_code)}/eligibility-imports?dry_run=${dryRun}`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await this.token.get()}`, 'content-type': type },
+        body,
+        duplex: 'half',
+      },
+    );
+    if (!response.ok) throw await problemOf(response);
+    const { import_id } = (await response.json()) as { import_id: string };
+    const params = { path: { account_code, import_id } };
+    for (;;) {
+      const { data } = await this.api.GET('/accounts/{account_code}/eligibility-imports/{import_id}', { params });
+      const progress = data as ImportProgress;
+      onProgress?.(progress);
+      if (progress.state !== 'RUNNING' && progress.state !== 'RECEIVING') {
+        const { data: report } = await this.api.GET('/accounts/{account_code}/eligibility-imports/{import_id}/report', {
+          params,
+          parseAs: 'text',
+        });
+        return { progress, report: String(report) };
+      }
+      await pause(pollMs);
+    }
+  }
+}
+
+function nextOf(response: Response, parameter: string): string | null {
+  const [, address] = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+  return address === undefined
+    ? null
+    : new URL(address, response.url || 'http://localhost').searchParams.get(parameter);
+}

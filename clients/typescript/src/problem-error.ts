@@ -1,0 +1,28 @@
+import type { components } from './openapi.js';
+
+export type Problem = components['schemas']['ErrorModel'];
+
+/** An answer of 400 or above. `code` is for programs; `problem.errors` names every fault of the request. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+
+  constructor(
+    readonly status: number,
+    /** As in the error catalogue; `unreadable` when the answer was no problem (a proxy's, for one). */
+    readonly code: string,
+    readonly problem: Problem | null,
+  ) {
+    super(problem === null ? `The service answered ${status}.` : `${status} ${code}: ${problem.detail}`);
+  }
+}
+
+export async function problemOf(response: Response): Promise<ProblemError> {
+  const text = await response.text();
+  try {
+    const problem = JSON.parse(text) as Problem;
+    if (typeof problem.code === 'string') return new ProblemError(response.status, problem.code, problem);
+  } catch {
+    // Not from the service.
+  }
+  return new ProblemError(response.status, 'unreadable', null);
+}

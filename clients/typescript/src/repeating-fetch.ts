@@ -1,0 +1,64 @@
+/**
+ * Calls again what docs/clients.md says may be tried again: no answer, 500, 503, 429 and 409 `idempotency_key_in_use`, after
+ * `Retry-After` or a wait that doubles. A POST is repeated only where its key makes one change of many calls (below).
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AccessToken } from './access-token.js';
+
+export interface Retries {
+  /** How often a call is repeated at most; 4 by default, 0 for never. */
+  most?: number;
+  /** The first wait in milliseconds, doubled each time; 200 by default. */
+  firstWaitMs?: number;
+}
+
+const LONGEST_WAIT_MS = 60_000;
+
+/** Paths of the POSTs that take an `Idempotency-Key`. */
+export const KEYED_POSTS =
+  /\/(candidates|bookings|absence|erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|(resends|jobs)\/[^/]+\/(pause|resume|abort))$/;
+
+/** `fetch` with the token, an `Idempotency-Key` for what writes, and repeats. */
+export function repeatingFetch(token: AccessToken, { most = 4, firstWaitMs = 200 }: Retries) {
+  return async (request: Request): Promise<Response> => {
+    const { method } = request;
+    if (method !== 'GET' && !request.headers.has('idempotency-key'))
+      request.headers.set('idempotency-key', randomUUID());
+    const mayRepeat = method !== 'POST' || KEYED_POSTS.test(new URL(request.url).pathname);
+    let renewed = false;
+    for (let repeats = 0; ; repeats += 1) {
+      const isLast = !mayRepeat || repeats >= most;
+      const accessToken = await token.get();
+      const attempt = request.clone();
+      attempt.headers.set('authorization', `Bearer ${accessToken}`);
+      let response: Response | null = null;
+      try {
+        response = await fetch(attempt);
+      } catch (error) {
+        if (isLast || request.signal.aborted) throw error;
+      }
+      if (response?.status === 401 && !renewed) {
+        renewed = true;
+        token.drop(accessToken);
+        await response.body?.cancel();
+        continue;
+      }
+      if (response !== null && (isLast || !(await isPassing(response)))) return response;
+      const waitMs = waitOf(response, firstWaitMs * 2 ** repeats);
+      await response?.body?.cancel();
+      await pause(waitMs, undefined, { signal: request.signal });
+    }
+  };
+}
+
+async function isPassing(response: Response): Promise<boolean> {
+  if ([429, 500, 503].includes(response.status)) return true;
+  return response.status === 409 && (await response.clone().text()).includes('idempotency_key_in_use');
+}
+
+function waitOf(response: Response | null, backoffMs: number): number {
+  const seconds = Number(response?.headers.get('retry-after') ?? Number.NaN);
+  const waitMs = Number.isFinite(seconds) ? seconds * 1000 : backoffMs * (0.5 + Math.random() / 2);
+  return Math.min(waitMs, LONGEST_WAIT_MS);
+}

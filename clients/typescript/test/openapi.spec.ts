@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { KEYED_POSTS } from '../src/repeating-fetch';
+
+const ROOT = resolve(__dirname, '../../..');
+const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')) as {
+  paths: Record<string, { post?: { parameters?: { name?: string; $ref?: string }[] } }>;
+};
+
+describe('the client’s package', () => {
+  it('has the types of docs/openapi.json: `npm run openapi` writes both', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'openapi-types-'));
+    const made = join(folder, 'openapi.ts');
+    const program = join(ROOT, 'node_modules/openapi-typescript/bin/cli.js');
+    const { status } = spawnSync(process.execPath, [program, join(ROOT, 'docs/openapi.json'), '--output', made]);
+    expect(status).toBe(0);
+    const isSame = readFileSync(made, 'utf8') === readFileSync(join(__dirname, '../src/openapi.ts'), 'utf8');
+    rmSync(folder, { recursive: true });
+    expect(isSame).toBe(true);
+  });
+
+  it('repeats the POSTs that take an Idempotency-Key, and no others', () => {
+    const posts = Object.entries(paths).filter(([, { post }]) => post !== undefined);
+    const keyed = posts.filter(([, { post }]) => JSON.stringify(post!.parameters ?? []).includes('Idempotency-Key'));
+    expect(keyed.length).toBeGreaterThan(5);
+    expect(posts.filter(([path]) => KEYED_POSTS.test(path)).map(([path]) => path)).toEqual(keyed.map(([path]) => path));
+  });
+});
