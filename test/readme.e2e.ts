@@ -153,7 +153,7 @@ describe('docs/', () => {
   it('configuration.md has every setting, with its default', () => {
     const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` +\| (.*?) +\|/gm)];
     const documented = new Map(rows.map(([, name, fallback]) => [name, fallback]));
-    const source = read('src/config.ts');
+    const source = read('src/config.ts') + read('src/oidc-settings.ts');
     const settings = [...source.matchAll(/read\.(?!fault)\w+\(\s*'([A-Z_]+)'(?:, ([\d_]+|'[^']*'|\[[\d, ]+\]))?/g)];
     expect([...documented.keys()].sort()).toEqual(['NODE_ENV', ...settings.map(([, name]) => name)].sort());
     for (const [, name, fallback] of settings)
