@@ -43,7 +43,18 @@ for (const name of readdirSync(join(root, 'clients'))) {
 
 function declare(entry, outDir) {
   const options = ['--declaration', '--emitDeclarationOnly', '--outDir', outDir, '--rootDir', dirname(entry)];
-  const modules = ['--target', 'es2023', '--module', 'esnext', '--moduleResolution', 'bundler', '--types', 'node'];
+  const modules = [
+    '--target',
+    'es2023',
+    '--lib',
+    'es2023',
+    '--module',
+    'esnext',
+    '--moduleResolution',
+    'bundler',
+    '--types',
+    'node',
+  ];
   const { status } = spawnSync(
     process.execPath,
     [tsc, entry, '--ignoreConfig', '--strict', '--skipLibCheck', ...modules, ...options],
