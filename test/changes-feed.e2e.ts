@@ -26,6 +26,7 @@ const call = (method: string, path: string, body?: unknown, token = scene.token)
 
 /** One page, and the path of the next. */
 async function page(path = `/accounts/${scene.account}/changes`): Promise<{ entries: Entry[]; next: string }> {
+  await app.given.settled();
   const answer = await call('GET', path);
   expect(answer.status).toBe(200);
   const [, next] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link')!)!;

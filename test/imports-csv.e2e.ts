@@ -156,6 +156,7 @@ describe('an import of CSV', () => {
     const lines = `candidate_id,first_name,last_name,test_code,action\nF-1,A,B,${scene.testCode},ADD\nF-1,A,C,${scene.testCode},UPDATE\nF-1,,,${scene.testCode},CANCEL\nF-1,A,B,${scene.testCode},ADD\n`;
     await imported(lines, '?dry_run=true');
     await imported(lines);
+    await app.given.settled();
     const { body: told } = await app.call('GET', `/accounts/${scene.account}/changes`, { token: scene.token });
     expect(told.map((entry: { change: string }) => entry.change)).toEqual([
       'CREATED',

@@ -10,9 +10,8 @@ import { cursorExpired } from './changes.errors.js';
 import type { FeedPosition } from './changes.dto.js';
 
 const DAY_S = 86_400;
-/** How long a page waits for transactions that ran when it was asked for: what they hold back stands in it then. */
-const WAITS = 10;
-const WAIT_MS = 20;
+/** The pauses in which a page waits for transactions that ran when it was asked for: what they hold back stands in it then. */
+const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
 /** Transactions that have ended are those below `xmin`; those that had begun are below `xmax`. */
 interface Horizon {
@@ -90,8 +89,9 @@ export class ChangeFeed {
   async now(): Promise<FeedPosition> {
     const asked = await this.horizon();
     let reached = asked;
-    for (let waits = 0; reached.xmin < asked.xmax && waits < WAITS; waits++) {
-      await pause(WAIT_MS);
+    for (const ms of PAUSES_MS) {
+      if (reached.xmin >= asked.xmax) break;
+      await pause(ms);
       reached = await this.horizon();
     }
     return this.positionAt(asked.generation, Math.min(reached.xmin, asked.xmax), asked.now_s);
@@ -125,9 +125,9 @@ export class ChangeFeed {
         const recordedS = Math.floor(recorded_at.getTime() / 1000);
         return { entries, next: { generation, xid, position, recordedS, givenS: this.nowS() } };
       }
-      if (xmin >= horizon.xmax || waits === WAITS)
+      if (xmin >= horizon.xmax || waits === PAUSES_MS.length)
         return { entries, next: this.positionAt(horizon.generation, xmin, horizon.now_s) };
-      await pause(WAIT_MS);
+      await pause(PAUSES_MS[waits]);
     }
   }
 

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { requestContext } from '../platform/context/request-context.js';
 import { formatDateTime } from '../platform/clock.js';
-import { BodyRoom } from '../platform/http/body-room.js';
+import { BodyMemory } from '../platform/http/body-memory.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
 import { PHOTO, VIDEO_LINK, withCredentials, withMembers, type KeptBody } from './result-body.js';
@@ -113,7 +113,7 @@ function withBody(members: object, body: string): string {
 }
 
 /** Answers under way at once, of all callers and of one application: each holds an entry, of megabytes, until it is taken. */
-const underWay = new BodyRoom(24, 6, MOST_WAIT_MS);
+const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
 /**
  * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory.

@@ -196,6 +196,13 @@ export class Given {
     return () => client.end();
   }
 
+  /** Until whatever runs on the whole server at this moment has ended: it may hold back what the change feed shows. */
+  async settled(): Promise<void> {
+    const [{ xmax }] = await this.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');
+    const hasEnded = 'SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 AS ended';
+    while (!(await this.sql(hasEnded, [xmax]))[0]['ended']) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
   sql(text: string, values: unknown[] = []): Promise<Record<string, any>[]> {
     return this.app.database.query({ text }, values);
   }

@@ -97,21 +97,21 @@ export const CLAIM = prepared(
   'delivery-claim',
   `WITH ${LEASE('$4')},
    partner AS MATERIALIZED (
-     SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.room
-     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, room) JOIN subscriptions s ON s.id = wanted.id
+     SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.most
+     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, most) JOIN subscriptions s ON s.id = wanted.id
      WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
      FOR KEY SHARE OF s SKIP LOCKED),
    in_order AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FREE} AND ${IN_TURN}
-       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN s.room ELSE 0 END
+       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN s.most ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    by_operator AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')} AND ${FREE} AND ${IN_TURN}
-       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.room ELSE 0 END
+       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.most ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    picked AS MATERIALIZED (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator),
    ${ALONE}

@@ -2,14 +2,14 @@
  * What one step of a bulk job does, each in one statement that takes the job's row for its time: of several processes one
  * does it, and once an operator's action on the job has been answered, none.
  */
-import { MACHINE_TIME, opaque, prepared } from '../../platform/database/database.js';
+import { opaque, prepared } from '../../platform/database/database.js';
+import { FREE } from './delivery-lease.js';
 
 /** How many obligations a job has for a partner at once, and how many partners one step serves. */
 const WINDOW = 128;
 const PARTNERS = 64;
 const RESOLVE_BATCH = 500;
 
-const FREE = `(d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME})`;
 const OBLIGATION = `d.subscription_id = due.subscription_id AND d.notification_position = due.position`;
 
 const JOB = `job AS MATERIALIZED (

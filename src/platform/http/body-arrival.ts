@@ -3,7 +3,7 @@ import type { Transform } from 'node:stream';
 import type { Request, Response } from 'express';
 import { malformedRequest, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../errors.js';
 import { closeAfterAnswer, sendContinue } from './connection.js';
-import type { BodySpace } from './body-room.js';
+import type { BodySpace } from './body-memory.js';
 
 /** A body may pause for this long, and its first bytes may take it. */
 const MOST_PAUSE_MS = 20_000;
@@ -30,8 +30,8 @@ export function hasBody(request: Request): boolean {
  *
  * 1. A length over the limit is refused from the header, before a byte is awaited.
  * 2. Only now is a caller that expects `100 Continue` told to send.
- * 3. What comes is counted, charged, and not read on while there is no room for it.
- * 4. A body that stops, or comes too slowly, is given up; time without room does not count.
+ * 3. What comes is counted, charged, and not read on while there is no memory for it.
+ * 4. A body that stops, or comes too slowly, is given up; time spent waiting for memory does not count.
  * 5. A refused body is not read to its end: the connection is closed behind the answer.
  *
  * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request, service_unavailable
@@ -84,11 +84,11 @@ class Arriving {
     this.bytes += part.length;
     if (this.bytes > this.arrival.limit) return this.fail(payloadTooLarge.error());
     this.parts.push(part);
-    const room = this.arrival.space?.charge(part.length);
-    if (!room) return;
+    const memory = this.arrival.space?.charge(part.length);
+    if (!memory) return;
     this.source.pause();
     this.clock?.stop();
-    room.then(
+    memory.then(
       () => {
         if (this.done) return;
         this.clock?.goOn();

@@ -1,4 +1,4 @@
-import { noRoom } from './body-room.js';
+import { memorySpent } from './body-memory.js';
 
 interface Waiting {
   readonly bytes: number;
@@ -47,7 +47,7 @@ export class BodyTurns {
       const timer = setTimeout(() => {
         queue.splice(queue.indexOf(waiting), 1);
         if (queue.length === 0) this.waiting.delete(caller);
-        reject(noRoom());
+        reject(memorySpent());
       }, this.waitMs);
       queue.push(waiting);
     });

@@ -15,7 +15,7 @@ import { requestContext } from '../context/request-context.js';
 import { unsupportedMediaType } from '../errors.js';
 import { ACCESS, type AccessRule } from './access.js';
 import { hasBody, readBytes } from './body-arrival.js';
-import { BodyRoom } from './body-room.js';
+import { BodyMemory } from './body-memory.js';
 import { BodyTurns } from './body-turns.js';
 import { parseJsonBody } from './json-text.js';
 
@@ -47,7 +47,7 @@ export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
  */
 @Injectable()
 export class BodyGate implements CanActivate {
-  private readonly room = new BodyRoom(64 * MIB, 16 * MIB, MOST_WAIT_MS);
+  private readonly memory = new BodyMemory(64 * MIB, 16 * MIB, MOST_WAIT_MS);
 
   constructor(private readonly reflector: Reflector) {}
 
@@ -67,7 +67,7 @@ export class BodyGate implements CanActivate {
       request.body = parseJsonBody(await readBytes(request, response, arrival));
       return true;
     }
-    const space = this.room.begin(callerName());
+    const space = this.memory.begin(callerName());
     try {
       request.body = parseJsonBody(await readBytes(request, response, { ...arrival, space }));
     } finally {
@@ -78,12 +78,12 @@ export class BodyGate implements CanActivate {
 }
 
 /**
- * Reads the body of a route with a `BodyLimit` of its own. It keeps its room, and its turn to be worked on, until the
+ * Reads the body of a route with a `BodyLimit` of its own. It keeps its memory, and its turn to be worked on, until the
  * handler has ended.
  */
 @Injectable()
 class LargeBodyReader implements NestInterceptor {
-  private readonly room = new BodyRoom(48 * MIB, 24 * MIB, MOST_WAIT_MS);
+  private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
   private readonly turns = new BodyTurns(8 * MIB, MOST_WAIT_MS);
 
   constructor(private readonly reflector: Reflector) {}
@@ -104,7 +104,7 @@ class LargeBodyReader implements NestInterceptor {
   private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<() => void> {
     assertJson(request);
     const caller = callerName();
-    const space = this.room.begin(caller);
+    const space = this.memory.begin(caller);
     try {
       const bytes = await readBytes(request, response, { limit, unpack: true, space });
       const end = bytes.length > DEFAULT_LIMIT ? await this.turns.enter(caller, bytes.length) : () => undefined;

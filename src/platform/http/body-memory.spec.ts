@@ -1,5 +1,5 @@
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
-import { BodyRoom } from './body-room.js';
+import { BodyMemory } from './body-memory.js';
 import { BodyTurns } from './body-turns.js';
 
 const outcomeOf = (promise: Promise<unknown> | null): { state: string } => {
@@ -11,30 +11,30 @@ const outcomeOf = (promise: Promise<unknown> | null): { state: string } => {
   return outcome;
 };
 
-describe('the room for arriving bodies', () => {
+describe('the memory for arriving bodies', () => {
   it('charges what has come: bodies that have announced themselves alone keep nobody out', () => {
-    const room = new BodyRoom(10, 10, 1000);
-    for (let at = 0; at < 5; at++) room.begin('slow');
-    expect(outcomeOf(room.begin('other').charge(10)).state).toBe('in');
+    const memory = new BodyMemory(10, 10, 1000);
+    for (let at = 0; at < 5; at++) memory.begin('slow');
+    expect(outcomeOf(memory.begin('other').charge(10)).state).toBe('in');
   });
 
   it('gives a caller no more than the share; others are not concerned', async () => {
-    const room = new BodyRoom(10, 4, 1000);
-    const oldest = room.begin('a');
-    const next = room.begin('a');
+    const memory = new BodyMemory(10, 4, 1000);
+    const oldest = memory.begin('a');
+    const next = memory.begin('a');
     expect(outcomeOf(next.charge(4)).state).toBe('in');
     const beyond = outcomeOf(next.charge(1));
     expect(beyond.state).toBe('waits');
-    expect(outcomeOf(room.begin('b').charge(4)).state).toBe('in');
+    expect(outcomeOf(memory.begin('b').charge(4)).state).toBe('in');
     oldest.leave();
     await turn();
     expect(beyond.state).toBe('in');
     next.leave();
   });
 
-  it('lets the oldest body come to its end, beyond share and room', async () => {
-    const room = new BodyRoom(10, 10, 1000);
-    const [first, second] = [room.begin('a'), room.begin('a')];
+  it('lets the oldest body come to its end, beyond share and memory', async () => {
+    const memory = new BodyMemory(10, 10, 1000);
+    const [first, second] = [memory.begin('a'), memory.begin('a')];
     expect(outcomeOf(first.charge(5)).state).toBe('in');
     expect(outcomeOf(second.charge(5)).state).toBe('in');
     const waiting = outcomeOf(second.charge(1));
@@ -48,26 +48,26 @@ describe('the room for arriving bodies', () => {
   });
 
   it('refuses who waits too long, and forgets who leaves while waiting', async () => {
-    const room = new BodyRoom(10, 10, 20);
-    const full = room.begin('a');
+    const memory = new BodyMemory(10, 10, 20);
+    const full = memory.begin('a');
     void full.charge(10);
-    const late = room.begin('b');
+    const late = memory.begin('b');
     const refused = outcomeOf(late.charge(1));
     await pause(40);
     expect(refused.state).toBe('service_unavailable');
-    const gone = room.begin('b');
+    const gone = memory.begin('b');
     const forgotten = outcomeOf(gone.charge(1));
     gone.leave();
     full.leave();
     late.leave();
     await pause(40);
     expect(forgotten.state).toBe('waits');
-    expect(outcomeOf(room.begin('c').charge(10)).state).toBe('in');
+    expect(outcomeOf(memory.begin('c').charge(10)).state).toBe('in');
   });
 });
 
 describe('the turns of large bodies', () => {
-  it('lets in what fits, and callers in turn once there is room', async () => {
+  it('lets in what fits, and callers in turn once there is memory', async () => {
     const turns = new BodyTurns(10, 1000);
     const inside: string[] = [];
     const leave: Record<string, () => void> = {};

@@ -3,14 +3,14 @@ import { serviceUnavailable } from '../errors.js';
 /**
  * Bounds the memory that arriving bodies take, by what has come of them and not by what they announce.
  *
- * 1. Each piece is charged to the body's caller when it has come. A body that finds no room is not read on: its sender waits.
- * 2. A caller has a share of the room and no more: who sends much, or slowly, is in nobody's way but their own.
+ * 1. Each piece is charged to the body's caller when it has come. A body that finds no memory is not read on: its sender waits.
+ * 2. A caller has a share of the memory and no more: who sends much, or slowly, is in nobody's way but their own.
  * 3. Bodies that came side by side cannot keep each other from their end: the oldest unfinished body of a caller may go
- *    beyond the share, and the oldest of all beyond the room.
+ *    beyond the share, and the oldest of all beyond the memory.
  * 4. Who waits too long is refused: 503.
  * 5. A body gives its bytes back when its request is answered.
  */
-export class BodyRoom {
+export class BodyMemory {
   private taken = 0;
   /** In the order in which they began. */
   private readonly unfinished = new Set<BodySpace>();
@@ -34,7 +34,7 @@ export class BodyRoom {
     return space;
   }
 
-  /** @internal null when there is room; else resolves once there is */
+  /** @internal null when there is memory; else resolves once there is */
   charge(space: BodySpace, bytes: number): Promise<void> | null {
     if (this.fits(space, bytes)) {
       this.take(space, bytes);
@@ -44,7 +44,7 @@ export class BodyRoom {
       const waiting: Waiting = { space, bytes, resolve, timer: setTimeout(() => refuse(), this.waitMs) };
       const refuse = (): void => {
         this.waiting.delete(waiting);
-        reject(noRoom());
+        reject(memorySpent());
       };
       this.waiting.add(waiting);
     });
@@ -109,44 +109,44 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** What one body takes of the room. */
+/** What one body takes of the memory. */
 export class BodySpace {
   /** @internal */
   taken = 0;
   private left = false;
 
   constructor(
-    private readonly room: BodyRoom,
+    private readonly memory: BodyMemory,
     readonly caller: CallerSpace,
   ) {}
 
   /**
-   * Charges bytes that have come. Null when there is room for them; else do not read on before it resolves.
+   * Charges bytes that have come. Null when there is memory for them; else do not read on before it resolves.
    * @throws DomainError service_unavailable (in the promise) when there is none for too long
    */
   charge(bytes: number): Promise<void> | null {
-    return this.room.charge(this, bytes);
+    return this.memory.charge(this, bytes);
   }
 
   /** The body is here, whole. */
   finish(): void {
-    this.room.finish(this);
+    this.memory.finish(this);
   }
 
   /** Gives back what was charged; once. */
   leave(): void {
     if (this.left) return;
     this.left = true;
-    this.room.giveBack(this);
+    this.memory.giveBack(this);
   }
 }
 
-const NO_ROOM_RETRY_AFTER_S = 5;
+const RETRY_AFTER_S = 5;
 
-export function noRoom(): Error {
+export function memorySpent(): Error {
   return serviceUnavailable.error({
     detail: 'Too many large bodies are under way; try again after the seconds in Retry-After.',
-    headers: { 'Retry-After': String(NO_ROOM_RETRY_AFTER_S) },
+    headers: { 'Retry-After': String(RETRY_AFTER_S) },
   });
 }
 
