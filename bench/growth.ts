@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
 import { sealCursor, useCursorKeys } from '../src/platform/http/cursor.js';
+import { leaseToken } from '../src/notifications/delivery/delivery-lease.js';
 import { CLAIM } from '../src/notifications/delivery/delivery-statements.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round, type Section } from './figures.js';
@@ -94,7 +95,8 @@ function cursor(position: number): string {
 /** The delivery loop's own statement, undone each time, so that it always meets the same backlog. */
 async function claim(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
-  const { rowCount } = await client.query({ ...CLAIM, values: [[CLAIMED_PARTNER], [CLAIMED_AT_ONCE], 10_000] });
+  const values = [[CLAIMED_PARTNER], [CLAIMED_AT_ONCE], 10_000, leaseToken()];
+  const { rowCount } = await client.query({ ...CLAIM, values });
   await client.query('ROLLBACK');
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);
 }
