@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writePosition } from '../src/changes/changes.dto.js';
 import { sealCursor, useCursorKeys } from '../src/platform/http/cursor.js';
+import { runCommand } from './command.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round } from './figures.js';
 import { createBody } from './scene.js';
@@ -118,10 +119,4 @@ async function main(): Promise<void> {
   }
 }
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -26,6 +26,7 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { startPartner, type Partner } from '../test/support/partner.js';
+import { runCommand } from './command.js';
 import { Ledger } from './chaos-ledger.js';
 import { prepare, query, TEST_CODE } from './prepare.js';
 import { ServiceProcess } from './service-process.js';
@@ -270,10 +271,4 @@ async function judge(url: string, load: Load, ledger: Ledger) {
   };
 }
 
-main().then(
-  (isWell) => process.exit(isWell ? 0 : 1),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -15,6 +15,7 @@ import { Config } from '../src/config.js';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { Database } from '../src/platform/database/database.js';
+import { runCommand } from './command.js';
 import { prepare, query } from './prepare.js';
 
 const CALLS = 40;
@@ -92,10 +93,4 @@ async function main(): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
 }
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -18,6 +18,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
+import { runCommand } from './command.js';
 import { quantile } from './figures.js';
 import { PartnerFarm } from './partner-farm.js';
 import { prepare, TEST_CODE } from './prepare.js';
@@ -215,10 +216,4 @@ async function main(): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
 }
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { Pool } from 'undici';
 import { migrate } from '../src/platform/database/migrate.js';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
+import { runCommand } from './command.js';
 import { quantile } from './figures.js';
 import { prepare, TEST_CODE } from './prepare.js';
 import { ServiceProcess } from './service-process.js';
@@ -239,10 +240,4 @@ async function main(): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
 }
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { startPartner, type Partner } from '../test/support/partner.js';
+import { runCommand } from './command.js';
 import { prepare, TEST_CODE } from './prepare.js';
 import { ServiceProcess } from './service-process.js';
 
@@ -106,10 +107,4 @@ const quantile = (values: number[], share: number): number =>
 const median = (values: number[]) => quantile(values, 0.5);
 const p95 = (values: number[]) => quantile(values, 0.95);
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-    process.exit(1);
-  },
-);
+runCommand(main);

@@ -1,0 +1,10 @@
+/** Runs what was started by hand, and ends the process: with 1 when it fails or answers false, else with 0. */
+export function runCommand(main: () => Promise<boolean | void>): void {
+  main().then(
+    (isWell) => process.exit(isWell === false ? 1 : 0),
+    (error: unknown) => {
+      process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+      process.exit(1);
+    },
+  );
+}
