@@ -1,7 +1,7 @@
 // The directions of the house. Each rule has a planted violation in test/architecture/violations, and a test that
 // the rules broken there are exactly the rules written here.
 const modules =
-  'auth|accounts|eligibility|launch|vouchers|bookings|results|changes|notifications|imports|privacy|console|sandbox';
+  'auth|accounts|eligibility|launch|vouchers|bookings|results|changes|notifications|imports|privacy|console|guide|sandbox';
 const face = '\\.(commands|queries|events|fields|errors)\\.ts$';
 
 /** The modules that each module may speak to, through their faces. The console may use any; nobody uses the console. */
@@ -17,7 +17,7 @@ const mayUse = {
   notifications: ['bookings'],
   imports: ['eligibility', 'vouchers', 'accounts'],
   privacy: ['results', 'bookings', 'eligibility', 'accounts'],
-  sandbox: ['bookings'],
+  sandbox: ['bookings', 'results'],
 };
 
 /** The layers of the ground floor: each may use those before it. */
@@ -116,8 +116,28 @@ module.exports = {
     {
       name: 'no-circles',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^(src|console)/' },
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'console-uses-http-only',
+      severity: 'error',
+      comment: 'Of the service the console knows the OpenAPI document and the types made of it.',
+      from: { path: '^console/' },
+      to: { path: '^(src|test|bench|clients)/', pathNot: '^clients/typescript/src/openapi\\.ts$' },
+    },
+    {
+      name: 'nobody-imports-the-console',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^console/' },
+    },
+    {
+      name: 'areas-of-the-console-are-apart',
+      severity: 'error',
+      comment: 'The parts that areas share know none of them; the router and the palette know all.',
+      from: { path: '^console/src/(api|components)/' },
+      to: { path: '^console/src/', pathNot: '^console/src/(api|components|router-search\\.ts|virtual)' },
     },
     {
       name: 'no-development-dependencies',

@@ -1,23 +1,5 @@
+import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
-
-const BROWSER_GLOBALS = [
-  'AbortController',
-  'AbortSignal',
-  'Event',
-  'URL',
-  'URLSearchParams',
-  'addEventListener',
-  'btoa',
-  'clearTimeout',
-  'crypto',
-  'dispatchEvent',
-  'document',
-  'fetch',
-  'location',
-  'navigator',
-  'scrollTo',
-  'setTimeout',
-];
 
 export default tseslint.config(
   {
@@ -28,6 +10,7 @@ export default tseslint.config(
       'node_modules/',
       'coverage/',
       'data/',
+      'site/',
       'test/architecture/violations/',
       '**/*.cjs',
       '**/*.mjs',
@@ -49,14 +32,19 @@ export default tseslint.config(
     },
   },
   {
-    // Plain modules for the browser, without types.
-    files: ['src/console/assets/*.js'],
-    extends: [tseslint.configs.disableTypeChecked],
-    languageOptions: {
-      parserOptions: { project: null },
-      globals: Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, 'readonly'])),
+    files: ['console/**/*.{ts,tsx}'],
+    plugins: { 'react-hooks': reactHooks },
+    languageOptions: { parserOptions: { project: './console/tsconfig.json' } },
+    rules: {
+      'react-hooks/rules-of-hooks': 'error',
+      'react-hooks/exhaustive-deps': 'error',
+      // Markup made of text.
+      'no-restricted-properties': [
+        'error',
+        ...['innerHTML', 'outerHTML', 'insertAdjacentHTML'].map((property) => ({ property })),
+      ],
+      'no-restricted-syntax': ['error', 'JSXAttribute[name.name="dangerouslySetInnerHTML"]'],
     },
-    rules: { 'no-undef': 'error' },
   },
   {
     // JSON from the wire is `any` in tests; the OpenAPI check types every answer instead.

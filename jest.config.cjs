@@ -52,6 +52,7 @@ module.exports = {
         '<rootDir>/model/*.spec.ts',
         '<rootDir>/clients/*/test/*.spec.ts',
         '<rootDir>/test/architecture/*.spec.ts',
+        '<rootDir>/test/simulation/*.spec.ts',
       ],
     },
     {

@@ -57,6 +57,7 @@ import { EligibilitiesExpiry1763641710000 } from './src/migrations/1763641710000
 import { UnmatchedResultsSettledBy1763641720000 } from './src/migrations/1763641720000-unmatched-results-settled-by.js';
 import { BookingsCandidate1763641730000 } from './src/migrations/1763641730000-bookings-candidate.js';
 import { DeliveriesSuspension1763641210000 } from './src/migrations/1763641210000-deliveries-suspension.js';
+import { NotificationsAutoIndex1763642600000 } from './src/migrations/1763642600000-notifications-auto-index.js';
 import { SubscriptionsProbeToken1763642100000 } from './src/migrations/1763642100000-subscriptions-probe-token.js';
 import { RetentionColumns1763641810000 } from './src/migrations/1763641810000-retention-columns.js';
 import { EligibilitiesSearch1763641740000 } from './src/migrations/1763641740000-eligibilities-search.js';
@@ -76,6 +77,10 @@ import { ChangesRecordIndex1763642530000 } from './src/migrations/1763642530000-
 import { ResultsMediaIndexes1763642540000 } from './src/migrations/1763642540000-results-media-indexes.js';
 import { OperatorIdentities1763642200000 } from './src/migrations/1763642200000-operator-identities.js';
 import { ResultBytes1763642200100 } from './src/migrations/1763642200100-result-bytes.js';
+import { ChangeEpochTable1763642800000 } from './src/migrations/1763642800000-change-epoch-table.js';
+import { EligibilitiesWaitingIndexes1763643200000 } from './src/migrations/1763643200000-eligibilities-waiting-indexes.js';
+import { JobsPausedBy1763643210000 } from './src/migrations/1763643210000-jobs-paused-by.js';
+import { UnmatchedResultsRejected1763643220000 } from './src/migrations/1763643220000-unmatched-results-rejected.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -160,6 +165,7 @@ const MIGRATIONS = [
   ResultsCredentials1763641600700,
   ResultsCredentialsIndex1763641600800,
   SubscriptionsProbeToken1763642100000,
+  NotificationsAutoIndex1763642600000,
   EligibilitiesListIndexes1763642500000,
   CaseFolding1763642510000,
   EligibilitiesCaseFolded1763642520000,
@@ -167,6 +173,10 @@ const MIGRATIONS = [
   ResultsMediaIndexes1763642540000,
   OperatorIdentities1763642200000,
   ResultBytes1763642200100,
+  ChangeEpochTable1763642800000,
+  EligibilitiesWaitingIndexes1763643200000,
+  JobsPausedBy1763643210000,
+  UnmatchedResultsRejected1763643220000,
 ];
 
 /**

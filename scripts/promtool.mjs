@@ -1,32 +1,18 @@
 // Asks Prometheus' own tool: are the alert rules well formed, do they fire when they should, has the built service well-named
 // metrics? `node scripts/promtool.mjs`. Without a promtool on the machine, Debian's is unpacked into a folder that goes away.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withService } from './own-service.mjs';
+import { findPrometheus } from './prometheus.mjs';
 
 const rules = join(dirname(dirname(fileURLToPath(import.meta.url))), 'deploy/prometheus');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-promtool-'));
 
-function findPromtool() {
-  if (spawnSync('promtool', ['--version']).status === 0) return 'promtool';
-  const run = (command, ...rest) =>
-    execFileSync(command, rest, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
-  run('apt-get', 'update', '-qq');
-  run('apt-get', 'download', '-qq', 'prometheus');
-  run(
-    'dpkg-deb',
-    '-x',
-    readdirSync(folder).find((name) => name.endsWith('.deb')),
-    '.',
-  );
-  return join(folder, 'usr/bin/promtool');
-}
-
 try {
-  const promtool = findPromtool();
+  const { promtool } = findPrometheus(folder);
   const ask = (subject, rest, input = '') =>
     execFileSync(promtool, [subject, ...rest], { input, stdio: ['pipe', 'inherit', 'inherit'] });
   ask('check', ['rules', join(rules, 'rules.yml')]);

@@ -1,7 +1,8 @@
 // Writes the software bill of materials of what runs (CycloneDX, by npm itself) to dist/sbom.cdx.json, and fails when a
-// package comes under a licence that is not listed here.
+// package comes under a licence that is not listed here. What runs in the browser is built into the console from packages
+// that are needed for the build alone: they are found by what its sources import.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -21,16 +22,42 @@ function isAllowed(expression) {
   return plain.split(/\s+OR\s+/).some((choice) => choice.split(/\s+AND\s+/).every((one) => ALLOWED.has(one.trim())));
 }
 
-const { status, stdout, stderr } = spawnSync(
-  'npm',
-  ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--omit', 'dev'],
-  { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
-);
-if (status !== 0) {
+function bill(...options) {
+  const { status, stdout, stderr } = spawnSync(
+    'npm',
+    ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', ...options],
+    { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
+  );
+  if (status === 0) return JSON.parse(stdout);
   process.stderr.write(stderr);
   process.exit(1);
 }
-const { components } = JSON.parse(stdout);
+
+/** The packages that the sources of the console import. */
+function consoleImports() {
+  const folder = join(root, 'console');
+  const sources = readdirSync(folder, { recursive: true }).filter((name) => /\.(tsx?|css)$/.test(name));
+  const named = sources.flatMap((name) =>
+    [...readFileSync(join(folder, name), 'utf8').matchAll(/(?:from|import) '([@a-z][^':]*)'/g)].map(([, from]) => from),
+  );
+  return new Set(named.map((from) => from.split('/', from.startsWith('@') ? 2 : 1).join('/')));
+}
+
+const all = bill();
+const dependsOn = new Map(all.dependencies.map(({ ref, dependsOn: needed }) => [ref, needed]));
+const imported = consoleImports();
+const service = all.metadata.component['bom-ref'];
+const runs = new Set(bill('--omit', 'dev').components.map((component) => component['bom-ref']));
+const seeds = dependsOn.get(service).filter((ref) => imported.has(ref.slice(0, ref.lastIndexOf('@'))));
+if (seeds.length < imported.size) throw new Error(`Of ${[...imported].join(', ')} some are no dependencies.`);
+// A set goes on to what is added to it meanwhile.
+const inBrowser = new Set(seeds);
+for (const ref of inBrowser) for (const needed of dependsOn.get(ref) ?? []) inBrowser.add(needed);
+for (const ref of inBrowser) runs.add(ref);
+const components = all.components.filter((component) => runs.has(component['bom-ref']));
+const dependencies = all.dependencies
+  .filter(({ ref }) => ref === service || runs.has(ref))
+  .map(({ ref, dependsOn: needed }) => ({ ref, dependsOn: needed.filter((other) => runs.has(other)) }));
 const refused = components.filter(({ name, version, licenses = [] }) => {
   if (LOOKED_UP.has(`${name}@${version}`)) return false;
   const named = licenses.map(({ license, expression }) => expression ?? license?.id ?? license?.name ?? '');
@@ -40,5 +67,5 @@ for (const { name, version, licenses } of refused)
   process.stderr.write(`${name} ${version}: ${JSON.stringify(licenses ?? 'no licence')}\n`);
 if (refused.length > 0) process.exit(1);
 mkdirSync(join(root, 'dist'), { recursive: true });
-writeFileSync(join(root, 'dist/sbom.cdx.json'), stdout);
+writeFileSync(join(root, 'dist/sbom.cdx.json'), JSON.stringify({ ...all, components, dependencies }, null, 2));
 process.stdout.write(`${components.length} packages, all under licences that are allowed; dist/sbom.cdx.json\n`);

@@ -1,6 +1,6 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|chaos|model|simulate|conformance] [arguments]
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|chaos|failover|drill|model|simulate|conformance] [arguments]
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,10 @@ const programs = {
   demo: 'dist/demo/demo.js',
   partner: 'dist/demo/partner.js',
   bench: 'dist/bench/bench.js',
+  cells: 'dist/bench/cells.js',
   chaos: 'dist/bench/chaos.js',
+  failover: 'dist/bench/failover/failover.js',
+  drill: 'dist/bench/drill/drill.js',
   model: 'dist/model/check.js',
   simulate: 'dist/test/simulation/simulate.js',
   conformance: 'dist/clients/partner/src/conformance/program.js',
@@ -33,6 +36,7 @@ function newest(path) {
 const marker = join(root, 'dist/.built');
 const sources = [
   'src',
+  'console',
   'bench',
   'demo',
   'model',
@@ -42,6 +46,7 @@ const sources = [
   'ormconfig.ts',
   'tsconfig.json',
   'scripts/build.mjs',
+  'scripts/build-console.mjs',
   'scripts/bundle.mjs',
   'package-lock.json',
 ];
@@ -66,10 +71,7 @@ async function buildWhenStale() {
 
 async function build() {
   process.stderr.write('Compiling …\n');
-  const started = new Date();
   await import('./build.mjs');
-  writeFileSync(marker, '');
-  utimesSync(marker, started, started);
 }
 
 /** Waits until this process alone holds the lock; one whose holder has died is nobody's. */
