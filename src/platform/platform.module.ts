@@ -13,6 +13,7 @@ import { Jobs } from './jobs/jobs.js';
 import { Outbox } from './events/outbox.js';
 import { Housekeeping } from './housekeeping.js';
 import { HealthController } from './http/health.controller.js';
+import { BodyPace } from './http/body-pace.js';
 import { BodyGate } from './http/body.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { ProblemsController } from './http/problems.controller.js';
@@ -41,6 +42,7 @@ const ground = [
   Outbox,
   RateLimit,
   AddressLimit,
+  BodyPace,
   Readiness,
   Metrics,
   PersonalDataHolders,

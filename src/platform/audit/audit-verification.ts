@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { type Database, prepared } from '../database/database.js';
 import { connectTo } from '../database/service-client.js';
 import { digestAt, digestOf, SEALED_ROW, sealOf, type SealedRow } from './audit-seals.js';
 
@@ -52,14 +53,69 @@ export async function verifyAudit(url: string): Promise<AuditVerdict> {
   }
 }
 
+/** The newest seal, and what has none yet. */
+const STATE = prepared(
+  'audit-seal-state',
+  `SELECT last.through AS sealed_through, last.at AS last_seal_at, encode(last.hash, 'hex') AS last_seal,
+     waiting.count AS waiting, waiting.oldest AS oldest_waiting_at
+   FROM (SELECT 1) AS one
+   LEFT JOIN LATERAL (SELECT through, at, hash FROM audit_seals ORDER BY seal_id DESC LIMIT 1) last ON true
+   CROSS JOIN LATERAL (
+     SELECT count(*)::int AS count, min(at) AS oldest
+     FROM (SELECT at FROM audit_log WHERE id > coalesce(last.through, 0) ORDER BY id LIMIT 10000) unsealed) waiting`,
+);
+const NEWEST = prepared(
+  'audit-seals-newest',
+  `SELECT seal_id, before, ids::text[] AS ids, digests, hash FROM audit_seals ORDER BY seal_id DESC LIMIT $1`,
+);
+
+export interface SealState {
+  sealed_through: number | null;
+  last_seal_at: Date | null;
+  last_seal: string | null;
+  waiting: number;
+  oldest_waiting_at: Date | null;
+  checked_seals: number;
+  checked_rows: number;
+  agrees: boolean;
+  from_row: number | null;
+  because: string | null;
+}
+
+/** Compares the newest seals with their rows, each with the seal that it names as the one before. */
+export async function newestSeals(database: Database, most: number): Promise<SealState> {
+  const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
+  const seals = (await database.query<Seal & { before: Buffer }>(NEWEST, [most])).reverse();
+  const reader: Reader = { query: async (text, values) => ({ rows: await database.query({ text }, values) }) };
+  let checked_rows = 0;
+  for (const [index, seal] of seals.entries()) {
+    const before = index === 0 ? seal.before : seals[index - 1].hash;
+    const fault = await faultOf(reader, seal, before);
+    if (fault)
+      return {
+        ...state,
+        checked_seals: index,
+        checked_rows,
+        agrees: false,
+        from_row: fault.fromRow,
+        because: fault.because,
+      };
+    checked_rows += seal.ids.length;
+  }
+  return { ...state, checked_seals: seals.length, checked_rows, agrees: true, from_row: null, because: null };
+}
+
+/** As much of a connection as a look at one seal takes. */
+interface Reader {
+  query(text: string, values: unknown[]): Promise<{ rows: SealedRow[] }>;
+}
+
 async function faultOf(
-  client: pg.Client,
+  client: Reader,
   seal: Seal,
   before: Buffer | null,
 ): Promise<{ fromRow: number; because: string } | null> {
-  const found = await client.query<SealedRow>(`SELECT ${SEALED_ROW} FROM audit_log WHERE id = ANY ($1::bigint[])`, [
-    seal.ids,
-  ]);
+  const found = await client.query(`SELECT ${SEALED_ROW} FROM audit_log WHERE id = ANY ($1::bigint[])`, [seal.ids]);
   const byId = new Map(found.rows.map((row) => [Number(row.id), row]));
   const ids = seal.ids.map(Number);
   const rows: SealedRow[] = [];

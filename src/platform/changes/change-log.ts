@@ -32,8 +32,9 @@ export const GENERATION = `(SELECT epoch * 4294967296
  * 1. A row holds the id of its transaction. Ids are given in order, transactions end in any order.
  * 2. A reader sees the rows below its snapshot's `xmin` alone: every transaction below it has ended, so no row can appear
  *    among or before those that were read. Their order is (generation, xid, position).
- * 3. Ids of transactions begin again when the database is restored into another cluster, and a standby that is promoted gives
- *    those again whose transactions it never heard of. Both begin a generation, and every row of an older one has settled.
+ * 3. Ids of transactions begin again when a dump is restored, and a standby that is promoted gives those again whose transactions
+ *    it never heard of. Both begin a generation, and every row of an older one has settled. After a crash, and in a copy of the
+ *    data folder, ids are given again that left nothing behind: no position is one of those (change-feed.ts).
  * 4. A month's rows are a partition (`keep_change_partitions`); retention drops it.
  *
  * Never write a row in a transaction other than the change's, and never order the feed by time.

@@ -86,6 +86,10 @@ export class ChangeEpoch {
   @Column('bigint')
   epoch: number;
 
+  /** Of the cluster, and of the table in it: both are others after a dump has been restored. */
   @Column('text')
   system_identifier: string;
+
+  @Column('bigint')
+  table_oid: number;
 }

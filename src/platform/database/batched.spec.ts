@@ -46,6 +46,16 @@ describe('Batched', () => {
     );
   });
 
+  it('asks once what questions of a batch have in common, and answers each', async () => {
+    batched = new Batched({ pool } as unknown as Database, { text: '' }, (questions) => [questions], String);
+    const answers = ['first', 'same', 'other', 'same'].map((question) => batched.ask(question));
+    pool.batches[0].end();
+    await settled();
+    expect(pool.batches[1].questions).toEqual(['same', 'other']);
+    pool.batches[1].end();
+    expect((await Promise.all(answers)).map(([row]) => row.answer)).toEqual(['first', 'same', 'other', 'same']);
+  });
+
   it('never answers from a statement that was sent before the question arrived', async () => {
     const early = batched.ask('same');
     let answered = false;

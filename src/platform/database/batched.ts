@@ -46,11 +46,15 @@ export class Batched<Question, Row extends { n: number }> {
   /** The questions of the running turn, of each transaction. */
   private readonly inTransaction = new WeakMap<Transaction, Waiting<Question, Row>[]>();
 
-  /** @param valuesOf the values of the statement for these questions */
+  /**
+   * @param valuesOf the values of the statement for these questions
+   * @param keyOf what questions have in common that a batch asks only once; by default each is asked
+   */
   constructor(
     private readonly database: Database,
     private readonly statement: Statement,
     private readonly valuesOf: (questions: readonly Question[]) => unknown[],
+    private readonly keyOf: (question: Question) => unknown = (question) => ({ question }),
   ) {}
 
   /** The rows that answer the question, in the order of the statement. */
@@ -111,13 +115,21 @@ export class Batched<Question, Row extends { n: number }> {
 
   /** On the pool itself, unless it is for one transaction: the statement serves many requests. */
   private async send(batch: readonly Waiting<Question, Row>[], on: Executor = this.database.pool): Promise<void> {
+    const asked = new Map<unknown, Waiting<Question, Row>[]>();
+    for (const waiting of batch) {
+      const key = this.keyOf(waiting.question);
+      const alike = asked.get(key);
+      if (alike) alike.push(waiting);
+      else asked.set(key, [waiting]);
+    }
+    const groups = [...asked.values()];
     const { rows } = await on.query<Row>({
       ...this.statement,
-      values: this.valuesOf(batch.map((waiting) => waiting.question)),
+      values: this.valuesOf(groups.map(([{ question }]) => question)),
     });
-    const answers: Row[][] = batch.map(() => []);
+    const answers: Row[][] = groups.map(() => []);
     for (const row of rows) answers[row.n - 1].push(row);
-    batch.forEach(({ resolve }, index) => resolve(answers[index]));
+    groups.forEach((alike, index) => alike.forEach(({ resolve }) => resolve(answers[index])));
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { Gauge, Histogram } from 'prom-client';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Metrics } from '../observability/metrics.js';
@@ -8,8 +8,6 @@ import { Database } from './database.js';
 /** The connections of this process to PostgreSQL, by pool: for statements of no transaction, and for units of work. */
 @Injectable()
 export class DatabaseMetrics {
-  private readonly acquisition: Histogram;
-
   constructor({ registry }: Metrics, database: Database) {
     const registers = [registry];
     const pools: Record<string, Pool> = {
@@ -30,15 +28,30 @@ export class DatabaseMetrics {
     figures('database_pool_connections', 'Open connections', (pool) => pool.totalCount);
     figures('database_pool_idle_connections', 'Open connections that nobody uses', (pool) => pool.idleCount);
     figures('database_pool_waiting', 'Calls that wait for a connection', (pool) => pool.waitingCount);
-    this.acquisition = new Histogram({
-      name: 'database_unit_of_work_acquisition_seconds',
-      help: 'How long units of work wait for their connection',
+    const acquisition = new Histogram({
+      name: 'database_pool_acquisition_seconds',
+      help: 'How long a call waits for its connection',
+      labelNames: ['pool'],
       buckets: [0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2],
       registers,
     });
+    for (const [label, pool] of Object.entries(pools)) timeConnects(pool, acquisition.labels({ pool: label }));
   }
+}
 
-  acquired(milliseconds: number): void {
-    this.acquisition.observe(milliseconds / 1000);
-  }
+type Connected = Parameters<Parameters<Pool['connect']>[0]>;
+
+/** `query` of a pool asks for its connection as everybody does: by `connect`. */
+function timeConnects(pool: Pool, acquisition: { observe(seconds: number): void }): void {
+  const connect = pool.connect.bind(pool);
+  const timed = (callback?: (...connected: Connected) => void): Promise<PoolClient> | void => {
+    const asked = performance.now();
+    const told = () => acquisition.observe((performance.now() - asked) / 1000);
+    if (callback === undefined) return connect().finally(told);
+    connect((...connected) => {
+      told();
+      callback(...connected);
+    });
+  };
+  pool.connect = timed as Pool['connect'];
 }

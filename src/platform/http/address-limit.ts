@@ -8,6 +8,8 @@ import { showQuota } from './quota-headers.js';
 const QUOTA = 1200;
 const WINDOW_S = 60;
 const PER_MS = QUOTA / (WINDOW_S * 1000);
+/** A document counts as a request for each so many bytes of it. */
+const BYTES_OF_ONE = 32 * 1024;
 const MOST_BUCKETS = 10_000;
 
 interface Bucket {
@@ -17,12 +19,13 @@ interface Bucket {
 }
 
 /**
- * Requests of public routes for each address, by a token bucket in this process: enough for the people behind one
- * address, too little to keep a process busy. Off when the callers' rate limit is.
+ * Requests of public routes, and what strangers are refused, for each address, by a token bucket in this process: enough for
+ * the people behind one address, too little to keep a process busy. Off when the callers' rate limit is.
  */
 @Injectable()
 export class AddressLimit {
   private readonly buckets = new Map<string, Bucket>();
+  private readonly counted = new WeakSet<Request>();
   private readonly off: boolean;
 
   constructor(config: Config) {
@@ -30,17 +33,28 @@ export class AddressLimit {
   }
 
   /**
-   * Counts the request and says on the answer what is left.
+   * Counts the request, once, and says on the answer what is left.
    * @throws DomainError rate_limited
    */
   count(request: Request, response: Response): void {
-    if (this.off) return;
+    if (this.off || this.counted.has(request)) return;
+    this.counted.add(request);
     const bucket = this.bucketOf(request);
     const exhausted = bucket.left < 1;
     if (!exhausted) bucket.left--;
     this.tell(bucket, response);
     if (exhausted)
       throw rateLimited.error({ headers: { 'Retry-After': String(Math.ceil((1 - bucket.left) / PER_MS / 1000)) } });
+  }
+
+  /** Counts what is sent beyond the request itself; says anew what is left. */
+  charge(request: Request, response: Response, bytes: number): void {
+    const more = Math.floor(bytes / BYTES_OF_ONE);
+    if (this.off || more === 0) return;
+    const bucket = this.bucketOf(request);
+    // Documents that are asked for side by side do not make a debt of hours.
+    bucket.left = Math.max(-QUOTA, bucket.left - more);
+    this.tell(bucket, response);
   }
 
   /** Says on an answer without a caller what is left, and counts nothing. */

@@ -16,8 +16,9 @@ import { unsupportedMediaType } from '../errors.js';
 import { ACCESS, type AccessRule } from './access.js';
 import { hasBody, readBytes } from './body-arrival.js';
 import { BodyMemory } from './body-memory.js';
+import { BodyPace } from './body-pace.js';
 import { BodyTurns } from './body-turns.js';
-import { parseJsonBody } from './json-text.js';
+import { excessOf, parseJsonBody } from './json-text.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -25,6 +26,12 @@ const DEFAULT_LIMIT = 256 * KIB;
 /** So short a body is not charged: connections are bounded, and most bodies are of this kind. */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
+/** More values than any body has that an ordinary route can take; so many cost a hundredth of a second and more. */
+const MOST_PLAIN_VALUES = 2000;
+/** What is as good as certain to be refused is charged manifold: it keeps the event loop, if not for long. */
+const CHARGE_OF_REFUSED = 40;
+/** Longer ones are read elsewhere than on the event loop, and charged by who reads them. */
+export const LABORIOUS_BYTES = 32 * KIB;
 const BODY_LIMIT = 'body limit';
 const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';
@@ -49,7 +56,10 @@ export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
 export class BodyGate implements CanActivate {
   private readonly memory = new BodyMemory(64 * MIB, 16 * MIB, MOST_WAIT_MS);
 
-  constructor(private readonly reflector: Reflector) {}
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly pace: BodyPace,
+  ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
@@ -69,11 +79,23 @@ export class BodyGate implements CanActivate {
     }
     const space = this.memory.begin(callerName());
     try {
-      request.body = parseJsonBody(await readBytes(request, response, { ...arrival, space }));
+      request.body = await this.parse(await readBytes(request, response, { ...arrival, space }));
     } finally {
       space.leave();
     }
     return true;
+  }
+
+  private async parse(bytes: Buffer): Promise<unknown> {
+    if (excessOf(bytes, MOST_PLAIN_VALUES) === null) return parseJsonBody(bytes);
+    const caller = callerName();
+    await this.pace.rest(caller);
+    const begun = performance.now();
+    try {
+      return parseJsonBody(bytes);
+    } finally {
+      this.pace.charge(caller, (performance.now() - begun) * CHARGE_OF_REFUSED);
+    }
   }
 }
 
@@ -86,7 +108,10 @@ class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
   private readonly turns = new BodyTurns(8 * MIB, MOST_WAIT_MS);
 
-  constructor(private readonly reflector: Reflector) {}
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly pace: BodyPace,
+  ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
@@ -107,6 +132,7 @@ class LargeBodyReader implements NestInterceptor {
     const space = this.memory.begin(caller);
     try {
       const bytes = await readBytes(request, response, { limit, unpack: true, space });
+      if (bytes.length > LABORIOUS_BYTES) await this.pace.rest(caller);
       const end = bytes.length > DEFAULT_LIMIT ? await this.turns.enter(caller, bytes.length) : () => undefined;
       const leave = (): void => {
         request.body = undefined;

@@ -111,6 +111,7 @@ export const IdempotencyHeader = () =>
     ApiHeader({
       name: 'Idempotency-Key',
       required: false,
+      schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x20-\\x7e]+$' },
       description: '1 to 255 printable ASCII characters; a repeat within 24 hours replays the first answer.',
     }),
     Problems(409, 422),

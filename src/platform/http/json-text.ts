@@ -33,7 +33,10 @@ export function withoutMark(bytes: Buffer): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
-/** @throws DomainError malformed_json */
+/**
+ * The depth of a long text has been looked at by {@link assertJsonBytes}.
+ * @throws DomainError malformed_json
+ */
 export function parseJson(text: string): unknown {
   let value: unknown;
   try {
@@ -41,7 +44,7 @@ export function parseJson(text: string): unknown {
   } catch {
     throw malformedJson.error();
   }
-  if (isDeeperThan(value, MOST_DEPTH)) throw tooDeep();
+  if (text.length <= UNCOUNTED_BYTES && isDeeperThan(value, MOST_DEPTH)) throw tooDeep();
   return value;
 }
 

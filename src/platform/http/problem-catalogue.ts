@@ -59,6 +59,23 @@ ${shown.join('\n')}
 `;
 }
 
+/** The entries as a document: what the guide has. */
+export function catalogueMarkdown(): string {
+  const shown = catalogueEntries().map(({ code, status, title, description, remedy, members }) => {
+    const further =
+      members.length === 0 ? [] : [`Further members: ${members.map((member) => `\`${member}\``).join(', ')}.`];
+    const what = remedy === null ? [`**${title}.** ${description}`] : [description, `**Remedy:** ${remedy}`];
+    return [`## ${code}`, `Status ${status}.`, ...what, ...further].join('\n\n');
+  });
+  return `# Error catalogue
+
+Every code that stands in \`code\` or in \`errors[].code\` of a problem document, with what to do about it. A running service has the same
+at \`/problems\`, as a page and as JSON. \`npm run openapi\` writes this document from the code.
+
+${shown.join('\n\n')}
+`;
+}
+
 function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -11,6 +11,7 @@ import {
   methodNotAllowed,
   notFound,
   payloadTooLarge,
+  rateLimited,
   serviceUnavailable,
   unsupportedMediaType,
   type ProblemKind,
@@ -20,9 +21,13 @@ import { Logger } from '../observability/logger.js';
 import { requestContext } from '../context/request-context.js';
 import { AddressLimit } from './address-limit.js';
 import { closeAfterAnswer } from './connection.js';
+import { answerLate } from './late-answers.js';
 import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
+
+/** The refusals that anybody can have for the asking. */
+const COUNTED_REFUSALS: ReadonlySet<ProblemKind> = new Set(['unauthorized', 'not_found', 'method_not_allowed']);
 
 export function statusOf(kind: ProblemKind): number {
   switch (kind) {
@@ -70,17 +75,32 @@ export class ProblemFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    const error = toDomainError(thrown, request);
+    const error = this.counted(toDomainError(thrown, request), request, response);
     if (error.problem.kind === 'internal' || error.problem.kind === 'unavailable')
       this.logger.error({ err: error.cause ?? thrown, code: error.code }, 'request failed');
     if (response.headersSent) {
       response.destroy();
       return;
     }
+    if (error.problem === rateLimited) answerLate(() => this.send(error, request, response));
+    else this.send(error, request, response);
+  }
+
+  /** What a stranger is refused counts for the address, and asking without end is refused in its turn. */
+  private counted(error: DomainError, request: Request, response: Response): DomainError {
+    if (requestContext().caller !== null) return error;
+    try {
+      if (COUNTED_REFUSALS.has(error.problem.kind)) this.addressLimit.count(request, response);
+      else if (!response.hasHeader('RateLimit')) this.addressLimit.show(request, response);
+      return error;
+    } catch (refusal) {
+      return refusal as DomainError;
+    }
+  }
+
+  private send(error: DomainError, request: Request, response: Response): void {
     const status = statusOf(error.problem.kind);
     closeAfterAnswer(request, response);
-    // No caller is known, whose quota would stand there.
-    if (!response.hasHeader('RateLimit')) this.addressLimit.show(request, response);
     response
       .status(status)
       .set(error.headers)

@@ -8,7 +8,7 @@ import { AddressLimit } from './address-limit.js';
 /** What is somebody's own, and open to those who are not known yet. */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
 /** Documents and pages: the same for everybody, so a caller may keep them and ask whether they have changed. */
-const DOCUMENTS = /^\/?$|^\/(openapi\.(json|yaml)|docs|problems|console|\.well-known)(\/|$)/;
+const DOCUMENTS = /^\/?$|^\/(openapi\.(json|yaml)|docs|problems|console|guide|\.well-known)(\/|$)/;
 /** Of the folder that Swagger UI comes in: no source maps, no package files. */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =
@@ -30,6 +30,7 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
         limit.count(request, response);
         if (DOCS_FILE.test(path) && !SERVED_DOCS_FILE.test(path)) throw notFound.error();
         tags.add(request, response, path);
+        chargeLength(limit, request, response);
       }
       // The caller's own quota takes its place.
       else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
@@ -39,6 +40,15 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
     }
     next();
   };
+}
+
+/** Charges the length of the answer once it is known, which is when its head is written; streamed files have theirs too. */
+function chargeLength(limit: AddressLimit, request: Request, response: Response): void {
+  const writeHead = response.writeHead.bind(response) as (...rest: unknown[]) => Response;
+  response.writeHead = ((...rest: unknown[]) => {
+    limit.charge(request, response, Number(response.getHeader('Content-Length') ?? 0));
+    return writeHead(...rest);
+  }) as Response['writeHead'];
 }
 
 /** Gives answers an `ETag` when they are sent (RFC 9110 §8.8.3). Files that are streamed have one already. */

@@ -9,6 +9,7 @@ import { PublicProblems } from './documented.js';
 const NAME = 'Candidate eligibility, assessment results and event notification service';
 /** What there is for whom; names are the members of the answer to programs. */
 const WAYS = {
+  guide: ['/guide/', 'How to begin, for clients, test drivers, partners and operators; concepts and reference.'],
   documents: ['/docs', 'Try every call out, with a token of your own.'],
   openapi: ['/openapi.json', 'The same for programs: OpenAPI 3.1.'],
   problems: ['/problems', 'Every code of an error, and what to do about it.'],

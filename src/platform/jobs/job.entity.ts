@@ -29,6 +29,10 @@ export class Job {
   @Column('text', { nullable: true })
   paused_because: string | null;
 
+  /** User name of the operator who paused it. */
+  @Column('text', { nullable: true })
+  paused_by: string | null;
+
   /** The account that it concerns; null when there may be several. */
   @Column('text', { nullable: true })
   account_code: string | null;

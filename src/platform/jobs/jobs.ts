@@ -54,6 +54,7 @@ export class Jobs {
     await this.database.manager.update(Job, id, {
       state: stateAfter(action, job),
       paused_because: action === 'pause' ? BY_OPERATOR : null,
+      paused_by: action === 'pause' ? (requestContext().caller?.username ?? null) : null,
     });
     this.unitOfWork.audit(`job.${action}`, id, { accountCode: job.account_code });
     return job;

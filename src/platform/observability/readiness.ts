@@ -28,6 +28,11 @@ export class Readiness {
     return { ready: Object.values(parts).every((state) => state === 'ok'), parts };
   }
 
+  /** Whether the process is about to end. */
+  get isStopping(): boolean {
+    return this.stopping;
+  }
+
   /** Turns readiness red for good: the process is about to drain. */
   stop(): void {
     this.stopping = true;

@@ -50,7 +50,8 @@ const KEEP = prepared(
   `INSERT INTO idempotency_keys (consumer_key, username, idempotency_key, request_hash, status, body)
    VALUES ($1, $2, $3, $4, $5, $6)
    ON CONFLICT ON CONSTRAINT idempotency_keys_pk DO UPDATE
-   SET request_hash = excluded.request_hash, status = excluded.status, body = excluded.body, created_at = now()`,
+   SET request_hash = excluded.request_hash, status = excluded.status, body = excluded.body,
+     created_at = excluded.created_at`,
 );
 
 /**

@@ -7,7 +7,6 @@ import { auditEntry, auditValues, insertAudit } from '../audit/audit-log.js';
 import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
-import { DatabaseMetrics } from '../database/database-metrics.js';
 import { currentTransaction, Database, prepared, type Statement, type Transaction } from '../database/database.js';
 
 const DEADLOCK = '40P01';
@@ -59,7 +58,6 @@ export class UnitOfWork {
   constructor(
     private readonly database: Database,
     private readonly outbox: Outbox,
-    private readonly metrics: DatabaseMetrics,
   ) {}
 
   async run<T>(work: () => Promise<T>): Promise<T> {
@@ -149,9 +147,7 @@ export class UnitOfWork {
     const runner = this.database.dataSource.createQueryRunner();
     let sent: Promise<unknown>[] = [];
     try {
-      const asked = performance.now();
       const unit = new RunningUnit(runner, (await runner.connect()) as PoolClient);
-      this.metrics.acquired(performance.now() - asked);
       ({ sent } = unit);
       await runner.startTransaction();
       const result = await currentTransaction.run(unit, async () => {

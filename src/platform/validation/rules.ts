@@ -148,6 +148,15 @@ export function boolean(): Rule {
   };
 }
 
+/** A boolean in the address. */
+export function flag(): Rule {
+  return {
+    schema: { type: 'string', enum: ['true', 'false'] },
+    faults: (value) =>
+      value === 'true' || value === 'false' ? [] : [fault('type_invalid', 'Must be true or false, given once.')],
+  };
+}
+
 /** One of a list of texts; `anyCase` accepts and keeps them in any case. */
 export function oneOf(values: readonly string[], code: string, { anyCase = false } = {}): Rule {
   // Letter by letter: `toLowerCase` would also take characters such as the Kelvin sign for ASCII letters.

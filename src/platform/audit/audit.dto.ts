@@ -1,0 +1,105 @@
+import { formatDateTime } from '../clock.js';
+import { PageQuery } from '../http/paging.js';
+import { Field } from '../validation/fields.js';
+import { boolean, dateTime, integer, listOf, text } from '../validation/rules.js';
+import type { AuditRow } from './audit-row.entity.js';
+
+export class AuditQuery extends PageQuery {
+  @Field(text({ min: 1, max: 200 }))
+  actor?: string;
+
+  @Field(text({ min: 1, max: 200 }))
+  action?: string;
+
+  @Field(text({ min: 1, max: 200 }))
+  subject?: string;
+
+  @Field(text({ min: 1, max: 50 }))
+  account_code?: string;
+
+  @Field(dateTime(), { description: 'First moment, included.' })
+  from?: string;
+
+  @Field(dateTime(), { description: 'Last moment, excluded.' })
+  to?: string;
+}
+
+export class AuditEntryModel {
+  @Field({ schema: { type: 'integer' }, faults: () => [] }, { required: true })
+  id: number;
+
+  @Field(dateTime(), { required: true })
+  at: string;
+
+  @Field(text({ max: 200 }), { required: true, description: 'User name of the caller, or `system`.' })
+  actor: string;
+
+  @Field(text({ max: 64 }), { description: 'Consumer key of the application that the call came through.' })
+  application: string | null;
+
+  @Field(text({ max: 64 }), { description: 'The account that the subject belongs to.' })
+  account_code: string | null;
+
+  @Field(text({ max: 200 }), { required: true })
+  action: string;
+
+  @Field(text({ max: 200 }), { required: true })
+  subject: string;
+
+  @Field(text({ max: 64 }))
+  request_id: string | null;
+
+  @Field(listOf(text({ max: 200 }), 200), { description: 'Names of the members that changed, never their values.' })
+  changed: string[] | null;
+
+  @Field(integer(1, 1e9), { description: 'How many calls the row stands for, where it gathers refused ones.' })
+  count: number | null;
+
+  @Field(text({ max: 200 }), { description: 'Pseudonym of the address that a refused caller came from.' })
+  address: string | null;
+}
+
+const count = integer(0, Number.MAX_SAFE_INTEGER);
+
+/** The seals of the audit log as they stand. */
+export class AuditSealModel {
+  @Field(count, { always: true, description: 'The highest id of a row that a seal has; null before the first.' })
+  sealed_through: number | null;
+
+  @Field(dateTime(), { always: true })
+  last_seal_datetime: string | null;
+
+  @Field(text({ max: 64 }), {
+    always: true,
+    description: 'Hex; keep one elsewhere, and the log before it cannot be rewritten.',
+  })
+  last_seal: string | null;
+
+  @Field(count, {
+    required: true,
+    description: 'Rows without a seal yet, counted up to 10,000: those of the last seconds.',
+  })
+  waiting: number;
+
+  @Field(dateTime(), { always: true })
+  oldest_waiting_datetime: string | null;
+
+  @Field(count, { required: true, description: 'Seals that were compared with their rows.' })
+  checked_seals: number;
+
+  @Field(count, { required: true })
+  checked_rows: number;
+
+  @Field(boolean(), { required: true })
+  agrees: boolean;
+
+  @Field(count, { always: true, description: 'The first row from which on the log does not agree.' })
+  from_row: number | null;
+
+  @Field(text({ max: 200 }), { always: true })
+  because: string | null;
+}
+
+export function presentAuditRow({ at, ...row }: AuditRow): AuditEntryModel {
+  return { ...row, at: formatDateTime(at) };
+}

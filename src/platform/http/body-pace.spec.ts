@@ -1,0 +1,67 @@
+import { BodyPace } from './body-pace.js';
+
+describe('the pace of laborious bodies', () => {
+  let pace: BodyPace;
+  let log: string[];
+  /** A body whose reading takes so long. */
+  const read = (caller: string, name: string, workMs: number) =>
+    void pace.rest(caller).then(
+      () => {
+        log.push(name);
+        pace.charge(caller, workMs);
+      },
+      (error: { code: string; headers: Record<string, string> }) =>
+        log.push(`${name} ${error.code} ${error.headers['Retry-After']}`),
+    );
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    pace = new BodyPace();
+    log = [];
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  it('lets a caller take a quarter of a core, one body after the other; others do not wait', async () => {
+    for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
+    read('b', 'b1', 100);
+    await pass(0);
+    // Those that came at once before anything was charged: nothing is known of them yet.
+    expect(log.filter((name) => name.startsWith('b'))).toEqual(['b1']);
+    log = [];
+    for (const name of ['a4', 'a5']) read('a', name, 100);
+    await pass(899);
+    expect(log).toEqual([]);
+    await pass(1);
+    expect(log).toEqual(['a4']);
+    await pass(299);
+    expect(log).toEqual(['a4']);
+    await pass(1);
+    expect(log).toEqual(['a4', 'a5']);
+  });
+
+  it('asks nobody to rest who has rested', async () => {
+    pace.charge('a', 100);
+    await pass(300);
+    read('a', 'a1', 100);
+    await pass(0);
+    expect(log).toEqual(['a1']);
+  });
+
+  it('refuses who would wait too long, and nobody who sends one after the other', async () => {
+    pace.charge('a', 60_000);
+    for (const name of ['a1', 'a2', 'a3']) read('a', name, 60_000);
+    await pass(5_000);
+    expect(log).toEqual(['a1']);
+    await pass(3_000);
+    expect(log).toEqual(['a1', 'a2 rate_limited 2', 'a3 rate_limited 2']);
+    read('a', 'a4', 1);
+    await pass(2_000);
+    expect(log.at(-1)).toBe('a4');
+  });
+
+  it('forgets callers who have rested once there are many', () => {
+    for (let at = 0; at < 2_500; at++) pace.charge(`caller ${at}`, 0);
+    expect(pace.size).toBeLessThanOrEqual(1_000);
+  });
+});

@@ -1,0 +1,29 @@
+import type { NextFunction, Request, Response } from 'express';
+import { malformedRequest } from '../errors.js';
+
+/** What a proxy before us and we must not read differently: of several, Node keeps the first and says nothing. */
+const ONCE = new Set(['host', 'authorization', 'content-type', 'transfer-encoding']);
+const LENGTHS = new Set([...ONCE].map(({ length }) => length));
+
+/**
+ * Refuses a message that can be understood in two ways: a header twice that stands for one thing (RFC 9112 §3.2, RFC 9110
+ * §5.3), or a transfer coding that is not `chunked` alone (RFC 9112 §6.1).
+ */
+export function refuseAmbiguous(request: Request, response: Response, next: NextFunction): void {
+  const { rawHeaders } = request;
+  const coding = request.headers['transfer-encoding'];
+  let isAmbiguous = coding !== undefined && coding.toLowerCase() !== 'chunked';
+  const seen: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (!LENGTHS.has(rawHeaders[at].length)) continue;
+    const name = rawHeaders[at].toLowerCase();
+    if (!ONCE.has(name)) continue;
+    isAmbiguous ||= seen.includes(name);
+    seen.push(name);
+  }
+  if (isAmbiguous) {
+    // What comes next on the connection may be a part of this one.
+    response.setHeader('Connection', 'close');
+    next(malformedRequest.error());
+  } else next();
+}
