@@ -16,7 +16,7 @@ const FIND_VALID = prepared(
    JOIN token_families family USING (family_id)
    JOIN users USING (username)
    JOIN applications application USING (consumer_key)
-   WHERE token.expires_at > clock_timestamp()
+   WHERE token.expires_at > statement_timestamp()
      AND family.revoked_at IS NULL
      AND NOT users.disabled AND token.scopes <@ users.scopes
      AND NOT application.disabled AND token.scopes <@ application.scopes`,

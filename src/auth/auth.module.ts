@@ -11,6 +11,7 @@ import {
   UpdateApplicationHandler,
 } from './application.handlers.js';
 import { BearerStrategy } from './bearer.strategy.js';
+import { FindCallerHandler } from './caller.handler.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { IdentityProvider } from './identity-provider.js';
 import { Login } from './login.js';
@@ -39,6 +40,7 @@ import {
 } from './user.handlers.js';
 
 const handlers = [
+  FindCallerHandler,
   CreateUserHandler,
   UpdateUserHandler,
   UnlockUserHandler,

@@ -1,5 +1,6 @@
 import { Query } from '@nestjs/cqrs';
-import type { Scope } from '../platform/context/caller.js';
+import type { Request } from 'express';
+import type { Caller, Scope } from '../platform/context/caller.js';
 import type { Page } from '../platform/http/paging.js';
 import type { Grant } from './application.entity.js';
 
@@ -48,6 +49,13 @@ export class GetApplication extends Query<ApplicationView> {
 
 export class ListApplications extends Query<ApplicationView[]> {
   constructor(readonly page: Page) {
+    super();
+  }
+}
+
+/** Who sends a request that is long under way, or null when they may not any more. A session does not last longer by it. */
+export class FindCaller extends Query<Caller | null> {
+  constructor(readonly request: Request) {
     super();
   }
 }

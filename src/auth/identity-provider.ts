@@ -109,6 +109,17 @@ export class IdentityProvider {
     return { identity: { issuer: claims.iss, subject: claims.sub, names }, groups: groupsIn(all[groupsClaim]) };
   }
 
+  /**
+   * Where the browser ends the session that it has at the provider (OpenID Connect RP-Initiated Logout §2), and comes back
+   * from; null when the provider has no such place. No token is kept to be sent as a hint: the provider may ask the person.
+   */
+  async signOutAddress(): Promise<URL | null> {
+    const provider = await this.discovered();
+    if (provider.serverMetadata().end_session_endpoint === undefined) return null;
+    const oidc = await import('openid-client');
+    return oidc.buildEndSessionUrl(provider, { post_logout_redirect_uri: `${this.config.baseUrl}/console` });
+  }
+
   private get returnAddress(): string {
     return `${this.config.baseUrl}/console/sign-in/callback`;
   }

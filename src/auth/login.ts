@@ -14,18 +14,20 @@ const FIND = prepared(
 // $2: 1 after a wrong password, 0 after a right one. $3: failures that lock. $4: seconds that they are remembered.
 // $5: the application, or a part of it, which locks the name for itself alone.
 // A locked name stays as it is until it is forgotten; the first failure beyond the limit is told from the one that locked.
+// Whether the time is over is told by the two times to forget: $4 lies between now and the new one.
+const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
 const SETTLE = prepared(
   'login-settle',
   `INSERT INTO login_attempts AS attempt (username_mac, consumer_key, failures, forget_at)
-   VALUES ($1, $5, $2, clock_timestamp() + make_interval(secs => $4))
+   VALUES ($1, $5, $2, statement_timestamp() + make_interval(secs => $4))
    ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET
      failures = CASE
-       WHEN attempt.forget_at <= clock_timestamp() THEN excluded.failures
+       WHEN ${IS_FORGOTTEN} THEN excluded.failures
        WHEN attempt.failures >= $3 THEN $3 + 1
        WHEN excluded.failures = 0 THEN 0
        ELSE attempt.failures + 1 END,
      forget_at = CASE
-       WHEN attempt.forget_at > clock_timestamp() AND attempt.failures >= $3 THEN attempt.forget_at
+       WHEN NOT ${IS_FORGOTTEN} AND attempt.failures >= $3 THEN attempt.forget_at
        ELSE excluded.forget_at END
    RETURNING failures`,
 );

@@ -5,6 +5,7 @@ import { randomToken } from '../platform/secrets.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { LoggedIn } from './login.js';
 import type { OperatorRights } from './operator-rights.js';
+import { isReservedName } from './reserved-names.js';
 import { Passwords } from './passwords.js';
 import { TokenStore } from './token-store.js';
 
@@ -20,6 +21,7 @@ const FIND = prepared(
   'operator-identity-find',
   `SELECT username FROM operator_identities WHERE issuer = $1 AND subject = $2`,
 );
+const IS_KNOWN = prepared('operator-identity-is-known', `SELECT 1 FROM operator_identities WHERE username = $1`);
 // One sign-in of somebody at a time: the first one makes the user.
 const LOCK = prepared(
   'operator-identity-lock',
@@ -77,6 +79,11 @@ export class OperatorIdentities {
     });
   }
 
+  /** Whether the user is somebody at a provider, and not one who was made here. */
+  async areOf(username: string): Promise<boolean> {
+    return (await this.database.queryOne(IS_KNOWN, [username])) !== null;
+  }
+
   /** Somebody whom no group lets in any more. */
   withdraw(identity: Identity): Promise<void> {
     return this.unitOfWork.run(async () => {
@@ -94,7 +101,9 @@ export class OperatorIdentities {
 
   private async make({ issuer, subject, names }: Identity, hash: string): Promise<string> {
     const mark = createHash('sha256').update(`${issuer}\0${subject}`).digest('hex').slice(0, MARK_LENGTH);
-    const name = names.map((given) => given.replace(NOT_IN_NAMES, '-')).find((given) => !/^[.-]*$/.test(given));
+    const name = names
+      .map((given) => given.replace(NOT_IN_NAMES, '-'))
+      .find((given) => !/^[.-]*$/.test(given) && !isReservedName(given));
     const plain = (name ?? 'operator').slice(0, LONGEST_NAME);
     for (const username of [plain, `${plain.slice(0, LONGEST_NAME - MARK_LENGTH - 1)}-${mark}`])
       if ((await this.database.execute(MAKE_USER, [issuer, subject, username, hash])) > 0) return username;

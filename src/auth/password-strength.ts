@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { validationError } from '../platform/errors.js';
-import { WorkerThread } from './worker-thread.js';
+import { WorkerThread } from '../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
 /** The word lists take 34 MB and 0.2 s to load: the thread that has them ends when nobody needed it for so long. */
@@ -10,8 +11,8 @@ const IDLE_MS = 60_000;
 @Injectable()
 export class PasswordStrength implements OnApplicationShutdown {
   private readonly thread = new WorkerThread<{ password: string; known: string[] }, number>(
-    'password-strength-worker.cjs',
-    { maxOldGenerationSizeMb: 128 },
+    join(__dirname, 'password-strength-worker.cjs'),
+    { resourceLimits: { maxOldGenerationSizeMb: 128 } },
   );
   /** Estimates take their turn. */
   private last: Promise<unknown> = Promise.resolve();

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { serviceUnavailable } from '../platform/errors.js';
 import { randomToken } from '../platform/secrets.js';
-import { WorkerThread } from './worker-thread.js';
+import { WorkerThread } from '../platform/worker-thread.js';
 
 /** OWASP's minimum for argon2id, the algorithm that the package takes by default; about 10 ms on one core. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -17,7 +18,9 @@ type Job = { password: string; cost: typeof COST } | { password: string; hashed:
 type HashingThread = WorkerThread<Job, string | boolean>;
 
 function newThread(): HashingThread {
-  return new WorkerThread('password-worker.cjs', { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 });
+  return new WorkerThread(join(__dirname, 'password-worker.cjs'), {
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 4 },
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
@@ -6,10 +6,13 @@ import { defineProblem, rateLimited } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { networkOf } from '../platform/http/address.js';
 import { Answer, AnswerEmpty, PublicProblems } from '../platform/http/documented.js';
+import { Logger } from '../platform/observability/logger.js';
+import { IdentityProvider } from './identity-provider.js';
 import { Login } from './login.js';
+import { OperatorIdentities } from './operator-identities.js';
 import { Pseudonyms } from './pseudonyms.js';
 import { CONSOLE_REQUEST, isFromConsole } from './session-cookie.js';
-import { SessionState, SignInBody } from './session.dto.js';
+import { SessionState, SignedOut, SignInBody, SignOutQuery } from './session.dto.js';
 import { CONSOLE_KEY, isOperator, Sessions } from './sessions.js';
 import { OAuthError } from './token.errors.js';
 import { TokenRefusals } from './token-refusals.js';
@@ -54,6 +57,9 @@ export class ConsoleSessionController {
     private readonly limit: TokenRequestLimit,
     private readonly refusals: TokenRefusals,
     private readonly pseudonyms: Pseudonyms,
+    private readonly provider: IdentityProvider,
+    private readonly identities: OperatorIdentities,
+    private readonly logger: Logger,
   ) {}
 
   @Get('session')
@@ -98,9 +104,14 @@ export class ConsoleSessionController {
   @FromConsole()
   @ApiOperation({ summary: 'Sign out here' })
   @AnswerEmpty(204, 'Signed out, or nobody was signed in.')
-  @PublicProblems()
-  async signOut(@Req() request: Request, @Res({ passthrough: true }) response: Response): Promise<void> {
-    await this.sessions.end(request, response, false);
+  @Answer(200, SignedOut, 'The same, where `organisation` was asked for.')
+  @PublicProblems(400)
+  signOut(
+    @Query() query: SignOutQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<SignedOut | undefined> {
+    return this.end(request, response, query, false);
   }
 
   @Delete('sessions')
@@ -108,8 +119,35 @@ export class ConsoleSessionController {
   @FromConsole()
   @ApiOperation({ summary: 'Sign out everywhere: every session of the user in the console ends' })
   @AnswerEmpty(204, 'Signed out, or nobody was signed in.')
-  @PublicProblems()
-  async signOutEverywhere(@Req() request: Request, @Res({ passthrough: true }) response: Response): Promise<void> {
-    await this.sessions.end(request, response, true);
+  @Answer(200, SignedOut, 'The same, where `organisation` was asked for.')
+  @PublicProblems(400)
+  signOutEverywhere(
+    @Query() query: SignOutQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<SignedOut | undefined> {
+    return this.end(request, response, query, true);
+  }
+
+  private async end(
+    request: Request,
+    response: Response,
+    { organisation }: SignOutQuery,
+    everywhere: boolean,
+  ): Promise<SignedOut | undefined> {
+    const username = await this.sessions.end(request, response, everywhere);
+    if (organisation !== 'true') return undefined;
+    response.status(200);
+    return { organisation: username === null ? null : await this.organisationOf(username) };
+  }
+
+  /** Where the user signs out at the organisation. Its provider may be down: nobody stays signed in here for that. */
+  private async organisationOf(username: string): Promise<string | null> {
+    if (this.config.oidc === null || !(await this.identities.areOf(username))) return null;
+    const address = await this.provider.signOutAddress().catch((error: unknown) => {
+      this.logger.warn({ err: error }, 'the identity provider did not answer as it should');
+      return null;
+    });
+    return address?.href ?? null;
   }
 }

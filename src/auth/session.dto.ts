@@ -1,6 +1,6 @@
 import { SCOPES, type Scope } from '../platform/context/caller.js';
 import { Field, ObjectField } from '../platform/validation/fields.js';
-import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { boolean, dateTime, flag, listOf, oneOf, text } from '../platform/validation/rules.js';
 
 export class SignInBody {
   @Field(text({ min: 1, max: 100 }), { required: true })
@@ -42,4 +42,21 @@ export class SessionState {
 
   @ObjectField(() => SignInWays, { required: true })
   sign_in: SignInWays;
+}
+
+export class SignOutQuery {
+  @Field(flag(), {
+    description:
+      'true: the answer says where to sign out at the organisation too, if that is where the user signed in.',
+  })
+  organisation?: string;
+}
+
+export class SignedOut {
+  @Field(text({ max: 2000, format: 'uri' }), {
+    always: true,
+    description:
+      'Where the browser ends its session at the identity provider, and comes back to the console from; null when there is no such place.',
+  })
+  organisation: string | null;
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { formatDateTime } from '../platform/clock.js';
-import type { Caller, Scope } from '../platform/context/caller.js';
+import { SCOPES, type Caller, type Scope } from '../platform/context/caller.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { randomToken, sha256 } from '../platform/secrets.js';
@@ -14,7 +14,8 @@ import { TokenStore } from './token-store.js';
 
 /** The console's own application: made at the first sign-in, without grants, and with a secret that nobody has. */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
-const CONSOLE_SCOPES: readonly Scope[] = ['admin', 'read', 'support'];
+/** What is done in the console; photos and links of results are read by routes of their own, and tests are launched elsewhere. */
+const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'results' && scope !== 'launch');
 
 const COOKIE = 'console-session';
 const IDLE_S = 30 * 60;
@@ -22,10 +23,11 @@ const ABSOLUTE_S = 12 * 3600;
 /** Written no more often than this. */
 const RENEW_EVERY_S = 60;
 
+// Of an earlier release it has three scopes; an operator may have taken some away since.
 const MAKE_APPLICATION = prepared(
   'session-make-application',
   `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'Console', $2, $3, '{}')
-   ON CONFLICT DO NOTHING`,
+   ON CONFLICT (consumer_key) DO UPDATE SET scopes = excluded.scopes WHERE applications.scopes = '{admin,read,support}'`,
 );
 const PROLONG = prepared(
   'session-prolong',
@@ -78,6 +80,11 @@ export class Sessions {
     return found?.caller ?? null;
   }
 
+  /** As {@link callerOf}; the session does not last longer by it. */
+  async peek(request: Request): Promise<Caller | null> {
+    return (await this.find(request))?.caller ?? null;
+  }
+
   /** The session that the request belongs to, which lasts no longer by it. */
   async view(request: Request): Promise<SessionView | null> {
     const found = await this.find(request);
@@ -106,8 +113,8 @@ export class Sessions {
     });
   }
 
-  /** Ends the session of the request, or with `all` every session of its user. */
-  async end(request: Request, response: Response, all: boolean): Promise<void> {
+  /** Ends the session of the request, or with `all` every session of its user; answers with the user, if there was one. */
+  async end(request: Request, response: Response, all: boolean): Promise<string | null> {
     const found = await this.find(request);
     if (found) {
       const family = (await this.familyOf(found.token))!;
@@ -119,6 +126,7 @@ export class Sessions {
       });
     }
     if (isFromConsole(request)) this.cookies.clear(response, COOKIE);
+    return found?.caller.username ?? null;
   }
 
   private async find(request: Request): Promise<{ token: string; caller: Caller } | null> {

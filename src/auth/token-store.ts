@@ -31,7 +31,7 @@ const LOCK_REFRESH_TOKEN = prepared(
   'token-lock-refresh-token',
   `SELECT family.family_id, family.consumer_key, family.username, family.scopes,
           token.used_at IS NOT NULL AS used,
-          family.revoked_at IS NULL AND family.expires_at > clock_timestamp() AND NOT users.disabled AS usable,
+          family.revoked_at IS NULL AND family.expires_at > statement_timestamp() AND NOT users.disabled AS usable,
           users.scopes AS user_scopes
    FROM refresh_tokens token JOIN token_families family USING (family_id) JOIN users USING (username)
    WHERE token.token_hash = $1

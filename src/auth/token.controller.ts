@@ -54,7 +54,7 @@ export class TokenController {
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })
   @ApiResponse({ status: 200, type: RevokedModel, description: 'The token is of no use any more, or not yours.' })
-  @OAuthProblems()
+  @OAuthProblems(429)
   async revoke(@Req() request: TokenRequest): Promise<RevokedModel> {
     await this.endpoint.revoke(request.oauthClient, request.body);
     return {};
@@ -70,7 +70,7 @@ export class TokenController {
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })
   @ApiResponse({ status: 200, type: IntrospectionModel, description: 'What the token stands for.' })
-  @OAuthProblems()
+  @OAuthProblems(429)
   introspect(@Req() request: TokenRequest): Promise<IntrospectionModel> {
     return this.endpoint.introspect(request.oauthClient, request.body);
   }

@@ -1,8 +1,9 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { isDatabaseUnavailable } from '../platform/database/database.js';
-import { DomainError } from '../platform/errors.js';
+import { DomainError, rateLimited } from '../platform/errors.js';
 import { closeAfterAnswer } from '../platform/http/connection.js';
+import { answerLate } from '../platform/http/late-answers.js';
 import { UNAVAILABLE_RETRY_AFTER_S } from '../platform/http/problem.filter.js';
 import { Logger } from '../platform/observability/logger.js';
 import { REALM } from '../platform/http/challenge.js';
@@ -71,9 +72,14 @@ export class TokenErrorFilter implements ExceptionFilter {
       response.destroy();
       return;
     }
-    forbidStoring(response);
-    closeAfterAnswer(host.switchToHttp().getRequest<Request>(), response);
-    response.status(error.status).set(error.headers).json({ error: error.code, error_description: error.description });
+    const send = (): void => {
+      forbidStoring(response);
+      closeAfterAnswer(host.switchToHttp().getRequest<Request>(), response);
+      const { code, description } = error;
+      response.status(error.status).set(error.headers).json({ error: code, error_description: description });
+    };
+    if (error.status === 429) answerLate(send);
+    else send();
   }
 }
 
@@ -83,6 +89,8 @@ function toOAuthError(thrown: unknown): OAuthError {
     return temporarilyUnavailable(503, UNAVAILABLE_RETRY_AFTER_S, 'A component is down. Try again later.');
   if (thrown instanceof DomainError && thrown.problem.kind === 'unavailable')
     return temporarilyUnavailable(503, Number(thrown.headers['Retry-After']), 'Too much to do. Try again later.');
+  if (thrown instanceof DomainError && thrown.problem === rateLimited)
+    return temporarilyUnavailable(429, Number(thrown.headers['Retry-After']), 'Too many requests from this address.');
   return new OAuthError('server_error', 'Something went wrong on our side.', 500);
 }
 

@@ -6,7 +6,6 @@ import { characterFault } from '../platform/validation/rules.js';
 import { invalidRequest } from './token.errors.js';
 
 const LIMIT = 16 * 1024;
-const TYPE = /^application\/x-www-form-urlencoded *(; *charset="?utf-8"?)? *$/i;
 /** What has no place in an address, where logs and proxies keep it (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1). */
 const BODY_ONLY = [
   'grant_type',
@@ -47,12 +46,21 @@ export async function readForm(request: Request, response: Response): Promise<Fo
   const query = new URLSearchParams(request.originalUrl.split('?').slice(1).join('?'));
   const misplaced = BODY_ONLY.find((name) => query.has(name));
   if (misplaced !== undefined) throw invalidRequest(`The parameter ${misplaced} must be sent in the body.`);
-  if (!TYPE.test(request.headers['content-type'] ?? ''))
+  if (!isForm(request.headers['content-type'] ?? ''))
     throw invalidRequest('The body must be sent as application/x-www-form-urlencoded in UTF-8.');
   return parseForm(
     await readBytes(request, response, { limit: LIMIT }).catch((error: unknown) => {
       throw unreadable(error);
     }),
+  );
+}
+
+function isForm(type: string): boolean {
+  const [name, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
+  return (
+    name === 'application/x-www-form-urlencoded' &&
+    parameters.length <= 1 &&
+    parameters.every((parameter) => /^charset="?utf-8"?$/.test(parameter))
   );
 }
 

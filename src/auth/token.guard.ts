@@ -1,8 +1,9 @@
 import { Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
+import { AddressLimit } from '../platform/http/address-limit.js';
 import { ClientAuthentication, type Client } from './client-authentication.js';
-import { forbidStoring, invalidRequest } from './token.errors.js';
+import { forbidStoring, invalidRequest, OAuthError } from './token.errors.js';
 import { readForm, type Form } from './token.form.js';
 import { TokenRequestLimit } from './token-request-limit.js';
 
@@ -23,6 +24,7 @@ export class TokenGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly limit: TokenRequestLimit,
+    private readonly addressLimit: AddressLimit,
     private readonly clients: ClientAuthentication,
   ) {}
 
@@ -34,7 +36,11 @@ export class TokenGuard implements CanActivate {
     if (this.reflector.get<boolean | undefined>(COUNTED, context.getHandler()) === true)
       await this.limit.count(request.ip ?? '', response);
 
-    request.oauthClient = await this.clients.authenticate(request.headers.authorization);
+    request.oauthClient = await this.clients.authenticate(request.headers.authorization).catch((error: unknown) => {
+      // Strangers may ask so often and no oftener, on routes without a quota of their own too.
+      if (error instanceof OAuthError) this.addressLimit.count(request, response);
+      throw error;
+    });
 
     request.body = await readForm(request, response);
     // RFC 6749 §2.3: one method of authentication in a request; the client of the body is the one of the header.

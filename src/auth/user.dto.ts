@@ -1,5 +1,6 @@
 import { declareFaults, validationError } from '../platform/errors.js';
 import { SCOPES, type Scope } from '../platform/context/caller.js';
+import { isReservedName } from './reserved-names.js';
 import { Field } from '../platform/validation/fields.js';
 import { boolean, dateTime, listOf, oneOf, text, type Rule } from '../platform/validation/rules.js';
 
@@ -21,8 +22,8 @@ const newUsername = text({
   max: 64,
   pattern: /^[A-Za-z0-9._@+-]*$/,
   code: 'username_invalid',
-  form: 'Must consist of letters A to Z, digits and . _ @ + - and not be dots alone.',
-  accepts: (value) => !/^\.+$/.test(value),
+  form: 'Must consist of letters A to Z, digits and . _ @ + -, and be neither dots alone nor the name of no user.',
+  accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
   example: 'integration-user',
 });
 /** Names of before that rule stay. */
