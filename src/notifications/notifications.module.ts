@@ -1,6 +1,7 @@
 import { HttpModule } from '@nestjs/axios';
 import { Module } from '@nestjs/common';
 import { Config } from '../config.js';
+import { AttemptHours } from './delivery/attempt-hours.js';
 import { DeliveryInvariant } from './delivery/delivery-invariant.js';
 import { DeliveryLoop } from './delivery/delivery-loop.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
@@ -14,10 +15,13 @@ import { JobsController } from './error-queue/jobs.controller.js';
 import { StartJobHandler, SteerJobHandler } from './error-queue/jobs.handlers.js';
 import { NotificationReader } from './error-queue/notification-reader.js';
 import { NotificationsController } from './error-queue/notifications.controller.js';
+import { FindActiveJobsHandler, PartnerReader, SurveyPartnersHandler } from './error-queue/partner-reader.js';
+import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
 import { SubscriptionStore } from './subscriptions/subscription-store.js';
-import { VerifySubscriptionHandler } from './subscriptions/subscription-verification.js';
+import { PartnerProbe } from './subscriptions/partner-probe.js';
+import { SendSampleHandler, VerifySubscriptionHandler } from './subscriptions/subscription-verification.js';
 import { SubscriptionsController } from './subscriptions/subscriptions.controller.js';
 import {
   ChangeSubscriptionHandler,
@@ -37,6 +41,7 @@ import { RacePoints } from './race-points.js';
 import { QueueUpkeep } from './delivery/queue-upkeep.js';
 import { JobPreparation } from './delivery/job-preparation.js';
 import { JobRetention } from './delivery/job-retention.js';
+import { SubscriptionRetention } from './delivery/subscription-retention.js';
 import { JobRunner } from './delivery/job-runner.js';
 import { ReplicationGate } from './delivery/replication-gate.js';
 import { UndeliveredFigures } from './delivery/undelivered-figures.js';
@@ -51,6 +56,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     ResendsController,
     JobsController,
     StatisticsController,
+    PartnersController,
     NotificationsController,
   ],
   providers: [
@@ -72,10 +78,17 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     DeliverySchedule,
     DeliveryInvariant,
     UndeliveredFigures,
+    AttemptHours,
+    PartnerReader,
+    SurveyPartnersHandler,
+    FindActiveJobsHandler,
+    PartnerProbe,
+    SendSampleHandler,
     QueueUpkeep,
     JobPreparation,
     JobRunner,
     JobRetention,
+    SubscriptionRetention,
     FilterBounds,
     JobReader,
     NotificationRetention,

@@ -17,6 +17,18 @@ export function heldFrom(row: Claimed, claimedAt: number, probe: boolean): Held 
   return Object.assign(row, { claimedAt, probe, progress: 'WAITING' as const });
 }
 
+/** What one statement claimed, in the order of its making: UPDATE returns rows in none. */
+export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, Held[]> {
+  const held = new Map<string, Held[]>();
+  for (const row of rows.sort((a, b) => a.position - b.position)) {
+    const item = heldFrom(row, claimedAt, false);
+    const list = held.get(row.subscription_id);
+    if (list) list.push(item);
+    else held.set(row.subscription_id, [item]);
+  }
+  return held;
+}
+
 /** The attempts of this process that wait for their connection or are on their way; which of them may still begin. */
 export class AttemptsUnderWay {
   private readonly items = new Set<Held>();

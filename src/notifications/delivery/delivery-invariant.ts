@@ -28,12 +28,12 @@ const OVERDUE = prepared(
        WHERE d.subscription_id = s.id ORDER BY d.notification_position LIMIT 1) first
      WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL),
    late AS (
-     SELECT due.* FROM due WHERE due.since < clock_timestamp() - interval '${PATIENCE_S} seconds' AND NOT EXISTS (
+     SELECT due.* FROM due WHERE due.since < statement_timestamp() - interval '${PATIENCE_S} seconds' AND NOT EXISTS (
        SELECT FROM deliveries d WHERE d.subscription_id = due.id AND d.leased_until > ${MACHINE_TIME}))
    SELECT
      (SELECT count(*) FROM late) AS overdue,
      untranslated.age_s AS untranslated_s, untranslated.unknown_age_s, untranslated.set_aside,
-     coalesce((SELECT extract(epoch FROM clock_timestamp() - min(since)) FROM due WHERE health = 'UP'), 0)::float8 AS oldest_s,
+     coalesce((SELECT extract(epoch FROM statement_timestamp() - min(since)) FROM due WHERE health = 'UP'), 0)::float8 AS oldest_s,
      (SELECT count(*) FROM (SELECT FROM deliveries LIMIT ${MOST_COUNTED}) counted) AS waiting,
      coalesce((SELECT sum(change) FROM error_queue_causes WHERE retry = 'AUTO'), 0)::int AS auto,
      coalesce((SELECT sum(change) FROM error_queue_causes WHERE retry = 'MANUAL'), 0)::int AS manual

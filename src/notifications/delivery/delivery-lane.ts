@@ -78,6 +78,11 @@ export class Lane<Item> {
     return asked && this.waiting === 0 && this.inFlight + count <= this.limit;
   }
 
+  /** Nothing is here, and nothing is about to come. */
+  get isIdle(): boolean {
+    return this.waiting + this.inFlight === 0 && this.current !== 'CLAIMING' && this.current !== 'HALTED';
+  }
+
   /** There may be something to claim. */
   wake(): void {
     if (this.current !== 'HALTED') this.become('ASKING');

@@ -1,3 +1,4 @@
+import { Lane } from './delivery-lane';
 import { Lanes } from './delivery-lanes';
 
 function startAll(lanes: Lanes<number>): string[] {
@@ -94,6 +95,18 @@ describe('however many partners hang', () => {
     lanes.look(12_000);
     expect(lane.trust).toBe('ANSWERS');
   });
+});
+
+test('while all slots are taken nobody is looked at, however many partners wait', () => {
+  const lanes = new Lanes<number>(64, 16);
+  const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
+  answering(lanes, ...ids);
+  for (const id of ids) fill(lanes, id, 3);
+  expect(startAll(lanes)).toHaveLength(64);
+  const looks = jest.spyOn(Lane.prototype, 'waiting', 'get');
+  expect(lanes.next()).toBeNull();
+  expect(looks).not.toHaveBeenCalled();
+  looks.mockRestore();
 });
 
 test('a worker for one partner uses all of its slots', () => {

@@ -48,8 +48,12 @@ export class Lanes<Item> {
     return lane;
   }
 
-  find(id: string): Lane<Item> | undefined {
-    return this.lanes.get(id);
+  /** The partner is gone, and nothing of it is left here. */
+  forget(id: string): void {
+    const lane = this.lanes.get(id);
+    if (!lane?.isIdle) return;
+    this.ready[lane.trust].delete(lane);
+    this.lanes.delete(id);
   }
 
   enqueue(lane: Lane<Item>): void {
@@ -98,6 +102,8 @@ export class Lanes<Item> {
   }
 
   private nextOf(trust: Trust): Lane<Item> | null {
+    // Not for each lane: with thousands of them that would cost more than the attempt.
+    if (this.isFull(trust)) return null;
     const ready = this.ready[trust];
     let next: Lane<Item> | null = null;
     for (const lane of ready) {
@@ -115,11 +121,16 @@ export class Lanes<Item> {
     return next;
   }
 
-  private mayStart(lane: Lane<Item>): boolean {
-    if (lane.mode === 'HALTED' || lane.inFlight >= lane.limit || this.inFlight >= this.slots) return false;
+  /** Whether none of these partners may start anything, whatever it has under way. */
+  private isFull(trust: Trust): boolean {
+    if (this.inFlight >= this.slots) return true;
     const { HANGS, UNTRIED } = this.held;
-    if (lane.trust === 'HANGS') return HANGS < this.quarter;
-    if (lane.trust === 'UNTRIED' && UNTRIED >= Math.max(1, Math.floor((this.slots - HANGS) / 2))) return false;
-    return lane.inFlight < GUARANTEED || this.inFlight < this.slots - this.reserve;
+    if (trust === 'HANGS') return HANGS >= this.quarter;
+    return trust === 'UNTRIED' && UNTRIED >= Math.max(1, Math.floor((this.slots - HANGS) / 2));
+  }
+
+  private mayStart(lane: Lane<Item>): boolean {
+    if (lane.mode === 'HALTED' || lane.inFlight >= lane.limit) return false;
+    return lane.trust === 'HANGS' || lane.inFlight < GUARANTEED || this.inFlight < this.slots - this.reserve;
   }
 }

@@ -4,7 +4,7 @@ import { Config } from '../../config.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
-import { AttemptsUnderWay, heldFrom, type Held } from './attempts-under-way.js';
+import { AttemptsUnderWay, heldByPartner, heldFrom, type Held } from './attempts-under-way.js';
 import type { Attempt, Lane } from './delivery-lane.js';
 import { Lanes } from './delivery-lanes.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
@@ -133,13 +133,24 @@ export class DeliveryLoop {
     const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, room, leaseToken()]);
     if (rows.length > 0) await this.races.reached('probe claimed');
     if (!(await this.mayBeTold(rows))) return;
+    await this.directory.learn(rows);
     for (const row of rows) {
-      const profile = await this.directory.find(row.subscription_id, row.version);
+      const profile = this.directory.known(row.subscription_id, row.version);
       const item = heldFrom(row, claimedAt, true);
       const lane = this.lanes.of(row.subscription_id);
-      if (profile?.version === row.version && claimedAt >= lane.staleBefore) this.attempt(lane, item, profile);
+      if (profile !== null && claimedAt >= lane.staleBefore) this.attempt(lane, item, profile);
       else this.writer.release([item]);
     }
+  }
+
+  /** The partners of which something is kept here. */
+  known(): string[] {
+    return [...this.lanes.all()].map(({ id }) => id);
+  }
+
+  /** The partner is gone. */
+  forget(id: string): void {
+    for (const part of [this.lanes, this.directory, this.metrics]) part.forget(id);
   }
 
   /** Ends in about `graceMs` at most; attempts that take longer are left to their leases. */
@@ -153,6 +164,7 @@ export class DeliveryLoop {
       setTimeout(resolve, Math.max(500, giveUpAt - performance.now())).unref(),
     );
     await Promise.race([this.writer.idle(), late]);
+    this.writer.stop();
   }
 
   private async claimOnce(): Promise<void> {
@@ -165,12 +177,8 @@ export class DeliveryLoop {
     for (const lane of wanting) lane.claiming();
     try {
       const claimedAt = performance.now();
-      const rows = await this.database.query<Claimed>(CLAIM, [
-        wanting.map((lane) => lane.id),
-        [...rooms.values()],
-        this.config.notificationWaitMs,
-        leaseToken(),
-      ]);
+      const values = [wanting.map(({ id }) => id), [...rooms.values()], this.config.notificationWaitMs, leaseToken()];
+      const rows = await this.database.query<Claimed>(CLAIM, values);
       if (rows.length > 0) await this.races.reached('claimed');
       await this.fill((await this.mayBeTold(rows)) ? rows : [], rooms, claimedAt);
     } catch (error) {
@@ -193,16 +201,8 @@ export class DeliveryLoop {
 
   /** @param rooms how many were asked for */
   private async fill(rows: Claimed[], rooms: ReadonlyMap<Lane<Held>, number>, claimedAt: number): Promise<void> {
-    // UPDATE returns rows in no order of its own.
-    rows.sort((a, b) => a.position - b.position);
-    const held = new Map<string, Held[]>();
-    for (const row of rows) {
-      const item = heldFrom(row, claimedAt, false);
-      const list = held.get(row.subscription_id);
-      if (list) list.push(item);
-      else held.set(row.subscription_id, [item]);
-    }
-    for (const items of held.values()) await this.directory.find(items[0].subscription_id, items[0].version);
+    const held = heldByPartner(rows, claimedAt);
+    await this.directory.learn(rows);
     for (const [lane, room] of rooms) {
       const items = held.get(lane.id) ?? [];
       // The partner has gone DOWN since these were claimed, or its settings were changed.
@@ -293,8 +293,7 @@ export class DeliveryLoop {
   private giveBackOld(): void {
     const oldest = performance.now() - MAY_START_MS;
     for (const lane of this.lanes.all()) {
-      const first = lane.first();
-      if (first && first.claimedAt < oldest) this.writer.release(lane.empty());
+      if ((lane.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(lane.empty());
     }
   }
 }

@@ -89,4 +89,14 @@ export class DeliveryMetrics {
     if (duration === undefined) this.durationOf.set(key, (duration = this.duration.labels({ partner, outcome })));
     duration.observe(result.durationMs / 1000);
   }
+
+  /** The partner is gone: its figures are shown no more. */
+  forget(partner: string): void {
+    for (const key of this.durationOf.keys()) {
+      const [outcome, of] = key.split(' ');
+      if (of !== partner) continue;
+      this.duration.remove({ partner, outcome });
+      this.durationOf.delete(key);
+    }
+  }
 }

@@ -12,6 +12,7 @@ import { NotificationRetention } from './notification-retention.js';
 import { PartnerDirectory } from '../subscriptions/partner-directory.js';
 import { QueueUpkeep } from './queue-upkeep.js';
 import { JobRetention } from './job-retention.js';
+import { SubscriptionRetention } from './subscription-retention.js';
 import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
 
@@ -45,6 +46,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly undelivered: UndeliveredFigures,
     private readonly retention: NotificationRetention,
     private readonly jobRetention: JobRetention,
+    private readonly subscriptionRetention: SubscriptionRetention,
     private readonly readiness: Readiness,
     clock: Clock,
   ) {
@@ -102,6 +104,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     await this.once('retention', async () => {
       await this.retention.run();
       await this.jobRetention.run();
+      await this.subscriptionRetention.run();
     });
   }
 

@@ -33,25 +33,33 @@ import type { Trigger } from './delivery.entity.js';
 /** One notification that an operator resends; those of bulk jobs go as any other work. */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
 
-/** Of an obligation `d`: no attempt of its booking is under way, and none that goes before it is left. */
+/**
+ * Of an obligation `d`: no attempt of its booking is under way, and none that goes before it is left. OFFSET has it looked up
+ * in an index for each row: joined, each would be compared with all that its partner has left, whatever its booking.
+ */
 const IN_TURN = `NOT EXISTS (
   SELECT FROM deliveries other
   WHERE other.subscription_id = d.subscription_id AND other.booking_code = d.booking_code
     AND other.notification_position <> d.notification_position
     AND (other.leased_until > ${MACHINE_TIME} OR CASE WHEN ${BY_OPERATOR('d')}
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
-      ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END))`;
+      ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
 /** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
 const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS version`;
 
-/** Of what was `picked`, what may be taken: it is as the statement saw it, and so are the others of its booking; see 7 above. */
+/**
+ * Of what was `picked`, what may be taken as far as the others of its booking go: the statement sees them as they are, and has
+ * changed them; see 7 above. Whether it is itself as it was seen is for {@link TAKEN}.
+ */
 const ALONE = `
    other AS MATERIALIZED (
      SELECT picked.subscription_id, picked.notification_position, d.notification_position AS other
-     FROM picked JOIN deliveries d ON d.subscription_id = picked.subscription_id AND d.booking_code = picked.booking_code
-       AND d.notification_position <> picked.notification_position
-     WHERE picked.trigger <> 'FIRST' OR d.notification_position < picked.notification_position),
+     FROM picked CROSS JOIN LATERAL (
+       SELECT d.notification_position FROM deliveries d
+       WHERE d.subscription_id = picked.subscription_id AND d.booking_code = picked.booking_code
+         AND d.notification_position <> picked.notification_position
+         AND (picked.trigger <> 'FIRST' OR d.notification_position < picked.notification_position) OFFSET 0) d),
    locked AS MATERIALIZED (
      SELECT d.subscription_id, d.notification_position, d.xmin AS version FROM deliveries d
      WHERE (d.subscription_id, d.notification_position) IN (SELECT subscription_id, other.other FROM other)
@@ -62,13 +70,13 @@ const ALONE = `
        AND d.xmin = locked.version
      RETURNING d.subscription_id, d.notification_position),
    alone AS (
-     SELECT picked.* FROM picked JOIN deliveries d ON d.subscription_id = picked.subscription_id
-       AND d.notification_position = picked.notification_position AND d.xmin = picked.version
-     WHERE NOT EXISTS (
-       SELECT FROM other LEFT JOIN behind
-         ON behind.subscription_id = other.subscription_id AND behind.notification_position = other.other
-       WHERE other.subscription_id = picked.subscription_id AND other.notification_position = picked.notification_position
-         AND behind.subscription_id IS NULL))`;
+     SELECT picked.* FROM picked WHERE (subscription_id, notification_position) NOT IN (
+       SELECT subscription_id, notification_position FROM other
+       WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
+
+/** The row that is taken: by its key, and unchanged since the statement began. */
+const TAKEN = `d.subscription_id = alone.subscription_id AND d.notification_position = alone.notification_position
+     AND d.xmin = alone.version`;
 
 /** Of an obligation `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
@@ -97,10 +105,11 @@ export const CLAIM = prepared(
   'delivery-claim',
   `WITH ${LEASE('$4')},
    partner AS MATERIALIZED (
-     SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, wanted.most
-     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, most) JOIN subscriptions s ON s.id = wanted.id
-     WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
-     FOR KEY SHARE OF s SKIP LOCKED),
+     SELECT s.*, wanted.most
+     FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, most) CROSS JOIN LATERAL (
+       SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms FROM subscriptions s
+       WHERE s.id = wanted.id AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
+       FOR KEY SHARE SKIP LOCKED) s),
    in_order AS (
      SELECT picked.* FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
@@ -118,8 +127,7 @@ export const CLAIM = prepared(
    UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false
    FROM lease, alone JOIN partner s ON s.id = alone.subscription_id
      JOIN notifications n ON n.position = alone.notification_position
-   WHERE d.subscription_id = alone.subscription_id AND d.notification_position = alone.notification_position
-   RETURNING ${CLAIMED}`,
+   WHERE ${TAKEN} RETURNING ${CLAIMED}`,
 );
 
 /**
@@ -133,7 +141,7 @@ export const CLAIM_PROBES = prepared(
      SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $1::int) AS wait_ms
      FROM subscriptions s
      WHERE s.health = 'DOWN' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
-       AND s.next_probe_at <= clock_timestamp()
+       AND s.next_probe_at <= statement_timestamp()
        AND EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
      ORDER BY s.next_probe_at LIMIT $2::int FOR UPDATE SKIP LOCKED),
    oldest AS MATERIALIZED (
@@ -149,17 +157,18 @@ export const CLAIM_PROBES = prepared(
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    picked AS MATERIALIZED (SELECT * FROM oldest UNION ALL SELECT * FROM of_job),
    ${ALONE},
+   claimed AS (
+     UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false,
+       trigger = CASE WHEN d.job_id IS NULL THEN 'AUTO' ELSE d.trigger END
+     FROM lease, alone JOIN partner s ON s.id = alone.subscription_id
+       JOIN notifications n ON n.position = alone.notification_position
+     WHERE ${TAKEN} RETURNING ${CLAIMED}, s.wait_ms),
    held AS (
      UPDATE subscriptions kept
-     SET next_probe_at = clock_timestamp() + make_interval(secs => s.wait_ms / 1000.0 + ${LEASE_EXTRA_S}),
-       probe_token = lease.token
-     FROM lease, partner s JOIN alone ON alone.subscription_id = s.id WHERE kept.id = s.id)
-   UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false,
-     trigger = CASE WHEN d.job_id IS NULL THEN 'AUTO' ELSE d.trigger END
-   FROM lease, alone JOIN partner s ON s.id = alone.subscription_id
-     JOIN notifications n ON n.position = alone.notification_position
-   WHERE d.subscription_id = alone.subscription_id AND d.notification_position = alone.notification_position
-   RETURNING ${CLAIMED}`,
+     SET next_probe_at = statement_timestamp() + make_interval(secs => claimed.wait_ms / 1000.0 + ${LEASE_EXTRA_S}),
+       probe_token = claimed.lease_token
+     FROM claimed WHERE kept.id = claimed.subscription_id)
+   SELECT * FROM claimed`,
 );
 
 /** $1 subscriptions, $2 tokens: these attempts have begun. What is claimed anew has not. */
@@ -176,112 +185,6 @@ export const RELEASE = prepared(
   `UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
    FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
    WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
-);
-
-const RISE = `UPDATE subscriptions s
-  SET health = 'UP', health_changed_at = clock_timestamp(), next_probe_at = NULL, probe_step = 0, probe_token = NULL
-  FROM (SELECT DISTINCT subscription_id FROM done WHERE while_down) risen
-  WHERE s.id = risen.subscription_id AND s.health = 'DOWN'`;
-
-const ITEMS = (outcome: string) => `UPDATE job_items i SET outcome = '${outcome}'
-  FROM done WHERE i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
-  RETURNING i.job_id, i.subscription_id`;
-
-/**
- * What was delivered: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 bulk jobs, $6 sent while the partner
- * was DOWN, $7 begun at, $8 milliseconds, $9 excerpts. A 200 to what was sent while the partner was DOWN turns it UP.
- * Answers with the subscriptions for which the end of an event has set a later one of its booking free.
- */
-export const RECORD_DELIVERED = prepared(
-  'delivery-record-delivered',
-  `WITH done AS (
-     DELETE FROM deliveries d
-     USING unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
-       $8::int[], $9::text[])
-       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt)
-     WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
-     RETURNING o.*, d.booking_code, d.event_sequence),
-   marked AS (
-     UPDATE notifications n
-     SET state = 'DELIVERED', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL,
-       queued_datetime = NULL, resolved_datetime = NULL,
-       delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
-     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'),
-   logged AS (
-     INSERT INTO notification_attempts
-       (notification_position, subscription_id, at, duration_ms, trigger, http_status, excerpt)
-     SELECT position, subscription_id, at, duration_ms, trigger, 200, excerpt FROM done),
-   risen AS (${RISE}),
-   items AS (${ITEMS('DELIVERED')}),
-   parts AS (
-     UPDATE job_parts p
-     SET delivered = p.delivered + ended.count, state = CASE p.state WHEN 'TRYING' THEN 'OPEN' ELSE p.state END
-     FROM (SELECT job_id, subscription_id, count(*)::int AS count FROM items GROUP BY 1, 2 ORDER BY 1, 2) ended
-     WHERE p.job_id = ended.job_id AND p.subscription_id = ended.subscription_id)
-   SELECT DISTINCT done.subscription_id FROM done WHERE EXISTS (
-     SELECT FROM deliveries later
-     WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
-       AND later.event_sequence > done.event_sequence)`,
-);
-
-/**
- * What failed: $1 to $9 as above, $10 who retries, $11 failure classes, $12 statuses, $13 was a probe, $14 tells of the
- * partner, $15 RETRY_SCHEDULE_S, $16 reasons. AUTO keeps the obligation and turns the partner DOWN; MANUAL ends it. What
- * fails in a replay was delivered before, and stays so.
- */
-export const RECORD_FAILED = prepared(
-  'delivery-record-failed',
-  `WITH o AS MATERIALIZED (
-     SELECT * FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
-       $8::int[], $9::text[], $10::text[], $11::text[], $12::int[], $13::boolean[], $14::boolean[], $16::text[])
-       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, retry, failure,
-         http_status, probe, partner_level, reason)),
-   kept AS (
-     UPDATE deliveries d SET lease_token = NULL, leased_until = NULL, trigger = 'AUTO', job_id = NULL
-     FROM o WHERE o.retry = 'AUTO' AND o.trigger <> 'REPLAY'
-       AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
-     RETURNING o.*, d.booking_code, d.event_sequence),
-   ended AS (
-     DELETE FROM deliveries d USING o WHERE (o.retry = 'MANUAL' OR o.trigger = 'REPLAY')
-       AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
-     RETURNING o.*, d.booking_code, d.event_sequence),
-   done AS MATERIALIZED (SELECT * FROM kept UNION ALL SELECT * FROM ended),
-   marked AS (
-     UPDATE notifications n
-     SET state = 'ERROR_QUEUE', retry = done.retry, failure = done.failure, failure_reason = done.reason,
-       http_status = done.http_status, queued_datetime = coalesce(n.queued_datetime, clock_timestamp()),
-       resolved_datetime = NULL
-     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'),
-   logged AS (
-     INSERT INTO notification_attempts
-       (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
-     SELECT position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt FROM done),
-   fallen AS (
-     UPDATE subscriptions s
-     SET health = 'DOWN', health_changed_at = clock_timestamp(), probe_step = 0, probe_token = NULL,
-       next_probe_at = clock_timestamp() + make_interval(secs => ($15::float8[])[1] * (1 + random() / 10))
-     FROM (SELECT DISTINCT subscription_id FROM done WHERE retry = 'AUTO') failing
-     WHERE s.id = failing.subscription_id AND s.health = 'UP'),
-   probed AS (
-     UPDATE subscriptions s
-     SET probe_step = s.probe_step + 1,
-       next_probe_at = clock_timestamp()
-         + make_interval(secs => ($15::float8[])[least(s.probe_step + 2, cardinality($15::float8[]))] * (1 + random() / 10))
-     FROM (SELECT subscription_id, token FROM done WHERE probe) probing
-     WHERE s.id = probing.subscription_id AND s.health = 'DOWN' AND s.probe_token = probing.token),
-   items AS (${ITEMS('FAILED')}, done.partner_level, done.failure),
-   parts AS (
-     UPDATE job_parts p
-     SET failed = p.failed + ended.count, state = CASE WHEN ended.failure IS NULL THEN p.state ELSE 'PAUSED' END,
-       paused_because = coalesce(ended.failure, p.paused_because)
-     FROM (
-       SELECT job_id, subscription_id, count(*)::int AS count, min(failure) FILTER (WHERE partner_level) AS failure
-       FROM items GROUP BY 1, 2 ORDER BY 1, 2) ended
-     WHERE p.job_id = ended.job_id AND p.subscription_id = ended.subscription_id)
-   SELECT DISTINCT done.subscription_id FROM done WHERE (done.retry = 'MANUAL' OR done.trigger = 'REPLAY') AND EXISTS (
-     SELECT FROM deliveries later
-     WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
-       AND later.event_sequence > done.event_sequence)`,
 );
 
 /** The subscriptions with something that can be claimed now, one index probe for each subscription that has work. */

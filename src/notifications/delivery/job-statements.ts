@@ -79,7 +79,7 @@ export const HAND_OVER_RESENDS = prepared(
      ORDER BY due.position
      ON CONFLICT ON CONSTRAINT deliveries_pk DO UPDATE
      SET trigger = 'MANUAL', job_id = excluded.job_id, lease_token = NULL, leased_until = NULL,
-       due_datetime = statement_timestamp()
+       due_datetime = excluded.due_datetime
      WHERE d.trigger = 'AUTO' AND ${FREE}
      RETURNING d.subscription_id)
    ${HANDED_OVER}`,

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../config.js';
 import { Database, isDatabaseUnavailable, isTimedOut } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
-import { RECORD_DELIVERED, RECORD_FAILED, RELEASE, type Claimed } from './delivery-statements.js';
+import { RELEASE, type Claimed } from './delivery-statements.js';
+import { RECORD_DELIVERED, RECORD_FAILED } from './record-statements.js';
 import type { RacePoints } from '../race-points.js';
 import type { Retry } from './notification.entity.js';
 import { isPartnerLevel } from './outcome.rules.js';
@@ -39,6 +40,7 @@ export class OutcomeWriter {
   private readonly apart = new Map<string, OutcomeWriter>();
   private running: Promise<void> | null = null;
   private gathering: NodeJS.Timeout | null = null;
+  private stopped = false;
 
   /**
    * @param onRecorded called after each write with its outcomes and the subscriptions that may have been set free
@@ -86,6 +88,12 @@ export class OutcomeWriter {
     }
   }
 
+  /** What the database does not take now is left to its lease: nobody waits for it any more. */
+  stop(): void {
+    this.stopped = true;
+    for (const writer of this.apart.values()) writer.stop();
+  }
+
   private hasWork(): boolean {
     return this.delivered.length + this.failed.length + this.released.length > 0;
   }
@@ -122,7 +130,7 @@ export class OutcomeWriter {
   }
 
   private async write(outcomes: Outcome[], record: (some: Outcome[]) => Promise<string[]>): Promise<void> {
-    for (;;) {
+    while (!this.stopped) {
       try {
         this.onRecorded(outcomes, await record(outcomes));
         return;
@@ -183,6 +191,8 @@ export class OutcomeWriter {
       outcomes.map(({ result }) => isPartnerLevel(result)),
       this.config.retryScheduleS,
       outcomes.map(({ result }) => result.reason),
+      // Partners that fell together are not asked again together.
+      outcomes.map(() => 1 + Math.random() / 10),
     ]);
     return rows.map((row) => row.subscription_id);
   }

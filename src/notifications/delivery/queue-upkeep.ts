@@ -16,26 +16,36 @@ const QUEUE_PENDING = prepared(
        ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) owed
      WHERE s.health = 'DOWN' AND s.deleted_datetime IS NULL LIMIT ${BATCH}),
    marked AS (
-     UPDATE notifications n SET state = 'ERROR_QUEUE', retry = 'AUTO', queued_datetime = clock_timestamp()
+     UPDATE notifications n SET state = 'ERROR_QUEUE', retry = 'AUTO', queued_datetime = statement_timestamp()
      FROM picked WHERE n.position = picked.notification_position AND n.state = 'PENDING')
    UPDATE deliveries d SET trigger = 'AUTO' FROM picked
    WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position`,
 );
 
+/** SQL of a subscription `s`: the moment since when it was not suspended for $1 hours, all together. */
+export const COUNTED_FROM = `(
+  SELECT upper(active) - make_interval(secs => $1::float8 * 3600 - after_s) FROM (
+    SELECT active, extract(epoch FROM upper(active) - lower(active)) AS length_s,
+      coalesce(sum(extract(epoch FROM upper(active) - lower(active))) OVER later, 0)::float8 AS after_s
+    FROM unnest(tstzmultirange(tstzrange('epoch', statement_timestamp())) - s.suspensions) AS active
+    WINDOW later AS (ORDER BY lower(active) DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) span
+  WHERE after_s <= $1::float8 * 3600 AND after_s + length_s > $1::float8 * 3600)`;
+
 /**
  * $1 hours, in which the time for which a partner was suspended does not count. Obligations end; the events wait for an
- * operator. A suspended partner's events are kept as they are.
+ * operator. A suspended partner's events are kept as they are; one that is back gets what has waited, however long.
  */
 const GIVE_UP = prepared(
   'queue-give-up',
   `WITH old AS MATERIALIZED (
-     SELECT n.position, n.subscription_id FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id
-     WHERE n.retry = 'AUTO' AND n.queued_datetime < clock_timestamp() - make_interval(secs => $1::float8 * 3600)
-       AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
-       AND n.queued_datetime < clock_timestamp() - make_interval(secs => $1::float8 * 3600) - (
-         SELECT coalesce(sum(upper(pause) - lower(pause)), '0') FROM unnest(s.suspensions
-           * tstzmultirange(tstzrange(n.queued_datetime, clock_timestamp()))) AS pause)
-     ORDER BY n.queued_datetime LIMIT ${BATCH}),
+     SELECT queued.* FROM (
+       SELECT s.id, ${COUNTED_FROM} AS since FROM subscriptions s
+       WHERE s.health = 'DOWN' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL) partner
+     CROSS JOIN LATERAL (
+       SELECT n.position, n.subscription_id FROM notifications n
+       WHERE n.subscription_id = partner.id AND n.retry = 'AUTO' AND n.queued_datetime < partner.since
+       ORDER BY n.queued_datetime LIMIT ${BATCH}) queued
+     LIMIT ${BATCH}),
    ended AS (
      DELETE FROM deliveries d USING old
      WHERE d.subscription_id = old.subscription_id AND d.notification_position = old.position
@@ -57,14 +67,14 @@ const RESOLVE_OWED = prepared(
      WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position
      RETURNING d.notification_position)
    UPDATE notifications n
-   SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = clock_timestamp()
+   SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = statement_timestamp()
    FROM ended WHERE n.position = ended.notification_position AND n.state <> 'DELIVERED'`,
 );
 
 const RESOLVE_QUEUED = prepared(
   'queue-resolve-queued',
   `UPDATE notifications n
-   SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = clock_timestamp()
+   SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = statement_timestamp()
    WHERE n.position IN (
      SELECT queued.position FROM subscriptions s CROSS JOIN LATERAL (
        SELECT q.position FROM notifications q

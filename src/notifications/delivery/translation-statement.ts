@@ -52,6 +52,13 @@ const BODY = `json_strip_nulls(json_build_object(
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
 
+/**
+ * An event that is translated once more, because a restore or a standby has it and not what it had become, makes the same
+ * notification: partners know it by its id. RFC 9562 §5.8, version 8.
+ */
+const ID = `overlay(overlay(left(encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex'), 32)
+  PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
+
 /** Of a subscription `s`: it is told of its account's events. */
 const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
 
@@ -106,7 +113,7 @@ export const TRANSLATE = prepared(
      FOR KEY SHARE SKIP LOCKED),
    ${LEASE('$7')},
    drawn AS MATERIALIZED (
-     SELECT nextval('notifications_position_seq') AS position, gen_random_uuid() AS id, made.*
+     SELECT nextval('notifications_position_seq') AS position, ${ID} AS id, made.*
      FROM (
        SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
          due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, ${BODY} AS body,
@@ -127,7 +134,7 @@ export const TRANSLATE = prepared(
        effective_date, traceparent, body,
        CASE WHEN down THEN 'ERROR_QUEUE' ELSE 'PENDING' END,
        CASE WHEN down THEN 'AUTO' END,
-       CASE WHEN down THEN clock_timestamp() END
+       CASE WHEN down THEN statement_timestamp() END
      FROM drawn),
    owed AS (
      INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, lease_token,
@@ -136,7 +143,7 @@ export const TRANSLATE = prepared(
        CASE WHEN leased_until IS NOT NULL THEN lease.token END, leased_until
      FROM drawn, lease)
    SELECT did.*, drawn.position, drawn.subscription_id,
-     CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL AS resend_id,
+     CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL::uuid AS job_id,
      drawn.id, drawn.body, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at
    FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
      CROSS JOIN lease LEFT JOIN drawn ON true`,

@@ -1,34 +1,39 @@
 import { Injectable } from '@nestjs/common';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Gauge } from 'prom-client';
 import { Config } from '../../config.js';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/observability/metrics.js';
+import { CountUndelivered, EXAM_IN, type UndeliveredCount } from '../notifications.queries.js';
 
 /** Of a long error queue the count takes its time: it has at most this part of it. */
 const SHARE = 1 / 20;
-const EXAM_IN = ['past', '2h', '24h', '7d', 'later'] as const;
 
 /** $1 now. Every notification that no partner has: in the error queue, or not tried yet. A replay was delivered before. */
 const COUNT = `
   WITH undelivered AS (
-    SELECT booking_code, created_datetime FROM notifications WHERE queued_datetime IS NOT NULL
+    SELECT account_code, booking_code, created_datetime FROM notifications WHERE queued_datetime IS NOT NULL
     UNION ALL
-    SELECT n.booking_code, n.created_datetime FROM deliveries d JOIN notifications n ON n.position = d.notification_position
+    SELECT n.account_code, n.booking_code, n.created_datetime
+    FROM deliveries d JOIN notifications n ON n.position = d.notification_position
     WHERE n.state = 'PENDING')
-  SELECT CASE WHEN b.booking_on < $1::timestamptz THEN 'past'
+  SELECT u.account_code, CASE WHEN b.booking_on < $1::timestamptz THEN 'past'
       WHEN b.booking_on < $1::timestamptz + interval '2 hours' THEN '2h'
       WHEN b.booking_on < $1::timestamptz + interval '24 hours' THEN '24h'
       WHEN b.booking_on < $1::timestamptz + interval '7 days' THEN '7d'
       ELSE 'later' END AS exam_in,
-    count(*) AS count, extract(epoch FROM $1::timestamptz - min(u.created_datetime))::float8 AS oldest_s
-  FROM undelivered u LEFT JOIN bookings b USING (booking_code) GROUP BY 1`;
+    count(*)::int AS count, min(u.created_datetime) AS oldest
+  FROM undelivered u LEFT JOIN bookings b USING (booking_code) GROUP BY 1, 2`;
 
 /** What partners have not been told, by the time that is left until the exam. */
 @Injectable()
-export class UndeliveredFigures {
+@QueryHandler(CountUndelivered)
+export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
   private readonly undelivered: Gauge;
   private readonly oldest: Gauge;
+  private counts: readonly UndeliveredCount[] = [];
+  private underWay: Promise<readonly UndeliveredCount[]> | null = null;
   private notBefore = 0;
 
   constructor(
@@ -51,16 +56,31 @@ export class UndeliveredFigures {
     });
   }
 
+  /** What was counted last, or is counted now when that is long enough ago. */
+  async execute(): Promise<readonly UndeliveredCount[]> {
+    if (performance.now() < this.notBefore) return this.counts;
+    return (this.underWay ??= this.ask().finally(() => (this.underWay = null)));
+  }
+
+  /** Tells the metrics. */
   async count(): Promise<void> {
+    const counts = await this.execute();
+    for (const exam_in of EXAM_IN) {
+      const ofBucket = counts.filter((row) => row.exam_in === exam_in);
+      this.undelivered.set(
+        { exam_in },
+        ofBucket.reduce((sum, row) => sum + row.count, 0),
+      );
+    }
+    const now = this.clock.now().getTime();
+    this.oldest.set(Math.max(0, ...counts.map((row) => (now - row.oldest.getTime()) / 1000)));
+  }
+
+  private async ask(): Promise<readonly UndeliveredCount[]> {
     const begun = performance.now();
-    if (begun < this.notBefore) return;
-    const rows = await this.database.query<{ exam_in: string; count: number; oldest_s: number }>({ text: COUNT }, [
-      this.clock.now(),
-    ]);
-    for (const exam_in of EXAM_IN)
-      this.undelivered.set({ exam_in }, rows.find((row) => row.exam_in === exam_in)?.count ?? 0);
-    this.oldest.set(Math.max(0, ...rows.map((row) => row.oldest_s)));
+    this.counts = await this.database.query<UndeliveredCount>({ text: COUNT }, [this.clock.now()]);
     const now = performance.now();
     this.notBefore = now + (now - begun) / SHARE;
+    return this.counts;
   }
 }

@@ -25,7 +25,7 @@ const RESEND = prepared(
      SELECT subscription_id, position, booking_code, event_sequence, 'MANUAL' FROM notifications
      WHERE position = $1 AND state = 'ERROR_QUEUE'
      ON CONFLICT ON CONSTRAINT deliveries_pk DO UPDATE
-     SET trigger = 'MANUAL', job_id = NULL, lease_token = NULL, leased_until = NULL, due_datetime = statement_timestamp()
+     SET trigger = 'MANUAL', job_id = NULL, lease_token = NULL, leased_until = NULL, due_datetime = excluded.due_datetime
      WHERE d.leased_until IS NULL OR d.leased_until < ${MACHINE_TIME}
      RETURNING d.notification_position)
    UPDATE notifications n

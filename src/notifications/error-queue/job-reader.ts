@@ -29,6 +29,11 @@ const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.
 
 const FIND = prepared('job-find', `${jobs(`, ${within('$2')} AS reached`)} WHERE j.id = $1`);
 
+const ACTIVE = prepared(
+  'jobs-not-ended',
+  `${jobs()} WHERE j.state IN ('PREPARING', 'RUNNING', 'PAUSED') AND ${within('$2')} ORDER BY j.position DESC LIMIT $1`,
+);
+
 type ItemRow = JobItemModel & { position: number };
 
 @Injectable()
@@ -67,6 +72,11 @@ export class JobReader {
     return this.database.query<Job>({ text }, values);
   }
 
+  /** Those that have not ended, newest first. */
+  active(most: number): Promise<Job[]> {
+    return this.database.query<Job>(ACTIVE, [most, currentReach()]);
+  }
+
   /** The rows of a page, in the order in which they are worked on. */
   items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
     const values: unknown[] = [id, after ?? 0, take];
@@ -87,6 +97,7 @@ export function presentJob(job: Job): JobModel {
     kind: job.kind,
     state: job.state,
     paused_because: job.paused_because,
+    paused_by: job.paused_by,
     matched: job.matched,
     waiting: job.waiting,
     sent: job.sent,

@@ -97,6 +97,9 @@ export class JobModel {
   })
   paused_because: string | null;
 
+  @Field(text({ max: 200 }), { always: true, description: 'User name of the operator who paused it.' })
+  paused_by: string | null;
+
   @Field(count, { always: true, description: 'How many the set has; null while it is being made.' })
   matched: number | null;
 

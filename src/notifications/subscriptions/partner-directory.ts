@@ -9,7 +9,7 @@ import { signingKey, webhookSignature } from '../partner/signature.js';
 import type { Subscription } from './subscription.entity.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 
-const FIND = prepared('partner-find', `SELECT * FROM subscriptions WHERE id = $1`);
+const FIND = prepared('partner-find', `SELECT * FROM subscriptions WHERE id = ANY ($1::uuid[])`);
 
 /** $1 subscriptions, $2 ends of certificates. */
 const RECORD_CERTIFICATES = prepared(
@@ -73,32 +73,47 @@ export class PartnerDirectory {
     private readonly logger: Logger,
   ) {}
 
+  /** The profile of this version; null when it is not the one that was read last. */
   known(id: string, version: number): PartnerProfile | null {
     const profile = this.profiles.get(id);
     return profile?.version === version ? profile : null;
   }
 
-  /** The profile of this version, or of the present one when that is another; null when it cannot be read. */
-  async find(id: string, version: number): Promise<PartnerProfile | null> {
-    try {
-      return this.known(id, version) ?? (await this.load(id));
-    } catch (error) {
-      this.logger.error({ err: error, subscription_id: id }, 'the settings of a partner cannot be read');
-      return null;
+  /** Reads the present settings of the partners whose versions it does not know, all at once, where they can be read. */
+  async learn(partners: readonly { subscription_id: string; version: number }[]): Promise<void> {
+    const unknown = partners.filter(({ subscription_id: id, version }) => this.known(id, version) === null);
+    if (unknown.length === 0) return;
+    const ids = [...new Set(unknown.map(({ subscription_id: id }) => id))];
+    const read = this.database.query<Subscription>(FIND, [ids]).catch((error: unknown) => {
+      this.logger.warn({ err: error }, 'the settings of partners could not be read');
+      return [];
+    });
+    for (const subscription of await read) {
+      try {
+        this.keep(subscription);
+      } catch (error) {
+        const { id } = subscription;
+        this.logger.error({ err: error, subscription_id: id }, 'the settings of a partner cannot be read');
+      }
     }
   }
 
-  /** The profile of the present version; null when there is no such subscription any more. */
-  async load(id: string): Promise<PartnerProfile | null> {
-    const subscription = await this.database.queryOne<Subscription>(FIND, [id]);
-    const known = this.profiles.get(id);
-    if (known && known.version === subscription?.version) return known;
-    const profile = subscription === null ? null : this.profileOf(subscription);
-    if (profile === null) this.profiles.delete(id);
-    else this.profiles.set(id, profile);
+  private keep(subscription: Subscription): void {
+    const { id, version } = subscription;
+    const before = this.profiles.get(id);
+    if (before?.version === version) return;
+    const profile = this.profileOf(subscription);
+    this.profiles.set(id, profile);
     // Attempts in flight end first, each by its own deadline.
-    if (known && known.endpoint.key !== profile?.endpoint.key) void this.client.forget(known.endpoint.key);
-    return profile;
+    if (before && before.endpoint.key !== profile.endpoint.key) void this.client.forget(before.endpoint.key);
+  }
+
+  /** The partner is gone. */
+  forget(id: string): void {
+    const known = this.profiles.get(id);
+    if (known) void this.client.forget(known.endpoint.key);
+    this.profiles.delete(id);
+    this.recorded.delete(id);
   }
 
   /** Keeps the ends of the certificates that partners have shown to this process since the last time. */

@@ -1,34 +1,24 @@
-import { randomUUID } from 'node:crypto';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../../platform/clock.js';
-import { sampleNotificationRequest } from '../notification-request.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { verificationFailed } from '../notifications.errors.js';
-import { PartnerClient } from '../partner/partner-client.js';
-import { PartnerDirectory } from './partner-directory.js';
+import { PartnerProbe } from './partner-probe.js';
+import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
 import { SubscriptionStore } from './subscription-store.js';
-import { VerifySubscription } from './subscriptions.commands.js';
+import { SendSample, VerifySubscription } from './subscriptions.commands.js';
 
 @CommandHandler(VerifySubscription)
 export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscription> {
   constructor(
     private readonly clock: Clock,
     private readonly store: SubscriptionStore,
-    private readonly directory: PartnerDirectory,
-    private readonly client: PartnerClient,
+    private readonly probe: PartnerProbe,
   ) {}
 
   async execute({ id }: VerifySubscription): Promise<Subscription> {
     const sent = await this.store.get(id);
-    const profile = this.directory.profileOf(sent);
-    const now = this.clock.now();
-    const sample = {
-      id: randomUUID(),
-      body: JSON.stringify(sampleNotificationRequest(now)),
-      event_sequence: 1,
-      traceparent: null,
-    };
-    const result = await this.client.put(profile.endpoint, profile.headers(sample, now.getTime()), sample.body);
+    const result = await this.probe.send(sent, 'BOOKING_CREATED');
     if (!result.delivered)
       throw verificationFailed.error({
         members: {
@@ -38,18 +28,48 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
           excerpt: result.excerpt,
         },
       });
-    return this.store.change(id, 'verify', (subscription) => {
-      if (subscription.version !== sent.version)
-        throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
-      subscription.certificate_not_after = this.client.certificateNotAfter(profile.endpoint.key);
-      if (subscription.state === 'UNVERIFIED') subscription.state = 'ACTIVE';
-      if (subscription.health === 'DOWN') {
-        subscription.health = 'UP';
-        subscription.health_changed_at = this.clock.now();
-        subscription.next_probe_at = null;
-        subscription.probe_step = 0;
-        subscription.probe_token = null;
-      }
-    });
+    return this.store.change(id, 'verify', (subscription) =>
+      verified(subscription, sent, this.probe, this.clock.now()),
+    );
+  }
+}
+
+@CommandHandler(SendSample)
+export class SendSampleHandler implements ICommandHandler<SendSample> {
+  constructor(
+    private readonly clock: Clock,
+    private readonly store: SubscriptionStore,
+    private readonly probe: PartnerProbe,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  async execute({ id, changeReason, verify }: SendSample): Promise<SampleReport> {
+    const sent = await this.store.get(id);
+    const report = await this.probe.report(sent, changeReason);
+    if (report.delivered && verify)
+      await this.store.change(id, 'verify', (subscription) =>
+        verified(subscription, sent, this.probe, this.clock.now()),
+      );
+    else
+      await this.unitOfWork.run(() => {
+        this.unitOfWork.audit('subscription.sample', id, { accountCode: sent.account_code });
+        return Promise.resolve();
+      });
+    return report;
+  }
+}
+
+/** The partner has answered the sample with 200. @throws DomainError `verification_failed` when it is not the one that was asked */
+function verified(subscription: Subscription, sent: Subscription, probe: PartnerProbe, now: Date): void {
+  if (subscription.version !== sent.version)
+    throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
+  subscription.certificate_not_after = probe.certificateNotAfter(sent);
+  if (subscription.state === 'UNVERIFIED') subscription.state = 'ACTIVE';
+  if (subscription.health === 'DOWN') {
+    subscription.health = 'UP';
+    subscription.health_changed_at = now;
+    subscription.next_probe_at = null;
+    subscription.probe_step = 0;
+    subscription.probe_token = null;
   }
 }

@@ -1,4 +1,6 @@
 import { Command } from '@nestjs/cqrs';
+import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
 import type { SubscriptionBody, SubscriptionPatch } from './subscriptions.dto.js';
 
@@ -32,6 +34,17 @@ export class DeleteSubscription extends Command<void> {
 /** Sends a sample to the partner; a 200 makes the subscription ACTIVE. */
 export class VerifySubscription extends Command<Subscription> {
   constructor(readonly id: string) {
+    super();
+  }
+}
+
+/** Sends a sample of a change to the partner, and tells what became of it; with `verify` a 200 makes the subscription ACTIVE. */
+export class SendSample extends Command<SampleReport> {
+  constructor(
+    readonly id: string,
+    readonly changeReason: ChangeReason,
+    readonly verify: boolean,
+  ) {
     super();
   }
 }

@@ -19,10 +19,12 @@ import {
   DeleteSubscription,
   ResumeSubscription,
   RotateSigningSecret,
+  SendSample,
   SuspendSubscription,
   VerifySubscription,
   type WithSecret,
 } from './subscriptions.commands.js';
+import { SampleBody, SampleReport } from './sample-report.dto.js';
 import {
   SubscriptionBody,
   SubscriptionModel,
@@ -107,6 +109,16 @@ export class SubscriptionsController {
   @Problems(400, 404)
   async verify(@Param('id') id: string): Promise<SubscriptionModel> {
     return present(await this.commandBus.execute(new VerifySubscription(id)));
+  }
+
+  @Post(':id/sample')
+  @Access('admin', 'support')
+  @HttpCode(200)
+  @ApiOperation({ summary: 'Send a sample of a change to the partner, and read what became of it, step by step' })
+  @Answer(200, SampleReport, 'Delivered or not.')
+  @BodyProblems(404)
+  sample(@Param('id') id: string, @Body() { change_reason, verify }: SampleBody): Promise<SampleReport> {
+    return this.commandBus.execute(new SendSample(id, change_reason ?? 'BOOKING_CREATED', verify === true));
   }
 
   @Post(':id/suspend')

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { Database, opaque, prepared } from '../../platform/database/database.js';
+import { DeliveryLoop } from './delivery-loop.js';
+import { COUNTED_FROM } from './queue-upkeep.js';
+
+const BATCH = 1000;
+
+/** $1 days. A deleted one, so long ago; nothing of it is under way, nor left to be settled, and no bulk job names it. */
+const GONE = `gone AS MATERIALIZED (
+  SELECT s.id FROM subscriptions s WHERE s.deleted_datetime < statement_timestamp() - make_interval(days => $1)
+    AND NOT EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
+    AND NOT EXISTS (SELECT FROM job_parts p WHERE p.subscription_id = s.id))`;
+
+const REMOVE_NOTIFICATIONS = prepared(
+  'subscription-retention-notifications',
+  `WITH ${GONE},
+   old AS MATERIALIZED (
+     SELECT n.position FROM gone JOIN notifications n ON n.subscription_id = gone.id
+     WHERE n.state <> 'ERROR_QUEUE' LIMIT ${BATCH}),
+   attempts AS (DELETE FROM notification_attempts a USING old WHERE a.notification_position = old.position)
+   DELETE FROM notifications n USING old WHERE n.position = old.position`,
+);
+const REMOVE_SUBSCRIPTIONS = prepared(
+  'subscription-retention-subscriptions',
+  `WITH ${GONE},
+   bare AS MATERIALIZED (
+     SELECT id FROM gone WHERE NOT EXISTS (SELECT FROM notifications n WHERE n.subscription_id = gone.id) LIMIT ${BATCH}),
+   causes AS (DELETE FROM error_queue_causes c USING bare WHERE c.subscription_id = bare.id),
+   counts AS (DELETE FROM error_queue_counts c USING bare WHERE c.subscription_id = bare.id)
+   DELETE FROM subscriptions s USING bare WHERE s.id = bare.id`,
+);
+/** $1 hours. What lies before the time that counts towards giving up will never count again. */
+const FORGET_SUSPENSIONS = prepared(
+  'subscription-retention-suspensions',
+  `UPDATE subscriptions s SET suspensions = s.suspensions * tstzmultirange(tstzrange(old.since, NULL))
+   FROM (SELECT s.id, ${COUNTED_FROM} AS since FROM subscriptions s 
+     WHERE s.suspensions <> '{}' AND s.suspended_datetime IS NULL) old
+   WHERE s.id = old.id AND lower(s.suspensions) < old.since`,
+);
+
+/** Of the subscriptions in $1. */
+const FIND_DELETED = prepared(
+  'subscription-retention-deleted',
+  `SELECT id FROM unnest(${opaque('$1::uuid[]')}) AS known (id)
+   WHERE NOT EXISTS (SELECT FROM subscriptions s WHERE s.id = known.id AND s.deleted_datetime IS NULL)`,
+);
+
+/** Takes away what is left of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and suspensions of long ago; lets the loop forget it at once. */
+@Injectable()
+export class SubscriptionRetention {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly loop: DeliveryLoop,
+  ) {}
+
+  async run(): Promise<void> {
+    const days = [this.config.notificationRetentionDays];
+    while ((await this.database.execute(REMOVE_NOTIFICATIONS, days)) === BATCH);
+    while ((await this.database.execute(REMOVE_SUBSCRIPTIONS, days)) === BATCH);
+    await this.database.execute(FORGET_SUSPENSIONS, [this.config.retryGiveUpH]);
+    for (const { id } of await this.database.query<{ id: string }>(FIND_DELETED, [this.loop.known()]))
+      this.loop.forget(id);
+  }
+}

@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Database, prepared } from '../../platform/database/database.js';
+import { afterCursor, type Page } from '../../platform/http/paging.js';
+import { FindActiveJobs, SurveyPartners, type PartnerCondition } from '../notifications.queries.js';
+import { JobReader, presentJob } from './job-reader.js';
+import type { JobModel } from './jobs.dto.js';
+
+/** So many of the newest attempts tell whether every one fails. */
+const RECENT = 20;
+const HOURS = 24;
+
+/** How a subscription `s` does. */
+const CONDITION = `s.id AS subscription_id, s.account_code, s.partner_url, s.state, s.health, s.health_changed_at,
+  s.next_probe_at, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
+const CONDITION_FROM = `
+  LEFT JOIN (SELECT subscription_id, sum(change) AS count FROM error_queue_causes GROUP BY 1) queue
+    ON queue.subscription_id = s.id
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
+    FROM (
+      SELECT a.at, a.failure FROM notification_attempts a
+      WHERE a.subscription_id = s.id AND a.at >= statement_timestamp() - interval '${HOURS} hours'
+      ORDER BY a.at DESC LIMIT ${RECENT}) attempt) recent`;
+
+const SURVEY = prepared(
+  'partners-survey',
+  `SELECT ${CONDITION} FROM subscriptions s ${CONDITION_FROM}
+   WHERE s.deleted_datetime IS NULL ORDER BY s.position`,
+);
+
+/** $1 accounts, or null for all, $2 cursor, $3 rows. */
+const LIST = prepared(
+  'partners-list',
+  `WITH hour AS MATERIALIZED (
+     SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${HOURS - 1} hours',
+       statement_timestamp(), interval '1 hour') "from"),
+   s AS MATERIALIZED (
+     SELECT * FROM subscriptions
+     WHERE deleted_datetime IS NULL AND ($1::text[] IS NULL OR account_code = ANY ($1)) AND ${afterCursor('$2')}
+     ORDER BY position DESC LIMIT $3)
+   SELECT s.position, (SELECT min("from") FROM hour) AS hours_from, ${CONDITION}, hours.*
+   FROM s ${CONDITION_FROM}
+   CROSS JOIN LATERAL (
+     SELECT array_agg(coalesce(counted.delivered, 0) ORDER BY hour."from") AS delivered,
+       array_agg(coalesce(counted.failed, 0) ORDER BY hour."from") AS failed,
+       array_agg(counted.p95_ms ORDER BY hour."from") AS p95_ms
+     FROM hour LEFT JOIN (
+       SELECT date_trunc('hour', a.at, 'UTC') AS "from", (count(*) FILTER (WHERE a.failure IS NULL))::int AS delivered,
+         count(a.failure)::int AS failed, percentile_disc(0.95) WITHIN GROUP (ORDER BY a.duration_ms) AS p95_ms
+       FROM notification_attempts a
+       WHERE a.subscription_id = s.id AND a.at >= (SELECT min("from") FROM hour) GROUP BY 1) counted USING ("from")) hours
+   ORDER BY s.position DESC`,
+);
+
+export interface ListedPartner extends PartnerCondition {
+  readonly position: number;
+  /** When the first of the hours begins. */
+  readonly hours_from: Date;
+  readonly delivered: number[];
+  readonly failed: number[];
+  readonly p95_ms: (number | null)[];
+}
+
+/** How partners do, over the last day. */
+@Injectable()
+export class PartnerReader {
+  constructor(private readonly database: Database) {}
+
+  /** The rows of a page, newest first. */
+  list(accountCodes: readonly string[] | null, { after, take }: Page): Promise<ListedPartner[]> {
+    return this.database.query<ListedPartner>(LIST, [accountCodes, after, take]);
+  }
+}
+
+@QueryHandler(SurveyPartners)
+export class SurveyPartnersHandler implements IQueryHandler<SurveyPartners> {
+  constructor(private readonly database: Database) {}
+
+  execute(): Promise<readonly PartnerCondition[]> {
+    return this.database.query<PartnerCondition>(SURVEY);
+  }
+}
+
+@QueryHandler(FindActiveJobs)
+export class FindActiveJobsHandler implements IQueryHandler<FindActiveJobs> {
+  constructor(private readonly reader: JobReader) {}
+
+  async execute({ most }: FindActiveJobs): Promise<JobModel[]> {
+    return (await this.reader.active(most)).map(presentJob);
+  }
+}

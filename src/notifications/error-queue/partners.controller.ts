@@ -1,0 +1,80 @@
+import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { formatDateTime } from '../../platform/clock.js';
+import { currentReach } from '../../platform/context/request-context.js';
+import { Access } from '../../platform/http/access.js';
+import { AnswerList, Problems } from '../../platform/http/documented.js';
+import { pageOf, sendPage } from '../../platform/http/paging.js';
+import { assertAccountKnown } from '../../platform/known-accounts.js';
+import { Field } from '../../platform/validation/fields.js';
+import { dateTime, listOf } from '../../platform/validation/rules.js';
+import { PartnerConditionModel, presentPartner } from '../partner-condition.fields.js';
+import { SubscriptionQuery } from '../subscriptions/subscriptions.dto.js';
+import { count } from './notifications.dto.js';
+import { PartnerReader } from './partner-reader.js';
+
+const HOURS = 24;
+
+class ListedPartnerModel extends PartnerConditionModel {
+  @Field(dateTime(), {
+    required: true,
+    description: 'When the first of the 24 hours begins; the last one is the present.',
+  })
+  hours_from: string;
+
+  @Field(listOf(count, HOURS, HOURS), { required: true, description: 'Attempts that were delivered, by hour.' })
+  delivered: number[];
+
+  @Field(listOf(count, HOURS, HOURS), { required: true })
+  failed: number[];
+
+  @Field(
+    {
+      schema: { type: 'array', items: { type: ['integer', 'null'] }, minItems: HOURS, maxItems: HOURS },
+      faults: () => [],
+    },
+    {
+      required: true,
+      description: 'null in an hour without an attempt.',
+    },
+  )
+  p95_ms: (number | null)[];
+}
+
+@ApiTags('Subscriptions')
+@Access('admin', 'support')
+@Controller('admin/partners')
+export class PartnersController {
+  constructor(
+    private readonly reader: PartnerReader,
+    private readonly queryBus: QueryBus,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'How the partners do: their state, what waits for them, and their attempts of the last 24 hours',
+  })
+  @AnswerList(ListedPartnerModel)
+  @Problems(400)
+  async list(
+    @Query() query: SubscriptionQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ListedPartnerModel[]> {
+    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
+    const page = pageOf(query);
+    const accounts = query.account_code === undefined ? currentReach() : [query.account_code];
+    const rows = sendPage(await this.reader.list(accounts, page), page, request, response, this.config);
+    return rows.map((row) => ({
+      ...presentPartner(row),
+      hours_from: formatDateTime(row.hours_from),
+      delivered: row.delivered,
+      failed: row.failed,
+      p95_ms: row.p95_ms,
+    }));
+  }
+}

@@ -1,0 +1,58 @@
+import { formatOptionalDateTime } from '../platform/clock.js';
+import { Field } from '../platform/validation/fields.js';
+import { uuidRule } from '../platform/validation/identifiers.js';
+import { dateTime, integer, oneOf, text } from '../platform/validation/rules.js';
+import type { PartnerCondition } from './notifications.queries.js';
+
+/** How a partner does, as answers have it. */
+export class PartnerConditionModel {
+  @Field(uuidRule, { required: true })
+  subscription_id: string;
+
+  @Field(text({ max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(text({ max: 2000 }), { required: true })
+  partner_url: string;
+
+  @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })
+  state: string;
+
+  @Field(oneOf(['UP', 'DOWN'], 'health_unknown'), { required: true })
+  health: string;
+
+  @Field(dateTime(), { always: true, description: 'Since when it is DOWN; null when it is UP.' })
+  down_since: string | null;
+
+  @Field(dateTime(), { always: true, description: 'When a partner that is DOWN is tried again.' })
+  next_probe_at: string | null;
+
+  @Field(dateTime(), {
+    always: true,
+    description:
+      'Since when, at least, every attempt has failed, of the newest twenty of the last 24 hours; null when one was delivered, or none was made.',
+  })
+  failing_since: string | null;
+
+  @Field(dateTime(), { always: true, description: 'When the certificate that the partner showed last ends.' })
+  certificate_not_after: string | null;
+
+  @Field(integer(0, Number.MAX_SAFE_INTEGER), { required: true, description: 'Its notifications in the error queue.' })
+  queued: number;
+}
+
+export function presentPartner(partner: PartnerCondition): PartnerConditionModel {
+  const isDown = partner.health === 'DOWN';
+  return {
+    subscription_id: partner.subscription_id,
+    account_code: partner.account_code,
+    partner_url: partner.partner_url,
+    state: partner.state,
+    health: partner.health,
+    down_since: isDown ? formatOptionalDateTime(partner.health_changed_at) : null,
+    next_probe_at: isDown ? formatOptionalDateTime(partner.next_probe_at) : null,
+    failing_since: formatOptionalDateTime(partner.failing_since),
+    certificate_not_after: formatOptionalDateTime(partner.certificate_not_after),
+    queued: partner.queued,
+  };
+}

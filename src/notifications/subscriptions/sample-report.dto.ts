@@ -1,0 +1,89 @@
+import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
+import { Field, ObjectListField } from '../../platform/validation/fields.js';
+import { boolean, dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
+
+const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
+
+/** The way of a sample, in this order. */
+export const STEPS = ['NAME', 'ADDRESS', 'TLS', 'SIGN_IN', 'ANSWER'] as const;
+export type Step = (typeof STEPS)[number];
+const STEP_OUTCOMES = ['OK', 'FAILED', 'NOT_REACHED'] as const;
+type StepOutcome = (typeof STEP_OUTCOMES)[number];
+
+export class SampleBody {
+  @Field(changeReason, { description: 'BOOKING_CREATED when left out.' })
+  change_reason?: ChangeReason | null;
+
+  @Field(boolean(), { description: 'true: a 200 makes the subscription ACTIVE, as a verification does.' })
+  verify?: boolean | null;
+}
+
+class SampleStep {
+  @Field(oneOf(STEPS, 'format_invalid'), { required: true })
+  step: Step;
+
+  @Field(oneOf(STEP_OUTCOMES, 'format_invalid'), { required: true })
+  outcome: StepOutcome;
+
+  @Field(text({ max: 1000 }), { required: true, description: 'In a sentence.' })
+  detail: string;
+
+  @Field(text({ max: 100 }), { always: true, description: 'A short code of the cause of a failure.' })
+  reason: string | null;
+}
+
+class SeenCertificateModel {
+  @Field(text({ max: 500 }), { required: true })
+  subject: string;
+
+  @Field(text({ max: 500 }), { required: true })
+  issuer: string;
+
+  @Field(dateTime(), { always: true })
+  not_before: string | null;
+
+  @Field(dateTime(), { always: true })
+  not_after: string | null;
+
+  @Field(text({ max: 100 }), { required: true, description: 'SHA-256.' })
+  fingerprint: string;
+}
+
+/** What became of a sample, step by step. */
+export class SampleReport {
+  @Field(boolean(), { required: true })
+  delivered: boolean;
+
+  @Field(changeReason, { required: true })
+  change_reason: ChangeReason;
+
+  @ObjectListField(() => SampleStep, STEPS.length, { required: true })
+  steps: SampleStep[];
+
+  @Field(listOf(text({ max: 64 }), 100), {
+    required: true,
+    description: 'Of the name, in the order in which they are dialled.',
+  })
+  addresses: string[];
+
+  @Field(text({ max: 20 }), { always: true, example: 'TLSv1.3' })
+  protocol: string | null;
+
+  @ObjectListField(() => SeenCertificateModel, 10, {
+    required: true,
+    description: "The partner's own first. Shown also when they are not accepted.",
+  })
+  certificates: SeenCertificateModel[];
+
+  @Field(text({ max: 100 }), { always: true, description: 'The failure class, as of any attempt.' })
+  failure: string | null;
+
+  @Field(integer(100, 999), { always: true })
+  http_status: number | null;
+
+  @Field(integer(0, Number.MAX_SAFE_INTEGER), { required: true })
+  duration_ms: number;
+
+  @Field(text({ max: 2048, lines: true }), { always: true, description: 'The beginning of what the partner said.' })
+  excerpt: string | null;
+}

@@ -1,0 +1,105 @@
+import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { AttemptOutcome } from '../partner/partner-client.js';
+import type { FailureClass } from '../partner/partner-connection.js';
+import type { PartnerAuth } from '../partner/partner-credentials.js';
+import type { Inspection } from '../partner/partner-inspection.js';
+import { STEPS, type SampleReport, type Step } from './sample-report.dto.js';
+
+/** The step at which an attempt with this outcome ended; null when it was delivered. */
+function failedStep(
+  { failure, httpStatus }: Pick<AttemptOutcome, 'failure' | 'httpStatus'>,
+  seen: Inspection,
+): Step | null {
+  if (failure === null) return null;
+  if (httpStatus !== null) return failure === 'auth' ? 'SIGN_IN' : 'ANSWER';
+  const steps: Partial<Record<FailureClass, Step>> = {
+    dns: 'NAME',
+    blocked: 'ADDRESS',
+    connect: 'ADDRESS',
+    tls: 'TLS',
+    auth: 'SIGN_IN',
+  };
+  if (steps[failure]) return steps[failure];
+  // A time-out says nothing of the place: the look before does.
+  if (seen.nameFault !== null) return 'NAME';
+  if (seen.connectFault !== null) return 'ADDRESS';
+  return seen.protocol === null ? 'TLS' : 'ANSWER';
+}
+
+export function reportOf(
+  seen: Inspection,
+  outcome: AttemptOutcome,
+  auth: PartnerAuth['type'],
+  change_reason: ChangeReason,
+): SampleReport {
+  const failed = failedStep(outcome, seen);
+  const failedAt = failed === null ? STEPS.length : STEPS.indexOf(failed);
+  const details = detailsOf(seen, outcome, auth);
+  return {
+    delivered: outcome.delivered,
+    change_reason,
+    steps: STEPS.map((step, index) => {
+      if (index > failedAt)
+        return { step, outcome: 'NOT_REACHED', detail: 'The sample did not come so far.', reason: null };
+      const isFailed = index === failedAt;
+      return {
+        step,
+        outcome: isFailed ? 'FAILED' : 'OK',
+        detail: details[step][isFailed ? 'failed' : 'ok'],
+        reason: isFailed ? (outcome.reason ?? outcome.failure) : null,
+      };
+    }),
+    addresses: seen.addresses,
+    protocol: seen.protocol,
+    certificates: seen.certificates,
+    failure: outcome.failure,
+    http_status: outcome.httpStatus,
+    duration_ms: outcome.durationMs,
+    excerpt: outcome.excerpt,
+  };
+}
+
+const SIGN_IN: Record<PartnerAuth['type'], string> = {
+  none: 'The partner asks for no sign-in.',
+  basic: 'Sent with user name and password.',
+  bearer: 'Sent with the token of the subscription.',
+  oauth2_client_credentials: 'Sent with a token of the partner’s token service.',
+};
+
+function detailsOf(
+  seen: Inspection,
+  { httpStatus, durationMs, reason }: AttemptOutcome,
+  auth: PartnerAuth['type'],
+): Record<Step, { ok: string; failed: string }> {
+  const [certificate] = seen.certificates;
+  const ends = certificate?.not_after ? `, valid until ${certificate.not_after}` : '';
+  const shown = certificate
+    ? ` The certificate is ${certificate.subject}, issued by ${certificate.issuer}${ends}.`
+    : '';
+  const status = httpStatus === null ? 'no answer' : `${httpStatus}`;
+  return {
+    NAME: {
+      ok: `${seen.host} is ${seen.addresses.join(', ') || 'known'}.`,
+      failed: `${seen.host} leads to no address.`,
+    },
+    ADDRESS: {
+      ok: `${seen.address ?? 'The address'} takes connections.`,
+      failed:
+        reason === 'address_not_allowed'
+          ? 'The address lies in a network where partners may not live.'
+          : `${seen.address ?? 'The address'} takes no connection.`,
+    },
+    TLS: {
+      ok: `${seen.protocol ?? 'TLS'}, and the certificate is accepted.${shown}`.slice(0, 1000),
+      failed: `The certificate is not accepted, or the handshake failed.${shown}`.slice(0, 1000),
+    },
+    SIGN_IN: {
+      ok: SIGN_IN[auth],
+      failed: httpStatus === null ? 'No token could be had.' : `The partner refused the sign-in with ${status}.`,
+    },
+    ANSWER: {
+      ok: `200 after ${durationMs} ms.`,
+      failed: `Not a 200 in time: ${status} after ${durationMs} ms.`,
+    },
+  };
+}
