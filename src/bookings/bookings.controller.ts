@@ -115,6 +115,27 @@ export class BookingsController {
   }
 }
 
+/** For operators: what clients read with the scope `bookings`. */
+@ApiTags('Administration')
+@Controller('admin/accounts/:account_code/candidates/:candidate_id/bookings')
+@Access('admin', 'support')
+export class CandidateBookingsController {
+  constructor(
+    private readonly queryBus: QueryBus,
+    private readonly store: BookingStore,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'The bookings of a candidate' })
+  @AnswerList(BookingModel, 'All of them, newest first.')
+  @Problems(400, 404)
+  async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<BookingModel[]> {
+    // @throws DomainError candidate_not_found
+    await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
+    return (await this.store.ofCandidate(account_code, candidate_id, {})).map(present);
+  }
+}
+
 /** @throws DomainError validation_error with the faults of the form and of a location that does not fit the delivery mode */
 function appointmentOf(body: BookingRequest, faults: Faults): Appointment {
   faults.add(...locationFaults(body, faults));

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { BookingPersonalData } from './booking-personal-data.js';
 import { FindBookingCodesHandler } from './booking-codes.handler.js';
 import { BookingStore } from './booking-store.js';
-import { BookingsController } from './bookings.controller.js';
+import { BookingsController, CandidateBookingsController } from './bookings.controller.js';
 import { CandidatesController } from './candidates.controller.js';
 import {
   BookExamHandler,
@@ -13,7 +13,7 @@ import {
 } from './bookings.handlers.js';
 
 @Module({
-  controllers: [BookingsController, CandidatesController],
+  controllers: [BookingsController, CandidateBookingsController, CandidatesController],
   providers: [
     BookingStore,
     BookingPersonalData,

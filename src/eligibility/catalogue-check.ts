@@ -103,7 +103,7 @@ export class CatalogueCheck {
     database: Database,
     private readonly queryBus: QueryBus,
   ) {
-    this.lookUp = new Batched<CatalogueQuestion, CatalogueRow>(database, LOOK_UP, numbered);
+    this.lookUp = new Batched<CatalogueQuestion, CatalogueRow>(database, LOOK_UP, numbered, JSON.stringify);
   }
 
   forNew(accountCode: string, body: EligibilityModel, faults: Faults): Promise<CheckedBody> {

@@ -1,4 +1,5 @@
 import { Command } from '@nestjs/cqrs';
+import type { DomainError } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
 import type { VoucherRefusal } from '../vouchers/vouchers.commands.js';
 import type { EligibilityModel } from './eligibility-model.fields.js';
@@ -18,6 +19,25 @@ export class CreateEligibility extends Command<Eligibility> {
     readonly accountCode: string,
     readonly body: EligibilityModel,
     readonly faults: Faults,
+  ) {
+    super();
+  }
+}
+
+/** What a body asks for, with the faults that its form has already. */
+export interface NewRecord {
+  readonly body: EligibilityModel;
+  readonly faults: Faults;
+}
+
+/** What became of it: refused by the error; obstructed where a record may stand in the way, which is for a create of its own. */
+export type Creation = 'CREATED' | 'OBSTRUCTED' | DomainError;
+
+/** As {@link CreateEligibility}, of many without vouchers, no two of them about the same record: one statement in all. */
+export class CreateEligibilities extends Command<Creation[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly asked: readonly NewRecord[],
   ) {
     super();
   }

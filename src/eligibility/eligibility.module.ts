@@ -2,13 +2,16 @@ import { Module } from '@nestjs/common';
 import { EligibilityAdminController } from './admin.controller.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { FindPortionsInUseHandler, IsEntryInUseHandler } from './catalogue-use.handlers.js';
-import { CreateEligibilityHandler } from './create.handler.js';
+import { CreateEligibilitiesHandler, CreateEligibilityHandler } from './create.handler.js';
 import { FindDormantCandidatesHandler } from './dormant.handler.js';
 import { EligibilityPersonalData } from './eligibility-personal-data.js';
+import { EligibilityCreation } from './eligibility-creation.js';
 import { EligibilityController } from './eligibility.controller.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
+import { CandidateRecordsController, OperatorEligibilitiesController } from './operator.controller.js';
+import { CountWaitingHandler, FindOperatorRecordsHandler, OperatorRecords } from './operator-records.js';
 import { ReadEligibilitiesHandler } from './export.handler.js';
 import { ListEligibilitiesHandler } from './list.handler.js';
 import { FindEligibilitiesHandler, FindLaunchSubjectHandler } from './read.handlers.js';
@@ -26,12 +29,19 @@ import {
 import { UpdateEligibilityHandler } from './update.handler.js';
 
 @Module({
-  controllers: [EligibilityController, EligibilityAdminController],
+  controllers: [
+    EligibilityController,
+    EligibilityAdminController,
+    OperatorEligibilitiesController,
+    CandidateRecordsController,
+  ],
   providers: [
     EligibilityStore,
     CatalogueCheck,
     ExpirySweep,
+    EligibilityCreation,
     CreateEligibilityHandler,
+    CreateEligibilitiesHandler,
     UpdateEligibilityHandler,
     CancelEligibilityHandler,
     ReplaceVouchersHandler,
@@ -52,6 +62,9 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     ReadEligibilitiesHandler,
     FindDormantCandidatesHandler,
     EligibilityPersonalData,
+    OperatorRecords,
+    FindOperatorRecordsHandler,
+    CountWaitingHandler,
   ],
 })
 export class EligibilityModule {}

@@ -2,6 +2,7 @@ import { Query } from '@nestjs/cqrs';
 
 import type { EligibilityResponseModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
+import type { OperatorEligibilityModel } from './operator-record.fields.js';
 import type { FoundEligibilityModel } from './search.fields.js';
 
 /** What the start of a test needs to know of a record. */
@@ -87,3 +88,20 @@ export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
     super();
   }
 }
+
+/** The records with these ids as operators work on them, in no order; what is not there is left out. */
+export class FindOperatorRecords extends Query<OperatorEligibilityModel[]> {
+  constructor(readonly svcEligibilityIds: readonly string[]) {
+    super();
+  }
+}
+
+/** Records of an account that wait for an operator. */
+export interface WaitingCount {
+  readonly account_code: string;
+  readonly approvals: number;
+  readonly holds: number;
+}
+
+/** Of all accounts; each kind counted up to 10,000. */
+export class CountWaiting extends Query<WaitingCount[]> {}

@@ -87,6 +87,33 @@ export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean
   return ALLOWED[trigger].includes(status);
 }
 
+/** The triggers as the API names them. */
+export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAll(' ', '_'));
+export type Action = string;
+
+/** What may be done to the record at an instant. That a test can be launched at all is for its `launch_url` to say. */
+export function allowedActions(record: EligibilityState, now: Date): Action[] {
+  const status = statusAt(record, now);
+  return TRIGGERS.filter((trigger) => mayTrigger(status, trigger) && isOfUse(trigger, record, now)).map(
+    (trigger) => ACTIONS[TRIGGERS.indexOf(trigger)],
+  );
+}
+
+function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean {
+  switch (trigger) {
+    case 'release':
+      return record.hold_reason !== null;
+    case 'approve':
+      return record.approval_pending;
+    case 'book':
+      return isEligibleToSchedule(record, now);
+    case 'launch':
+      return isInWindow(record, now);
+    default:
+      return true;
+  }
+}
+
 // USPS Publication 28, appendix B: the library has states, DC and territories; the military codes are added.
 const USPS_CODES = new Set([
   ...new UsaStates({ includeTerritories: true } as ConstructorParameters<typeof UsaStates>[0]).arrayOf('abbreviations'),

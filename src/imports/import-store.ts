@@ -41,19 +41,21 @@ const CLAIM = prepared(
 );
 const CHUNK_ROWS = prepared(
   'import-chunk-rows',
-  'SELECT rows FROM eligibility_import_chunks WHERE import_id = $1 AND chunk = $2 FOR UPDATE',
+  `SELECT chunk, rows FROM eligibility_import_chunks
+   WHERE import_id = $1 AND chunk >= $2::int AND chunk < $2::int + $3::int ORDER BY chunk FOR UPDATE`,
 );
 const RECORD = prepared(
   'import-record',
   `WITH done AS (
      UPDATE eligibility_imports SET
-       next_chunk = next_chunk + 1, leased_until = NULL, lease_token = NULL,
+       next_chunk = next_chunk + cardinality($10::jsonb[]), leased_until = NULL, lease_token = NULL,
        done = done + $4, created = created + $5, updated = updated + $6, cancelled = cancelled + $7,
        refused = refused + $8, state = CASE WHEN done + $4 = rows THEN 'DONE' ELSE state END,
        finished_datetime = CASE WHEN done + $4 = rows THEN $9::timestamptz END
      WHERE import_id = $1 AND lease_token = $2 AND state = 'RUNNING' RETURNING import_id)
-   UPDATE eligibility_import_chunks chunk SET rows = NULL, outcomes = $10
-   FROM done WHERE chunk.import_id = done.import_id AND chunk.chunk = $3`,
+   UPDATE eligibility_import_chunks chunk SET rows = NULL, outcomes = given.outcomes
+   FROM done, unnest($10::jsonb[]) WITH ORDINALITY AS given (outcomes, number)
+   WHERE chunk.import_id = done.import_id AND chunk.chunk = $3::int + given.number - 1`,
 );
 const RELEASE = prepared(
   'import-release',
@@ -157,19 +159,20 @@ export class ImportStore {
   }
 
   /**
-   * The rows of the chunk that was claimed, in the caller's transaction: nobody takes any out until it ends. Null when an
-   * abort was faster.
+   * The rows of the next chunks of the import that was claimed, in the caller's transaction: nobody takes any out until it
+   * ends. None when an abort was faster.
    */
-  async rowsOf({ import_id: id, next_chunk: chunk }: ClaimedImport): Promise<WaitingRow[] | null> {
-    const row = await this.database.queryOne<{ rows: Buffer | null }>(CHUNK_ROWS, [id, chunk]);
-    return row?.rows ? this.open(row.rows, id, chunk) : null;
+  async rowsOf({ import_id: id, next_chunk: from }: ClaimedImport, most: number): Promise<WaitingRow[][]> {
+    const chunks = await this.database.query<{ chunk: number; rows: Buffer | null }>(CHUNK_ROWS, [id, from, most]);
+    return chunks.flatMap(({ chunk, rows }) => (rows === null ? [] : [this.open(rows, id, chunk)]));
   }
 
   /**
-   * Writes what became of the chunk's rows, in the caller's transaction, and takes the rows away. False when the lease was
+   * Writes what became of the chunks' rows, in the caller's transaction, and takes the rows away. False when the lease was
    * lost or the import was aborted: then the transaction must not be.
    */
-  async record(claimed: ClaimedImport, outcomes: readonly RowOutcome[], now: Date): Promise<boolean> {
+  async record(claimed: ClaimedImport, chunks: readonly RowOutcome[][], now: Date): Promise<boolean> {
+    const outcomes = chunks.flat();
     const count = (wanted: Outcome) => outcomes.filter(([outcome]) => outcome === wanted).length;
     const written = await this.database.execute(RECORD, [
       claimed.import_id,
@@ -181,9 +184,9 @@ export class ImportStore {
       count('CANCELLED'),
       count('REFUSED'),
       now,
-      JSON.stringify(outcomes),
+      chunks.map((chunk) => JSON.stringify(chunk)),
     ]);
-    return written === 1;
+    return written === chunks.length;
   }
 
   /** Gives the chunk back undone. */

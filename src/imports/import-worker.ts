@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Interval } from '@nestjs/schedule';
 import { Config } from '../config.js';
@@ -9,16 +9,19 @@ import type { Caller, Scope } from '../platform/context/caller.js';
 import { inTheNameOf } from '../platform/context/request-context.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { Worker } from '../platform/worker.js';
 import { ImportStore, type ClaimedImport } from './import-store.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
-import { RowWork } from './row-work.js';
+import { RowWork, type RowTask } from './row-work.js';
 
-const LOOK_MS = 1_000;
 /** Calls that came within this time are beside the import; those of who watches it are not. */
 const BESIDE_MS = 250;
 const OWN_ROUTES = '/eligibility-imports';
 /** Beside calls an import has this share of the time: it rests three times as long as it worked. */
 const REST = 3;
+/** Chunks of one transaction while nobody calls; no more begin when this long has passed. */
+const CHUNKS_AT_ONCE = 10;
+const LONG_MS = 5_000;
 const RETENTION_MS = 30 * 86_400_000;
 
 /** The chunk belongs to another worker now, or to nobody. */
@@ -31,53 +34,40 @@ class DryRun extends Error {
 }
 
 /**
- * Does imports, in processes with the role `delivery`.
+ * Does imports.
  *
- * 1. A worker claims the import that has waited longest, with a lease and a new token: the next chunk is its own. So the
+ * 1. A worker claims the import that has waited longest, with a lease and a new token: the next chunks are its own. So the
  *    chunks of one import are done one after another, and imports take turns, over all processes.
- * 2. The rows of the chunk, what became of them, the counts and the end of the lease are one transaction, which names the
+ * 2. The rows of the chunks, what became of them, the counts and the end of the lease are one transaction, which names the
  *    token: who lost the lease, or was aborted, commits nothing. A row is done once or not at all.
  * 3. What a crash left is claimed again when the lease has run out; it goes on with the chunk that was not committed.
- * 4. A process does one chunk at a time, over one connection; beside calls it rests between chunks.
+ * 4. A process does one import at a time, over one connection. Beside calls it takes a single chunk, and rests before the next.
  *
- * Never count outside of the chunk's transaction.
+ * Never count outside of the chunks' transaction.
  */
 @Injectable()
-export class ImportWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private active = false;
-  private running: Promise<void> | null = null;
-  private lastCall = 0;
+export class ImportWorker extends Worker {
+  private lastCall = -Infinity;
 
   constructor(
-    private readonly config: Config,
-    private readonly logger: Logger,
+    config: Config,
+    logger: Logger,
     private readonly clock: Clock,
     private readonly unitOfWork: UnitOfWork,
     private readonly store: ImportStore,
     private readonly rowWork: RowWork,
     private readonly http: HttpAdapterHost,
   ) {
+    super(config, logger, 'an import');
     clock.follow({ catchUp: () => this.sweep() });
   }
 
-  onApplicationBootstrap(): void {
-    this.active = this.config.roles.has('delivery');
+  override onApplicationBootstrap(): void {
+    super.onApplicationBootstrap();
     const server = this.http.httpAdapter?.getHttpServer() as NodeJS.EventEmitter | undefined;
     server?.on('request', ({ url = '' }: IncomingMessage) => {
       if (!url.includes(OWN_ROUTES)) this.lastCall = performance.now();
     });
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    this.active = false;
-    await this.running;
-  }
-
-  /** Looks for work; returns once there is none. */
-  @Interval(LOOK_MS)
-  look(): Promise<void> {
-    if (this.active) this.running ??= this.work().finally(() => (this.running = null));
-    return this.running ?? Promise.resolve();
   }
 
   /** What a lost process left, and what has served its time. */
@@ -93,29 +83,37 @@ export class ImportWorker implements OnApplicationBootstrap, BeforeApplicationSh
     }
   }
 
-  private async work(): Promise<void> {
-    while (this.active) {
-      const started = performance.now();
-      try {
-        const claimed = await this.store.claim(this.clock.now());
-        if (claimed === null) return;
-        await this.doChunk(claimed);
-      } catch (error) {
-        this.logger.warn({ err: error }, 'an import rests; the next round goes on');
-        return;
-      }
-      const ended = performance.now();
-      if (ended - this.lastCall < BESIDE_MS) await pause((ended - started) * REST);
-    }
+  protected async doNext(): Promise<boolean> {
+    const started = performance.now();
+    const claimed = await this.store.claim(this.clock.now());
+    if (claimed === null) return false;
+    await this.doChunks(claimed, started);
+    if (this.isBesideCalls) await pause((performance.now() - started) * REST);
+    return true;
   }
 
-  private async doChunk(claimed: ClaimedImport): Promise<void> {
+  private get isBesideCalls(): boolean {
+    return performance.now() - this.lastCall < BESIDE_MS;
+  }
+
+  private async doChunks(claimed: ClaimedImport, started: number): Promise<void> {
     try {
       await inTheNameOf(callerOf(claimed), claimed.request_id, () =>
         this.unitOfWork.run(async () => {
-          const rows = await this.store.rowsOf(claimed);
-          if (rows === null) throw new ChunkLost();
-          const outcomes = await this.outcomesOf(claimed, rows);
+          const chunks = await this.store.rowsOf(claimed, this.isBesideCalls ? 1 : CHUNKS_AT_ONCE);
+          if (chunks.length === 0) throw new ChunkLost();
+          const outcomes: RowOutcome[][] = [];
+          let tasks = this.tasksOf(claimed, chunks[0]);
+          for (let index = 0; index < chunks.length; index++) {
+            const isLast = this.isBesideCalls || performance.now() - started > LONG_MS || index === chunks.length - 1;
+            // The form of the next rows is checked while the database has these.
+            const next = isLast ? null : this.tasksOf(claimed, chunks[index + 1]);
+            // Waited for below, unless the work fails before.
+            next?.catch(() => undefined);
+            outcomes.push(await this.outcomesOf(claimed, await tasks));
+            if (next === null) break;
+            tasks = next;
+          }
           if (!(await this.store.record(claimed, outcomes, this.clock.now()))) throw new ChunkLost();
         }),
       );
@@ -126,8 +124,12 @@ export class ImportWorker implements OnApplicationBootstrap, BeforeApplicationSh
     }
   }
 
-  private async outcomesOf(claimed: ClaimedImport, rows: readonly WaitingRow[]): Promise<RowOutcome[]> {
-    const run = () => this.rowWork.run(claimed.account_code, new Set(claimed.scopes), rows);
+  private tasksOf({ scopes }: ClaimedImport, rows: readonly WaitingRow[]): Promise<RowTask[]> {
+    return this.rowWork.read(rows, new Set(scopes));
+  }
+
+  private async outcomesOf(claimed: ClaimedImport, tasks: readonly RowTask[]): Promise<RowOutcome[]> {
+    const run = () => this.rowWork.run(claimed.account_code, tasks);
     if (!claimed.dry_run) return run();
     try {
       return await this.unitOfWork.part(async () => {

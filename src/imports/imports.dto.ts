@@ -1,22 +1,15 @@
 import { formatOptionalDateTime } from '../platform/clock.js';
 import { Field } from '../platform/validation/fields.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
-import { boolean, dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
+import { boolean, dateTime, flag, integer, oneOf, text } from '../platform/validation/rules.js';
 import type { Import } from './import.entity.js';
 import { IMPORT_STATES, MOST_ROWS, type ImportState } from './imports.rules.js';
 
 const count = () => integer(0, MOST_ROWS);
 const idRule = text({ max: 36, example: '01935c2e-7a1b-7c3d-8e4f-5a6b7c8d9e0f' });
-const flag: Rule = {
-  schema: { type: 'string', enum: ['true', 'false'] },
-  faults: (value) =>
-    value === 'true' || value === 'false'
-      ? []
-      : [{ pointer: '', code: 'type_invalid', detail: 'Must be true or false, given once.' }],
-};
 
 export class ImportQuery {
-  @Field(flag, { description: 'true: the rows are judged, and nothing is changed.' })
+  @Field(flag(), { description: 'true: the rows are judged, and nothing is changed.' })
   dry_run?: string;
 }
 

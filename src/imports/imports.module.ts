@@ -2,14 +2,16 @@ import { Module } from '@nestjs/common';
 import { ExportController } from './export.controller.js';
 import { ImportPersonalData } from './import-personal-data.js';
 import { ImportReception } from './import-reception.js';
+import { ImportList, MarkImportsHandler } from './import-list.js';
 import { ImportStore } from './import-store.js';
 import { ImportWorker } from './import-worker.js';
 import { ImportsController } from './imports.controller.js';
+import { OperatorImportsController } from './operator-imports.controller.js';
 import { RowWork } from './row-work.js';
 
 /** Eligibilities in bulk: files in, and a file out. */
 @Module({
-  controllers: [ImportsController, ExportController],
-  providers: [ImportReception, ImportStore, ImportWorker, RowWork, ImportPersonalData],
+  controllers: [ImportsController, OperatorImportsController, ExportController],
+  providers: [ImportReception, ImportStore, ImportWorker, RowWork, ImportPersonalData, ImportList, MarkImportsHandler],
 })
 export class ImportsModule {}

@@ -1,7 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { CancelEligibility, CreateEligibility, UpdateEligibility } from '../eligibility/eligibility.commands.js';
+import {
+  CancelEligibility,
+  CreateEligibilities,
+  CreateEligibility,
+  UpdateEligibility,
+  type Creation,
+} from '../eligibility/eligibility.commands.js';
 import { EligibilityModel } from '../eligibility/eligibility-model.fields.js';
 import { isDatabaseUnavailable } from '../platform/database/database.js';
 import { DomainError, insufficientScope, internalError, type Fault } from '../platform/errors.js';
@@ -30,14 +36,18 @@ interface Task {
   readonly faults: Faults;
 }
 
+/** A row whose form has been checked: something to do, or its refusal. */
+export type RowTask = Task | RowOutcome;
+
 /**
  * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction.
  *
  * 1. A row that cannot be read, or whose form says nothing to act on, is refused where it stands.
  * 2. Rows that only create go to their handler together, which makes one statement of them. No two of them may be about
  *    the same record: the later one begins the next group.
- * 3. Every other row is a part of the transaction by itself, and so are the rows of a group that failed as a whole.
- * 4. A refusal undoes its row alone. A lost connection and a deadlock undo the chunk, which is done again.
+ * 3. Every other row is a part of the transaction by itself, and so are the rows of a group in whose way something may stand, or
+ *    that failed as a whole.
+ * 4. A refusal undoes its row alone. A lost connection and a deadlock undo the transaction, which is done again.
  */
 @Injectable()
 export class RowWork {
@@ -47,17 +57,9 @@ export class RowWork {
     private readonly logger: Logger,
   ) {}
 
-  async run(accountCode: string, scopes: ReadonlySet<string>, rows: readonly WaitingRow[]): Promise<RowOutcome[]> {
-    const tasks = await this.read(rows, scopes);
-    const outcomes: RowOutcome[] = [];
-    for (const group of groupsOf(tasks))
-      if (group.length > 1) outcomes.push(...(await this.together(accountCode, group as Task[])));
-      else outcomes.push(await this.alone(accountCode, group[0]));
-    return outcomes;
-  }
-
-  private async read(rows: readonly WaitingRow[], scopes: ReadonlySet<string>): Promise<(Task | RowOutcome)[]> {
-    const tasks: (Task | RowOutcome)[] = [];
+  /** Checks the form of rows, a few at a time. */
+  async read(rows: readonly WaitingRow[], scopes: ReadonlySet<string>): Promise<RowTask[]> {
+    const tasks: RowTask[] = [];
     for (const row of rows) {
       tasks.push(taskOf(row, scopes));
       if (tasks.length % CHECKED_AT_ONCE === 0) await turn();
@@ -65,25 +67,36 @@ export class RowWork {
     return tasks;
   }
 
+  async run(accountCode: string, tasks: readonly RowTask[]): Promise<RowOutcome[]> {
+    const outcomes: RowOutcome[] = [];
+    for (const group of groupsOf(tasks))
+      if (group.length > 1) outcomes.push(...(await this.together(accountCode, group as Task[])));
+      else outcomes.push(await this.alone(accountCode, group[0]));
+    return outcomes;
+  }
+
   private async together(accountCode: string, tasks: readonly Task[]): Promise<RowOutcome[]> {
+    const answers = await this.create(accountCode, tasks);
+    const outcomes: RowOutcome[] = [];
+    for (const [index, task] of tasks.entries()) {
+      const answer = answers?.[index] ?? 'OBSTRUCTED';
+      if (answer === 'OBSTRUCTED') outcomes.push(await this.alone(accountCode, task));
+      else outcomes.push(answer === 'CREATED' ? [answer] : refused(answer));
+    }
+    return outcomes;
+  }
+
+  /** Null when they failed as a whole. */
+  private async create(accountCode: string, tasks: readonly Task[]): Promise<Creation[] | null> {
     try {
-      return await this.unitOfWork.part(async () => {
-        const settled = await Promise.allSettled(tasks.map((task) => this.execute(accountCode, task)));
-        return settled.map((result, index): RowOutcome => {
-          if (result.status === 'fulfilled') return [OUTCOME[tasks[index].action]];
-          if (result.reason instanceof DomainError) return refused(result.reason);
-          throw result.reason;
-        });
-      });
+      return await this.unitOfWork.part(() => this.commandBus.execute(new CreateEligibilities(accountCode, tasks)));
     } catch (error) {
       if (mustBeDoneAgain(error)) throw error;
-      const outcomes: RowOutcome[] = [];
-      for (const task of tasks) outcomes.push(await this.alone(accountCode, task));
-      return outcomes;
+      return null;
     }
   }
 
-  private async alone(accountCode: string, task: Task | RowOutcome): Promise<RowOutcome> {
+  private async alone(accountCode: string, task: RowTask): Promise<RowOutcome> {
     if (Array.isArray(task)) return task;
     try {
       await this.unitOfWork.part(async () => {
@@ -121,7 +134,7 @@ function mustBeDoneAgain(error: unknown): boolean {
 }
 
 /** The row as something to do, or its refusal. */
-function taskOf(row: WaitingRow, scopes: ReadonlySet<string>): Task | RowOutcome {
+function taskOf(row: WaitingRow, scopes: ReadonlySet<string>): RowTask {
   if ('fault' in row) return ['REFUSED', [row.fault]];
   let value: unknown;
   try {
@@ -158,9 +171,9 @@ function refused(error: DomainError): RowOutcome {
 }
 
 /** Rows in their order, as they are done: creations without vouchers together, everything else alone. */
-function groupsOf(tasks: readonly (Task | RowOutcome)[]): (Task | RowOutcome)[][] {
-  const groups: (Task | RowOutcome)[][] = [];
-  let open: { tasks: (Task | RowOutcome)[]; keys: Set<string> } | null = null;
+function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
+  const groups: RowTask[][] = [];
+  let open: { tasks: RowTask[]; keys: Set<string> } | null = null;
   for (const task of tasks) {
     const keys = Array.isArray(task) ? null : keysOf(task);
     if (keys === null) {

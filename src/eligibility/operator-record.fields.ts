@@ -1,0 +1,31 @@
+import { Field } from '../platform/validation/fields.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/rules.js';
+import { ACTIONS, type Action } from './eligibility.rules.js';
+import { FoundEligibilityModel } from './search.fields.js';
+
+/** A record as operators work on it: with what it waits for, and what may be done to it. */
+export class OperatorEligibilityModel extends FoundEligibilityModel {
+  @Field(text({ max: 1000, lines: true }), { always: true, description: 'Why it is held; null when it is not.' })
+  hold_reason: string | null;
+
+  @Field(boolean(), { required: true, description: 'Special accommodations wait for approval.' })
+  approval_pending: boolean;
+
+  @Field(text({ max: 50 }), { always: true, description: 'The open booking.' })
+  booking_code: string | null;
+
+  @Field(dateTime(), { always: true })
+  booking_on: string | null;
+
+  @Field(listOf(text({ max: 50 }), 20), { required: true })
+  voucher_codes: string[];
+
+  @Field(listOf(oneOf(ACTIONS, 'action_unknown'), ACTIONS.length), {
+    required: true,
+    description: 'What its state allows at this moment; of a launch, when the test has a `launch_url`.',
+  })
+  allows: Action[];
+
+  @Field(dateTime(), { required: true })
+  updated_datetime: string;
+}
