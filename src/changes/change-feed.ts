@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
-import type { ChangeKind, ChangeRow } from '../platform/changes/change.entity.js';
+import { CHANGE_KINDS, type ChangeKind, type ChangeRow } from '../platform/changes/change.entity.js';
 import { GENERATION } from '../platform/changes/change-log.js';
 import { Clock } from '../platform/clock.js';
 import { Database, opaque, prepared } from '../platform/database/database.js';
@@ -13,9 +13,10 @@ const DAY_S = 86_400;
 /** The pauses in which a page waits for transactions that ran when it was asked for: what they hold back stands in it then. */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
-/** Transactions that have ended are those below `xmin`; those that had begun are below `xmax`. */
+/** Beyond which nothing is told yet. */
 interface Horizon {
   generation: number;
+  /** Below it every transaction has ended; below the other it had begun. */
   xmin: number;
   xmax: number;
   now_s: number;
@@ -23,12 +24,11 @@ interface Horizon {
   kept_from_s: number;
 }
 
-type Entry = Pick<
+export type Entry = Pick<
   ChangeRow,
   | 'generation'
   | 'xid'
   | 'position'
-  | 'recorded_at'
   | 'at'
   | 'kind'
   | 'change'
@@ -40,41 +40,77 @@ type Entry = Pick<
   | 'revision'
   | 'event_sequence'
   | 'notification'
->;
+> & { recorded_us: number };
 
 const HORIZON = `SELECT ${GENERATION} AS generation,
   pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xmin,
   pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax,
   floor(extract(epoch FROM now()))::bigint AS now_s,
-  (SELECT extract(epoch FROM to_timestamp(min(right(relname, 6)) || '01 UTC', 'YYYYMMDD TZ'))::bigint
+  (SELECT extract(epoch FROM to_date(min(right(relname, 6)) || '01', 'YYYYMMDD'))::bigint
    FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass) AS kept_from_s`;
-
-const FIND_HORIZON = prepared('changes-horizon', HORIZON);
+const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
+const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
 // Horizon and rows are of one snapshot. Each kind's rows come in order from the index: a kind that has none costs nothing.
 const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
-   SELECT horizon.xmin, horizon.xmax, page.* FROM horizon LEFT JOIN LATERAL (
+   SELECT horizon.generation AS horizon_generation, horizon.xmin, horizon.xmax, horizon.now_s, horizon.kept_from_s, page.*,
+     ${opaque('$4::bigint')} = 0 OR EXISTS (
+       SELECT FROM changes
+       WHERE account_code = ${opaque('$1::text')} AND kind = ANY ('{${CHANGE_KINDS.join(',')}}')
+         AND generation = ${opaque('$3::bigint')} AND xid = ${opaque('$4::bigint')} AND position = ${opaque('$5::bigint')}
+         AND recorded_at = (SELECT timestamptz 'epoch' + $6::bigint * interval '1 microsecond')) AS is_known
+   FROM horizon LEFT JOIN LATERAL (
      SELECT entry.* FROM unnest(${opaque('$2::text[]')}) AS asked (kind_asked) CROSS JOIN LATERAL (
-       SELECT generation, xid, position, recorded_at, at, kind, change, svc_eligiblity_id, candidate_id, test_code,
-         booking_code, status, revision, event_sequence, notification
+       SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
+         event_sequence, notification
        FROM changes
        WHERE account_code = ${opaque('$1::text')} AND kind = kind_asked
          AND (generation, xid, position) > (${opaque('$3::bigint')}, ${opaque('$4::bigint')}, ${opaque('$5::bigint')})
-         AND (generation, xid) < (horizon.generation, horizon.xmin)
-         AND recorded_at >= ${opaque('$6::timestamptz')}
+         AND ${SETTLED}
+         AND recorded_at >= (SELECT to_timestamp(greatest(now_s - $8::bigint, $7::bigint - ${DAY_S})) FROM horizon)
        ORDER BY generation, xid, position LIMIT ${MOST_TAKEN}) entry
-     ORDER BY generation, xid, position LIMIT $7) page ON true
+     ORDER BY generation, xid, position LIMIT $9) page ON true
    ORDER BY page.generation, page.xid, page.position`,
+);
+
+const READ_LAST = prepared(
+  'changes-read-last',
+  `WITH horizon AS MATERIALIZED (${HORIZON})
+   SELECT horizon.generation AS horizon_generation, horizon.xmin, horizon.xmax, horizon.now_s, horizon.kept_from_s, last.*
+   FROM horizon LEFT JOIN LATERAL (
+     SELECT entry.* FROM unnest(${opaque('$2::text[]')}) AS asked (kind_asked) CROSS JOIN LATERAL (
+       SELECT ${PLACE} FROM changes
+       WHERE account_code = ${opaque('$1::text')} AND kind = kind_asked AND ${SETTLED}
+         AND (generation, xid) < (${opaque('$3::bigint')}, ${opaque('$4::bigint')})
+       ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) entry
+     ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
+);
+
+/** A row of an answer: there is one without an entry when no entry is to be told. */
+type Answered<Told> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Told;
+type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
+
+const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
+
+// Newest first, and what has been committed alone: no reader goes on from here, so that no horizon is needed.
+const OF_RECORDS = prepared(
+  'changes-of-records',
+  `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
+     event_sequence, notification
+   FROM changes WHERE svc_eligiblity_id = ANY ($2::text[]) AND account_code = $1
+   ORDER BY generation DESC, xid DESC, position DESC LIMIT $3`,
 );
 
 /**
  * Reads the change feed (platform/changes/change-log.ts says what its order means).
  *
  * 1. A page ends before the first transaction that still runs: what is beyond may yet get something between.
- * 2. A full page leads to its last row; a page that is not full to `xmin`, below which nothing can appear any more.
- * 3. A row's transaction began after those before it, so that it was recorded at most so much earlier as a transaction
+ * 2. A page leads to its last entry, an empty one to where it was asked from. Whatever comes later is behind every entry that was
+ *    told: that one is in the log, so that no crash has its transaction's id given again.
+ * 3. An entry that the database does not have is one that a restore took away: what has come since may stand anywhere.
+ * 4. A row's transaction began after those before it, so that it was recorded at most so much earlier as a transaction
  *    lasts: a day is allowed for that, and partitions before it are not looked into.
  */
 @Injectable()
@@ -86,15 +122,21 @@ export class ChangeFeed {
   ) {}
 
   /** The position after all that has been answered by now. */
-  async now(): Promise<FeedPosition> {
-    const asked = await this.horizon();
-    let reached = asked;
-    for (const ms of PAUSES_MS) {
-      if (reached.xmin >= asked.xmax) break;
-      await pause(ms);
-      reached = await this.horizon();
+  async now(accountCode: string): Promise<FeedPosition> {
+    let asked: Horizon | null = null;
+    for (let waits = 0; ; waits++) {
+      const [row] = await this.database.query<Answered<Place | { xid: null }>>(READ_LAST, [
+        accountCode,
+        CHANGE_KINDS,
+        asked?.generation ?? Number.MAX_SAFE_INTEGER,
+        asked?.xmax ?? Number.MAX_SAFE_INTEGER,
+      ]);
+      const horizon = horizonOf(row);
+      asked ??= horizon;
+      if (hasSettled(asked, horizon) || waits === PAUSES_MS.length)
+        return this.positionAt(row.xid === null ? BEGINNING : row, asked.now_s);
+      await pause(PAUSES_MS[waits]);
     }
-    return this.positionAt(asked.generation, Math.min(reached.xmin, asked.xmax), asked.now_s);
   }
 
   /** A page after the position, and where the next one begins. @throws DomainError cursor_expired */
@@ -104,48 +146,56 @@ export class ChangeFeed {
     after: FeedPosition | null,
     limit: number,
   ): Promise<{ entries: Entry[]; next: FeedPosition }> {
-    const horizon = await this.horizon();
-    if (after) this.assertKept(after, horizon);
-    const oldest = horizon.now_s - this.config.changesRetentionDays * DAY_S;
-    const recordedFrom = new Date(Math.max(oldest, (after?.recordedS ?? 0) - DAY_S) * 1000);
+    const retentionS = this.config.changesRetentionDays * DAY_S;
+    if (after !== null && after.givenS < this.nowS() - retentionS) throw cursorExpired.error();
+    const from: Place = after === null ? BEGINNING : { ...after, recorded_us: after.recordedUs };
+    let asked: Horizon | null = null;
     for (let waits = 0; ; waits++) {
-      const rows = await this.database.query<Entry & Pick<Horizon, 'xmin' | 'xmax'>>(READ, [
+      const rows = await this.database.query<Answered<Entry | { xid: null }> & { is_known: boolean }>(READ, [
         accountCode,
         kinds,
-        after?.generation ?? 0,
-        after?.xid ?? 0,
-        after?.position ?? 0,
-        recordedFrom,
+        from.generation,
+        from.xid,
+        from.position,
+        from.recorded_us,
+        after?.toldS ?? 0,
+        retentionS,
         limit,
       ]);
-      const [{ xmin }] = rows;
-      const entries = rows.filter((row) => row.xid !== null);
-      if (entries.length === limit) {
-        const { generation, xid, position, recorded_at } = entries.at(-1)!;
-        const recordedS = Math.floor(recorded_at.getTime() / 1000);
-        return { entries, next: { generation, xid, position, recordedS, givenS: this.nowS() } };
-      }
-      if (xmin >= horizon.xmax || waits === PAUSES_MS.length)
-        return { entries, next: this.positionAt(horizon.generation, xmin, horizon.now_s) };
+      const horizon = horizonOf(rows[0]);
+      asked ??= horizon;
+      const isDropped = from.recorded_us < asked.kept_from_s * 1_000_000;
+      if (after !== null && (after.toldS < asked.kept_from_s || !(rows[0].is_known || isDropped)))
+        throw cursorExpired.error();
+      const entries = rows.filter((row): row is Answered<Entry> & { is_known: boolean } => row.xid !== null);
+      const last = entries.at(-1) ?? from;
+      if (entries.length === limit)
+        return { entries, next: this.positionAt(last, Math.floor(last.recorded_us / 1_000_000)) };
+      if (hasSettled(asked, horizon) || waits === PAUSES_MS.length)
+        return { entries, next: this.positionAt(last, asked.now_s) };
       await pause(PAUSES_MS[waits]);
     }
   }
 
-  private async horizon(): Promise<Horizon> {
-    return (await this.database.queryOne<Horizon>(FIND_HORIZON))!;
+  /** The newest entries of these records, newest first. */
+  ofRecords(accountCode: string, svcEligibilityIds: readonly string[], limit: number): Promise<Entry[]> {
+    return this.database.query<Entry>(OF_RECORDS, [accountCode, svcEligibilityIds, limit]);
   }
 
-  private assertKept(after: FeedPosition, { generation, xmax, kept_from_s }: Horizon): void {
-    const isOver = after.givenS < this.nowS() - this.config.changesRetentionDays * DAY_S;
-    const isAhead = after.generation > generation || (after.generation === generation && after.xid > xmax);
-    if (isOver || isAhead || after.recordedS < kept_from_s) throw cursorExpired.error();
-  }
-
-  private positionAt(generation: number, xid: number, recordedS: number): FeedPosition {
-    return { generation, xid, position: 0, recordedS, givenS: this.nowS() };
+  private positionAt({ generation, xid, position, recorded_us }: Place, toldS: number): FeedPosition {
+    return { generation, xid, position, recordedUs: recorded_us, toldS, givenS: this.nowS() };
   }
 
   private nowS(): number {
     return Math.floor(this.clock.now().getTime() / 1000);
   }
+}
+
+function horizonOf({ horizon_generation, xmin, xmax, now_s, kept_from_s }: Answered<unknown>): Horizon {
+  return { generation: horizon_generation, xmin, xmax, now_s, kept_from_s };
+}
+
+/** Whether what ran when it was asked has ended; in a generation that began since, it has. */
+function hasSettled(asked: Horizon, { generation, xmin }: Horizon): boolean {
+  return generation !== asked.generation || xmin >= asked.xmax;
 }

@@ -15,22 +15,25 @@ const FIND_PRESENT = prepared(
   'changes-find-present',
   `SELECT 1 WHERE to_regclass('changes_' || to_char(now() AT TIME ZONE 'UTC', 'YYYYMM')) IS NOT NULL`,
 );
+const IS_STRANGER = `(change_epoch.system_identifier, change_epoch.table_oid)
+  <> (cluster.system_identifier::text, 'changes'::regclass::oid::bigint)`;
 const FIND_STRANGER = prepared(
   'changes-find-stranger',
-  `SELECT 1 FROM change_epoch, pg_control_system() AS cluster
-   WHERE change_epoch.system_identifier <> cluster.system_identifier::text`,
+  `SELECT 1 FROM change_epoch, pg_control_system() AS cluster WHERE ${IS_STRANGER}`,
 );
 // No transaction may write under the old epoch once the new one can be read.
 const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE');
 const BEGIN_EPOCH = prepared(
   'changes-begin-epoch',
-  `UPDATE change_epoch SET epoch = epoch + 1, system_identifier = cluster.system_identifier::text
-   FROM pg_control_system() AS cluster WHERE change_epoch.system_identifier <> cluster.system_identifier::text`,
+  `UPDATE change_epoch SET epoch = epoch + 1, system_identifier = cluster.system_identifier::text,
+     table_oid = 'changes'::regclass::oid::bigint
+   FROM pg_control_system() AS cluster WHERE ${IS_STRANGER}`,
 );
 
 /**
- * Makes the partitions of the coming months, drops those whose time is over, and begins an epoch when the database has been
- * restored into another cluster. Several processes may do it at the same time.
+ * Makes the partitions of the coming months, drops those whose time is over, and begins an epoch when the table has been
+ * restored, into another cluster or into one whose transactions are not those that wrote it. Several processes may do it at the
+ * same time.
  */
 @Injectable()
 export class ChangePartitions implements OnApplicationBootstrap {
@@ -82,9 +85,6 @@ export class ChangePartitions implements OnApplicationBootstrap {
       await this.database.execute(HOLD_WRITERS);
       await this.database.execute(BEGIN_EPOCH);
     });
-    this.logger.warn(
-      {},
-      'the database has been restored into another cluster: the change feed goes on in a new generation',
-    );
+    this.logger.warn({}, 'the database has been restored: the change feed goes on in a new generation');
   }
 }

@@ -1,7 +1,10 @@
 import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
+import { CandidatePath } from '../eligibility/eligibility.fields.js';
+import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { CHANGE_KINDS } from '../platform/changes/change.entity.js';
 import { formatDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
@@ -9,8 +12,11 @@ import { sealCursor } from '../platform/http/cursor.js';
 import { AnswerList, Problems } from '../platform/http/documented.js';
 import { linkNext, pageSize } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
-import { ChangeFeed } from './change-feed.js';
+import { ChangeFeed, type Entry } from './change-feed.js';
 import { ChangeModel, ChangesQuery, readPosition, writePosition } from './changes.dto.js';
+
+/** Of one candidate; whoever wants more reads the feed. */
+const MOST_OF_CANDIDATE = 500;
 
 @ApiTags('Change feed')
 @Controller('accounts/:account_code/changes')
@@ -38,7 +44,7 @@ export class ChangesController {
     const kinds = query.kind === undefined ? CHANGE_KINDS : [query.kind];
     const { entries, next } =
       query.after === 'now'
-        ? { entries: [], next: await this.feed.now() }
+        ? { entries: [], next: await this.feed.now(account_code) }
         : await this.feed.read(
             account_code,
             kinds,
@@ -46,19 +52,43 @@ export class ChangesController {
             pageSize(query.limit),
           );
     linkNext(request, response, this.config, 'after', sealCursor(writePosition(next)));
-    return entries.map((entry) => ({
-      id: sealCursor(`change ${entry.generation} ${entry.xid} ${entry.position}`),
-      kind: entry.kind,
-      change: entry.change,
-      at: formatDateTime(entry.at),
-      svc_eligiblity_id: entry.svc_eligiblity_id,
-      candidate_id: entry.candidate_id,
-      test_code: entry.test_code,
-      booking_code: entry.booking_code,
-      status: entry.status,
-      revision: entry.revision,
-      notification: entry.notification,
-      event_sequence: entry.event_sequence,
-    }));
+    return entries.map(present);
   }
+}
+
+@ApiTags('Administration')
+@Controller('admin/accounts/:account_code/candidates/:candidate_id/changes')
+@Access('admin', 'support')
+export class CandidateChangesController {
+  constructor(
+    private readonly queryBus: QueryBus,
+    private readonly feed: ChangeFeed,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'What happened to the records of a candidate' })
+  @AnswerList(ChangeModel, `The newest ${MOST_OF_CANDIDATE}, newest first.`)
+  @Problems(400, 404)
+  async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<ChangeModel[]> {
+    const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
+    const ids = records.map((record) => record.svc_eligiblity_id);
+    return (await this.feed.ofRecords(account_code, ids, MOST_OF_CANDIDATE)).map(present);
+  }
+}
+
+function present(entry: Entry): ChangeModel {
+  return {
+    id: sealCursor(`change ${entry.generation} ${entry.xid} ${entry.position}`),
+    kind: entry.kind,
+    change: entry.change,
+    at: formatDateTime(entry.at),
+    svc_eligiblity_id: entry.svc_eligiblity_id,
+    candidate_id: entry.candidate_id,
+    test_code: entry.test_code,
+    booking_code: entry.booking_code,
+    status: entry.status,
+    revision: entry.revision,
+    notification: entry.notification,
+    event_sequence: entry.event_sequence,
+  };
 }

@@ -12,21 +12,26 @@ declareFaults({
   change_unknown: ['There is no such change.', 'Use one of those that the document names.'],
 });
 
-/** Where a reader of the feed stands: after this row, in the feed's order. */
+/**
+ * Where a reader of the feed stands: after this entry, in the feed's order; zeros when there was none. An entry and no bare
+ * id of a transaction: ids that a crash did not find in the log are given again.
+ */
 export interface FeedPosition {
   readonly generation: number;
   readonly xid: number;
   readonly position: number;
-  /** When the last entry before it was recorded, in the database's seconds since 1970. */
-  readonly recordedS: number;
+  /** When the entry was recorded, in the database's microseconds since 1970. */
+  readonly recordedUs: number;
+  /** What was recorded before has been told, in the database's seconds since 1970. */
+  readonly toldS: number;
   /** When it was given out, in seconds since 1970. */
   readonly givenS: number;
 }
 
-const FORM = /^feed (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16})$/;
+const FORM = /^feed (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16}) (\d{1,16})$/;
 
-export function writePosition({ generation, xid, position, recordedS, givenS }: FeedPosition): string {
-  return `feed ${[generation, xid, position, recordedS, givenS].join(' ')}`;
+export function writePosition(at: FeedPosition): string {
+  return `feed ${[at.generation, at.xid, at.position, at.recordedUs, at.toldS, at.givenS].join(' ')}`;
 }
 
 /** The position in a cursor; null when it is none of the feed's. */
@@ -35,8 +40,8 @@ export function readPosition(cursor: string): FeedPosition | null {
     ?.slice(1)
     .map(Number);
   if (!numbers) return null;
-  const [generation, xid, position, recordedS, givenS] = numbers;
-  return { generation, xid, position, recordedS, givenS };
+  const [generation, xid, position, recordedUs, toldS, givenS] = numbers;
+  return { generation, xid, position, recordedUs, toldS, givenS };
 }
 
 const afterText = text({ min: 1, max: 300 });
