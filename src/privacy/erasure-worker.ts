@@ -1,14 +1,12 @@
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
 import { Database, isDatabaseUnavailable } from '../platform/database/database.js';
 import { DomainError, internalError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import type { Candidate } from '../platform/personal-data.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
+import { Worker } from '../platform/worker.js';
 import { Erasure } from './erasure.js';
-
-const LOOK_MS = 1_000;
 
 const TAKE = {
   text: `SELECT id, account_code, filter->>'candidate_id' AS candidate_id FROM jobs
@@ -26,45 +24,20 @@ const FORGET_FILTERS = {
          WHERE filter->>'candidate_id' = $1 AND (account_code IS NULL OR account_code = $3)`,
 };
 
-/** Does the jobs of the kind ERASE, in processes with the role `delivery`; each job is one transaction. */
+/** Does the jobs of the kind ERASE; each job is one transaction. */
 @Injectable()
-export class ErasureWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private active = false;
-  private running: Promise<void> | null = null;
-
+export class ErasureWorker extends Worker {
   constructor(
-    private readonly config: Config,
-    private readonly logger: Logger,
+    config: Config,
+    logger: Logger,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly erasure: Erasure,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.active = this.config.roles.has('delivery');
+  ) {
+    super(config, logger, 'an erasure');
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    this.active = false;
-    await this.running;
-  }
-
-  /** Looks for jobs; returns once there is none. */
-  @Interval(LOOK_MS)
-  look(): Promise<void> {
-    if (this.active) this.running ??= this.work().finally(() => (this.running = null));
-    return this.running ?? Promise.resolve();
-  }
-
-  private async work(): Promise<void> {
-    try {
-      while (this.active && (await this.doNext()));
-    } catch (error) {
-      this.logger.warn({ err: error }, 'an erasure failed; the next round tries again');
-    }
-  }
-
-  private doNext(): Promise<boolean> {
+  protected doNext(): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const job = await this.database.queryOne<{ id: string; account_code: string; candidate_id: string }>(TAKE);
       if (job === null) return false;

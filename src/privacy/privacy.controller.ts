@@ -1,9 +1,16 @@
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { In, LessThan } from 'typeorm';
+import { Config } from '../config.js';
 import { CandidatePath } from '../eligibility/eligibility.fields.js';
+import { AuditEntryModel, presentAuditRow } from '../platform/audit/audit.dto.js';
+import { AuditRow } from '../platform/audit/audit-row.entity.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
+import { Database } from '../platform/database/database.js';
 import { Access } from '../platform/http/access.js';
-import { Answer, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { Jobs } from '../platform/jobs/jobs.js';
 import { PersonalDataHolders } from '../platform/personal-data.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
@@ -23,6 +30,8 @@ export class PrivacyController {
     private readonly unitOfWork: UnitOfWork,
     private readonly holders: PersonalDataHolders,
     private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly config: Config,
   ) {}
 
   @Get('export')
@@ -47,6 +56,31 @@ export class PrivacyController {
       this.unitOfWork.audit('candidate.export', subject.svcEligibilityIds[0]);
       return document;
     });
+  }
+
+  @Get('audit')
+  @Access('admin', 'support')
+  @ApiOperation({ summary: 'Who did what to the records and bookings of a candidate' })
+  @AnswerList(AuditEntryModel)
+  @Problems(400, 404)
+  async audit(
+    @Param() { account_code, candidate_id }: CandidatePath,
+    @Query() query: PageQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<AuditEntryModel[]> {
+    const subject = await this.erasure.subjectOf({ accountCode: account_code, candidateId: candidate_id });
+    const page = pageOf(query);
+    const found = await this.database.manager.find(AuditRow, {
+      where: {
+        subject: In([...subject.svcEligibilityIds, ...subject.bookingCodes]),
+        ...(page.after === null ? {} : { id: LessThan(page.after) }),
+      },
+      order: { id: 'DESC' },
+      take: page.take,
+    });
+    const rows = found.map((row) => ({ ...row, position: row.id }));
+    return sendPage(rows, page, request, response, this.config).map(({ position: _, ...row }) => presentAuditRow(row));
   }
 
   @Post('erase')

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { requestContext } from '../platform/context/request-context.js';
-import { formatDateTime } from '../platform/clock.js';
+import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import { BodyMemory } from '../platform/http/body-memory.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
@@ -70,6 +70,15 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
 
   @Field(text({ max: 8 }), { description: 'The exam that it was accepted for.' })
   svc_eligiblity_id: string | null;
+
+  @Field(dateTime(), { description: 'When an operator rejected it.' })
+  rejected_datetime: string | null;
+
+  @Field(text({ max: 200 }))
+  rejected_by: string | null;
+
+  @Field(text({ max: 1000, lines: true }))
+  reject_reason: string | null;
 }
 
 /** The JSON text of a {@link ResultModel}: the body is put in as it came, not as it would be written again. */
@@ -88,13 +97,16 @@ export function unmatchedText(summary: UnmatchedSummary, body: string): string {
 
 /** The JSON text of an {@link UnmatchedResultDetailModel}. */
 export function unmatchedDetailText(result: ReadUnmatched): string {
-  const { accepted_datetime, settled_by, svc_eligiblity_id } = result;
+  const { accepted_datetime, settled_by, svc_eligiblity_id, rejected_datetime, rejected_by, reject_reason } = result;
   return withBody(
     {
       ...summaryOf(result),
       accepted_datetime: accepted_datetime && formatDateTime(accepted_datetime),
       settled_by: settled_by ?? (accepted_datetime && 'OPERATOR'),
       svc_eligiblity_id,
+      rejected_datetime: formatOptionalDateTime(rejected_datetime),
+      rejected_by,
+      reject_reason,
     },
     wholeText(result.body),
   );

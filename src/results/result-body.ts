@@ -40,6 +40,13 @@ export interface KeptBody {
   readonly hash: Buffer;
 }
 
+/** A result as it was delivered, by whom and when. */
+export interface Delivery {
+  readonly body: KeptBody;
+  readonly username: string;
+  readonly receivedAt: Date;
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const NULL_TEXT = 'null';
@@ -203,10 +210,9 @@ function afterValue(json: Buffer, at: number): number {
 }
 
 function hashOf(dto: Dto, body: Record<string, unknown>, text: string): Buffer {
-  const { [PHOTO]: photo, [VIDEO_LINK]: videoLink, ...rest } = body;
-  const hash = createHash('sha256').update(canonicalJson(withoutNulls(dto, rest)));
+  const hash = createHash('sha256').update(canonicalBody(dto, body, [PHOTO, VIDEO_LINK]));
   hash.update(JSON.stringify(longNumbers(text)));
-  for (const apart of [videoLink, photo]) {
+  for (const apart of [body[VIDEO_LINK], body[PHOTO]]) {
     if (apart == null) hash.update(NULL_TEXT);
     else if (typeof apart === 'string') hash.update('"').update(apart).update('"');
     else hash.update(canonicalJson(apart));
@@ -214,17 +220,23 @@ function hashOf(dto: Dto, body: Record<string, unknown>, text: string): Buffer {
   return hash.digest();
 }
 
-/** Null for a known member is as left out. */
-function withoutNulls(dto: Dto, value: Record<string, unknown>): Record<string, unknown> {
-  const left = { ...value };
-  for (const { name, nested } of formOf(dto).fields.values()) {
-    const member = left[name];
-    if (member === null) delete left[name];
-    else if (nested && isObject(member)) left[name] = withoutNulls(nested(), member);
-    else if (nested && Array.isArray(member))
-      left[name] = member.map((entry) => withoutNulls(nested(), entry as Record<string, unknown>));
+/** As `canonicalJson`; null for a known member is as left out. Nothing is copied: a body may have 100,000 members. */
+function canonicalBody(dto: Dto, value: Record<string, unknown>, leftOut: readonly string[] = []): string {
+  const { fields } = formOf(dto);
+  const members: string[] = [];
+  for (const name of Object.keys(value).sort()) {
+    const field = fields.get(name);
+    const member = value[name];
+    if (leftOut.includes(name) || (field && member === null)) continue;
+    const text = field?.nested ? canonicalMember(field.nested(), member) : canonicalJson(member);
+    members.push(`${JSON.stringify(name)}:${text}`);
   }
-  return left;
+  return `{${members.join(',')}}`;
+}
+
+function canonicalMember(dto: Dto, member: unknown): string {
+  if (Array.isArray(member)) return `[${member.map((entry) => canonicalMember(dto, entry)).join(',')}]`;
+  return isObject(member) ? canonicalBody(dto, member) : canonicalJson(member);
 }
 
 /** The numbers that a double may not hold exactly: parsed, two of them could look alike. */

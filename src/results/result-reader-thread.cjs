@@ -1,10 +1,14 @@
 // A thread that reads large results; result-reader.ts is its other side.
 require('reflect-metadata');
+require('../platform/low-priority.cjs');
 const { parentPort } = require('node:worker_threads');
 const { DomainError } = require('../platform/errors.js');
 const { readDelivered } = require('./result-delivered.js');
 
 parentPort.on('message', ({ source, bytes }) => {
+  const begun = performance.now();
+  const answer = (said, transferred) =>
+    parentPort.postMessage({ result: { ...said, workMs: performance.now() - begun } }, transferred);
   try {
     const { kept, facts } = readDelivered(source, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     // A view would take the whole body behind it along.
@@ -13,9 +17,10 @@ parentPort.on('message', ({ source, bytes }) => {
       Buffer.isBuffer(value) ? new Uint8Array(value) : value,
     ]);
     const transferred = own.flatMap(([, value]) => (value instanceof Uint8Array ? [value.buffer] : []));
-    parentPort.postMessage({ kept: Object.fromEntries(own), facts }, transferred);
+    answer({ kept: Object.fromEntries(own), facts }, transferred);
   } catch (error) {
     const { code, detail, errors } = error;
-    parentPort.postMessage(error instanceof DomainError ? { refusal: { code, detail, errors } } : { error });
+    if (error instanceof DomainError) answer({ refusal: { code, detail, errors } });
+    else parentPort.postMessage({ error });
   }
 });

@@ -1,13 +1,13 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { problemCatalogue, type DomainError, type Fault } from '../platform/errors.js';
+import { requestContext } from '../platform/context/request-context.js';
+import { LABORIOUS_BYTES } from '../platform/http/body.js';
+import { BodyPace } from '../platform/http/body-pace.js';
+import { WorkerThread } from '../platform/worker-thread.js';
 import { readDelivered, type Delivered, type FactsOf } from './result-delivered.js';
 import type { ResultSource } from './results.rules.js';
 
-/** Longer bodies are read in the thread: on the way to and fro a short one would lose more than its reading takes. */
-const SHORT_BYTES = 32 * 1024;
 /** A body of 8 MiB and 100,000 values takes a third of it. */
 const MOST_HEAP_MB = 256;
 
@@ -16,7 +16,14 @@ interface Refusal {
   detail: string;
   errors: Fault[];
 }
-type Answer = { kept: object; facts: object } | { refusal: Refusal } | { error: Error };
+type Answer = { workMs: number } & ({ kept: object; facts: object } | { refusal: Refusal });
+
+/** The milliseconds that a mebibyte costs on its way to the thread. */
+const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
+/** Charged for a body at which the thread dies. */
+const MOST_WORK_MS = 10_000;
+/** What is refused for its form is charged manifold. */
+const CHARGE_OF_REFUSED = 10;
 
 /** Reads results: parses, checks and hashes them. Large ones in a thread, so that no body keeps the event loop. */
 @Injectable()
@@ -24,48 +31,48 @@ export class ResultReader implements OnApplicationShutdown {
   /** How the thread's program is started, beyond what it is by itself: the tests run the sources. */
   static readonly execArgv: string[] = [];
 
-  private worker: Worker | null = null;
+  private readonly thread = new WorkerThread<{ source: ResultSource; bytes: Buffer }, Answer>(
+    join(__dirname, 'result-reader-thread.cjs'),
+    { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
+  );
   /** The job before; one at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
-  /** @throws DomainError malformed_json, payload_too_large, validation_error with every fault */
-  read<Source extends ResultSource>(source: Source, bytes: Buffer | undefined): Promise<Delivered<FactsOf[Source]>> {
-    if (bytes === undefined || bytes.length <= SHORT_BYTES)
-      return new Promise((resolve) => resolve(readDelivered(source, bytes)));
-    const job = this.last.then(() => this.readInThread(source, bytes));
-    this.last = job.catch(() => undefined);
-    return job as Promise<Delivered<FactsOf[Source]>>;
-  }
+  constructor(private readonly pace: BodyPace) {}
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.worker?.terminate();
-  }
-
-  private async readInThread(source: ResultSource, bytes: Buffer): Promise<Delivered<unknown>> {
-    const worker = (this.worker ??= this.start());
-    worker.ref();
+  /** @throws DomainError malformed_json, payload_too_large, validation_error with every fault, rate_limited */
+  async read<Source extends ResultSource>(
+    source: Source,
+    bytes: Buffer | undefined,
+  ): Promise<Delivered<FactsOf[Source]>> {
+    if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readDelivered(source, bytes);
+    // What is handed to the thread is gone from here.
+    const { length } = bytes;
+    let workMs = MOST_WORK_MS;
     try {
-      const own = bytes.byteLength === bytes.buffer.byteLength;
-      worker.postMessage({ source, bytes }, own ? [bytes.buffer as ArrayBuffer] : []);
-      const [answer] = (await once(worker, 'message')) as [Answer];
-      if ('refusal' in answer) throw refused(answer.refusal);
-      if ('error' in answer) throw answer.error;
-      return { facts: answer.facts, kept: withBuffers(answer.kept) as Delivered<unknown>['kept'] };
+      const job = this.last.then(() => this.thread.run({ source, bytes }, own(bytes)));
+      this.last = job.catch(() => undefined);
+      const answer = await job;
+      workMs = (answer.workMs + length * ARRIVAL_MS_PER_BYTE) * ('refusal' in answer ? CHARGE_OF_REFUSED : 1);
+      return deliveredIn(answer) as Delivered<FactsOf[Source]>;
     } finally {
-      worker.unref();
+      this.pace.charge(requestContext().caller!.consumerKey, workMs);
     }
   }
 
-  private start(): Worker {
-    const worker = new Worker(join(__dirname, 'result-reader-thread.cjs'), {
-      execArgv: ResultReader.execArgv,
-      resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB },
-    });
-    worker.on('exit', () => {
-      if (this.worker === worker) this.worker = null;
-    });
-    return worker;
+  onApplicationShutdown(): Promise<void> {
+    return this.thread.end();
   }
+}
+
+/** A body that is alone in its memory is handed over with it, and not copied. */
+function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
+  return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];
+}
+
+function deliveredIn(answer: Answer): Delivered<unknown> {
+  if ('refusal' in answer) throw refused(answer.refusal);
+  return { facts: answer.facts, kept: withBuffers(answer.kept) as Delivered<unknown>['kept'] };
 }
 
 function refused({ code, detail, errors }: Refusal): DomainError {

@@ -1,23 +1,18 @@
 import { Command } from '@nestjs/cqrs';
-import type { KeptBody } from './result-body.js';
-import type { AccountFacts, RegistrationFacts } from './results.rules.js';
 
-/** A result as it was delivered. */
-export interface Delivery {
-  readonly body: KeptBody;
-  /** Who delivered it, and when. */
+/** A result as it was delivered: its body as it came, and by whom. */
+interface Delivered {
+  readonly bytes: Buffer | undefined;
   readonly username: string;
-  readonly receivedAt: Date;
 }
 
 /**
- * @throws DomainError registration_mismatch, registration_ambiguous, registration_not_found; the result is kept for an
- *   operator then
+ * @throws DomainError malformed_json, payload_too_large, validation_error; registration_mismatch, registration_ambiguous,
+ *   registration_not_found: the result is kept for an operator then
  */
 export class DeliverRegistrationResult extends Command<void> {
   constructor(
-    readonly delivery: Delivery,
-    readonly facts: RegistrationFacts,
+    readonly delivered: Delivered,
     /** Where the caller may deliver; null: everywhere. */
     readonly accountCodes: string[] | null,
   ) {
@@ -26,13 +21,12 @@ export class DeliverRegistrationResult extends Command<void> {
 }
 
 /**
- * @throws DomainError result_id_conflict, candidate_exam_not_found, candidate_exam_ambiguous; the result is kept for an
- *   operator then
+ * @throws DomainError malformed_json, payload_too_large, validation_error; result_id_conflict, candidate_exam_not_found,
+ *   candidate_exam_ambiguous: the result is kept for an operator then
  */
 export class DeliverAccountResult extends Command<void> {
   constructor(
-    readonly delivery: Delivery,
-    readonly facts: AccountFacts,
+    readonly delivered: Delivered,
     readonly accountCode: string,
   ) {
     super();
@@ -44,6 +38,19 @@ export class AcceptUnmatchedResult extends Command<void> {
   constructor(
     readonly id: string,
     readonly exam: { bookingCode: string } | { svcEligibilityId: string },
+  ) {
+    super();
+  }
+}
+
+/**
+ * An operator says that it belongs to no exam: it is kept until its time is over, and waits for nobody any more.
+ * @throws DomainError unmatched_result_not_found, unmatched_result_accepted
+ */
+export class RejectUnmatchedResult extends Command<void> {
+  constructor(
+    readonly id: string,
+    readonly reason: string,
   ) {
     super();
   }

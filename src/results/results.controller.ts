@@ -4,7 +4,6 @@ import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities } from '../eligibility/eligibility.queries.js';
-import { Clock } from '../platform/clock.js';
 import type { Caller } from '../platform/context/caller.js';
 import { Access, CurrentCaller } from '../platform/http/access.js';
 import { BodyLimit, RawBody } from '../platform/http/body.js';
@@ -12,11 +11,9 @@ import { AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/htt
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { ComponentDownFilter } from './component-down.filter.js';
 import { ResultModel, resultText, sendArray } from './result-answers.js';
-import type { KeptBody } from './result-body.js';
-import { ResultReader } from './result-reader.js';
 import { ResultReads } from './result-reads.js';
 import { ResultStore } from './result-store.js';
-import { DeliverAccountResult, DeliverRegistrationResult, type Delivery } from './results.commands.js';
+import { DeliverAccountResult, DeliverRegistrationResult } from './results.commands.js';
 import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
 
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -28,11 +25,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 @BodyLimit(MOST_BYTES)
 @RawBody()
 export class DeliveryController {
-  constructor(
-    private readonly commandBus: CommandBus,
-    private readonly reader: ResultReader,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly commandBus: CommandBus) {}
 
   @Post('registrations/registration/results')
   @HttpCode(200)
@@ -47,9 +40,8 @@ export class DeliveryController {
     @Body() bytes: unknown,
     @CurrentCaller() { username, isOperator, accountCodes }: Caller,
   ): Promise<void> {
-    const { kept, facts } = await this.reader.read('REGISTRATION', bytes as Buffer | undefined);
-    const mine = isOperator ? null : [...accountCodes];
-    await this.commandBus.execute(new DeliverRegistrationResult(this.delivery(kept, username), facts, mine));
+    const delivered = { bytes: bytes as Buffer | undefined, username };
+    await this.commandBus.execute(new DeliverRegistrationResult(delivered, isOperator ? null : [...accountCodes]));
   }
 
   @Put('accounts/:account_code')
@@ -65,12 +57,8 @@ export class DeliveryController {
     @Body() bytes: unknown,
     @CurrentCaller() { username }: Caller,
   ): Promise<void> {
-    const { kept, facts } = await this.reader.read('ACCOUNT', bytes as Buffer | undefined);
-    await this.commandBus.execute(new DeliverAccountResult(this.delivery(kept, username), facts, account_code));
-  }
-
-  private delivery(body: KeptBody, username: string): Delivery {
-    return { body, username, receivedAt: this.clock.now() };
+    const delivered = { bytes: bytes as Buffer | undefined, username };
+    await this.commandBus.execute(new DeliverAccountResult(delivered, account_code));
   }
 }
 

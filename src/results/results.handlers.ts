@@ -15,14 +15,11 @@ import { currentReach, requestContext } from '../platform/context/request-contex
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
+import type { Delivery } from './result-body.js';
 import { ResultQuota } from './result-quota.js';
+import { ResultReader } from './result-reader.js';
 import { ResultStore } from './result-store.js';
-import {
-  AcceptUnmatchedResult,
-  DeliverAccountResult,
-  DeliverRegistrationResult,
-  type Delivery,
-} from './results.commands.js';
+import { AcceptUnmatchedResult, DeliverAccountResult, DeliverRegistrationResult } from './results.commands.js';
 import type { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
 import {
   candidateExamAmbiguous,
@@ -175,12 +172,15 @@ export class ResultAcceptance {
 export class DeliverRegistrationResultHandler implements ICommandHandler<DeliverRegistrationResult> {
   constructor(
     private readonly acceptance: ResultAcceptance,
+    private readonly reader: ResultReader,
     private readonly store: ResultStore,
     private readonly clock: Clock,
     private readonly queryBus: QueryBus,
   ) {}
 
-  async execute({ delivery, facts, accountCodes }: DeliverRegistrationResult): Promise<void> {
+  async execute({ delivered: { bytes, username }, accountCodes }: DeliverRegistrationResult): Promise<void> {
+    const { kept, facts } = await this.reader.read('REGISTRATION', bytes);
+    const delivery = { body: kept, username, receivedAt: this.clock.now() };
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(null)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
@@ -202,12 +202,15 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
 export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccountResult> {
   constructor(
     private readonly acceptance: ResultAcceptance,
+    private readonly reader: ResultReader,
     private readonly store: ResultStore,
     private readonly clock: Clock,
     private readonly commandBus: CommandBus,
   ) {}
 
-  async execute({ delivery, facts, accountCode }: DeliverAccountResult): Promise<void> {
+  async execute({ delivered: { bytes, username }, accountCode }: DeliverAccountResult): Promise<void> {
+    const { kept, facts } = await this.reader.read('ACCOUNT', bytes);
+    const delivery = { body: kept, username, receivedAt: this.clock.now() };
     const { candidateId, resultId } = facts;
     await this.acceptance.deliver('ACCOUNT', accountCode, delivery, null, async () => {
       const seen = await this.matchResultId(facts, accountCode);

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { CredentialsUpkeep } from './credentials-upkeep.js';
+import { OperatorResultsController } from './operator-results.controller.js';
 import { ResultReader } from './result-reader.js';
+import { LikelyExams } from './likely-exams.js';
 import { ForgetMediaHandler } from './media.handler.js';
 import { ResultPersonalData } from './result-personal-data.js';
 import { ResultReads } from './result-reads.js';
@@ -13,13 +15,15 @@ import {
   DeliverRegistrationResultHandler,
   ResultAcceptance,
 } from './results.handlers.js';
+import { RejectUnmatchedResultHandler } from './unmatched-rejection.handler.js';
+import { CountUnmatchedHandler } from './unmatched-count.handler.js';
 import { UnmatchedStore } from './unmatched-store.js';
 import { UnmatchedSweep } from './unmatched-sweep.js';
 import { UnmatchedResultsController } from './unmatched.controller.js';
 
 /** Results: the two delivery routes, their matching and revisions, and what no exam was found for. */
 @Module({
-  controllers: [DeliveryController, ResultsController, UnmatchedResultsController],
+  controllers: [DeliveryController, ResultsController, UnmatchedResultsController, OperatorResultsController],
   providers: [
     ResultReader,
     ResultQuota,
@@ -30,6 +34,9 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
     UnmatchedSweep,
     CredentialsUpkeep,
     ResultReads,
+    LikelyExams,
+    CountUnmatchedHandler,
+    RejectUnmatchedResultHandler,
     ResultAcceptance,
     DeliverRegistrationResultHandler,
     DeliverAccountResultHandler,

@@ -62,6 +62,16 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   settled_by: 'OPERATOR' | 'MATCHED' | null;
 
+  /** When an operator said that it belongs to no exam; it may be accepted still. */
+  @Column('timestamptz', { nullable: true })
+  rejected_datetime: Date | null;
+
+  @Column('text', { nullable: true })
+  rejected_by: string | null;
+
+  @Column('text', { nullable: true })
+  reject_reason: string | null;
+
   /** The exam that it was accepted for. */
   @Column('text', { nullable: true })
   svc_eligiblity_id: string | null;

@@ -9,8 +9,7 @@ import { afterCursor, type Page } from '../platform/http/paging.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
-import { withoutCredentials, type KeptBody } from './result-body.js';
-import type { Delivery } from './results.commands.js';
+import { withoutCredentials, type Delivery, type KeptBody } from './result-body.js';
 import type { ResultSource } from './results.rules.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
@@ -34,7 +33,7 @@ const KEEP = prepared(
 const LIST = prepared(
   'unmatched-list',
   `SELECT ${SUMMARY} FROM unmatched_results
-   WHERE accepted_datetime IS NULL AND ${afterCursor('$1')}
+   WHERE accepted_datetime IS NULL AND rejected_datetime IS NULL AND ${afterCursor('$1')}
      AND ($3::text[] IS NULL OR account_code = ANY ($3) OR account_codes && $3)
    ORDER BY position DESC LIMIT $2`,
 );
@@ -47,6 +46,10 @@ const SETTLE = prepared(
   `UPDATE unmatched_results
    SET accepted_datetime = $2, svc_eligiblity_id = $3, settled_by = 'OPERATOR', photo = NULL, video_link = NULL,
      credentials = NULL WHERE id = $1`,
+);
+const REJECT = prepared(
+  'unmatched-reject',
+  `UPDATE unmatched_results SET rejected_datetime = $2, rejected_by = $3, reject_reason = $4 WHERE id = $1`,
 );
 const SETTLE_MATCHED = prepared(
   'unmatched-settle-matched',
@@ -67,7 +70,16 @@ export type UnmatchedSummary = Pick<
   'id' | 'position' | 'source' | 'received_datetime' | 'code' | 'username' | 'account_code'
 >;
 export type ReadUnmatched = UnmatchedSummary &
-  Pick<UnmatchedResult, 'accepted_datetime' | 'svc_eligiblity_id' | 'settled_by'> & { body: KeptBody };
+  Pick<
+    UnmatchedResult,
+    | 'accepted_datetime'
+    | 'svc_eligiblity_id'
+    | 'settled_by'
+    | 'rejected_datetime'
+    | 'rejected_by'
+    | 'reject_reason'
+    | 'account_codes'
+  > & { body: KeptBody };
 
 type ExamKey = Pick<LockedEligibility, 'account_code' | 'svc_eligiblity_id'>;
 
@@ -140,6 +152,11 @@ export class UnmatchedStore {
     await this.database.execute(SETTLE, [id, now, svcEligibilityId]);
   }
 
+  /** In the running unit of work. */
+  async reject(id: string, by: string, reason: string, now: Date): Promise<void> {
+    await this.database.execute(REJECT, [id, now, by, reason]);
+  }
+
   /** The same body from the same user has found its exam: nobody else can have it. In the running unit of work. */
   settleMatched(
     source: ResultSource,
@@ -160,7 +177,7 @@ export class UnmatchedStore {
     if (row === null) return null;
     const reach = currentReach();
     if (!row.account_codes?.some((code) => reach?.includes(code))) assertReaches(reach, row.account_code);
-    const { body, body_hash, photo, video_link, credentials, credentials_apart, account_codes: _, ...rest } = row;
+    const { body, body_hash, photo, video_link, credentials, credentials_apart, ...rest } = row;
     const split = credentials_apart ? null : withoutCredentials(body);
     return {
       ...rest,

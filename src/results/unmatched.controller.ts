@@ -17,7 +17,9 @@ import {
   unmatchedText,
 } from './result-answers.js';
 import { ResultReads } from './result-reads.js';
-import { AcceptUnmatchedResult } from './results.commands.js';
+import { LikelyExamModel } from './likely-exams.fields.js';
+import { LikelyExams } from './likely-exams.js';
+import { AcceptUnmatchedResult, RejectUnmatchedResult } from './results.commands.js';
 import { unmatchedResultNotFound } from './results.errors.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
@@ -38,6 +40,11 @@ class AcceptRequest {
   svc_eligiblity_id?: string | null;
 }
 
+class RejectRequest {
+  @Field(text({ min: 1, max: 1000, notBlank: true, lines: true }), { required: true })
+  reason: string;
+}
+
 @ApiTags('Administration')
 @Controller('admin/unmatched-results')
 @Access('admin', 'support')
@@ -46,6 +53,7 @@ export class UnmatchedResultsController {
     private readonly commandBus: CommandBus,
     private readonly store: UnmatchedStore,
     private readonly reads: ResultReads,
+    private readonly likely: LikelyExams,
     private readonly config: Config,
   ) {}
 
@@ -82,6 +90,31 @@ export class UnmatchedResultsController {
       { subject: id, accountCode: result.account_code, photo: !!result.body.photo, videoLink: !!result.body.videoLink },
     ]);
     response.type('application/json').send(unmatchedDetailText(result));
+  }
+
+  @Get(':id/candidates')
+  @ApiOperation({
+    summary: 'The exams that an unmatched result may belong to, the likeliest first',
+    description: 'By codes, record locator, candidate_id, e-mail address, names and test. At most ten; none decides.',
+  })
+  @AnswerList(LikelyExamModel, 'The likeliest first.')
+  @Problems(400, 404)
+  async candidates(@Param() { id }: UnmatchedPath): Promise<LikelyExamModel[]> {
+    const result = await this.store.find(id);
+    if (!result) throw unmatchedResultNotFound.error();
+    return this.likely.of(result, result.body.text);
+  }
+
+  @Post(':id/reject')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'A result belongs to no exam: it leaves the list',
+    description: 'Kept for the rest of its 30 days with the reason, and can be accepted still.',
+  })
+  @AnswerEmpty(204, 'Rejected.')
+  @BodyProblems(404, 409)
+  async reject(@Param() { id }: UnmatchedPath, @Body() { reason }: RejectRequest): Promise<void> {
+    await this.commandBus.execute(new RejectUnmatchedResult(id, reason));
   }
 
   @Post(':id/accept')

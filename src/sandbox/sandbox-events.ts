@@ -1,22 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { CancelBooking, CompleteExam, RecordAbsence, RescheduleBooking } from '../bookings/bookings.commands.js';
+import { CancelBooking, RecordAbsence, RescheduleBooking } from '../bookings/bookings.commands.js';
 import { bookingClosed, bookingNotFound } from '../bookings/bookings.errors.js';
 import type { ChangeReason } from '../bookings/bookings.events.js';
+import { formatDateTime } from '../platform/clock.js';
+import { requestContext } from '../platform/context/request-context.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { DomainError } from '../platform/errors.js';
+import { DeliverRegistrationResult } from '../results/results.commands.js';
 import { eventNotPossible } from './sandbox.errors.js';
 
 const HOUR_MS = 3_600_000;
 
 const FIND = prepared(
   'sandbox-find-booking',
-  `SELECT account_code, svc_eligiblity_id, status, booking_on, delivery_mode, location_code, location_name, location_address,
+  `SELECT account_code, status, booking_on, delivery_mode, location_code, location_name, location_address,
      location_timezone
    FROM bookings WHERE booking_code = $1`,
 );
 
-type Found = RescheduleBooking['appointment'] & { account_code: string; svc_eligiblity_id: string; status: string };
+type Found = RescheduleBooking['appointment'] & { account_code: string; status: string };
 
 /** Does to a booking what raises an event of it: the same commands as from outside, with the same effects. */
 @Injectable()
@@ -30,7 +33,7 @@ export class SandboxEvents {
   async raise(bookingCode: string, reason: ChangeReason): Promise<void> {
     const booking = await this.database.queryOne<Found>(FIND, [bookingCode]);
     if (booking === null) throw bookingNotFound.error();
-    const { account_code: account, svc_eligiblity_id, status } = booking;
+    const { account_code: account, status } = booking;
     try {
       switch (reason) {
         case 'BOOKING_CREATED':
@@ -45,7 +48,7 @@ export class SandboxEvents {
         case 'EXAM_COMPLETED':
           // A result also completes the exam of who was absent.
           if (status !== 'BOOKED' && status !== 'ABSENT') throw bookingClosed.error();
-          if (!(await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, 1)))) throw bookingClosed.error();
+          return await this.deliverResult(account, bookingCode, booking);
       }
     } catch (error) {
       throw error instanceof DomainError && error.problem === bookingClosed ? eventNotPossible.error() : error;
@@ -66,5 +69,17 @@ export class SandboxEvents {
       if (!(error instanceof DomainError) || error.problem === bookingClosed) throw error;
       await to(booking_on);
     }
+  }
+
+  /** As a test driver would, by the registration route. */
+  private async deliverResult(account: string, bookingCode: string, { booking_on }: Found): Promise<void> {
+    const result = {
+      examDate: formatDateTime(booking_on),
+      examProcessingStatus: 'Completed',
+      examMetaData: { examCode: bookingCode, simulatedExam: false },
+      overAllComments: 'Made by the sandbox.',
+    };
+    const delivered = { bytes: Buffer.from(JSON.stringify(result)), username: requestContext().caller!.username };
+    await this.commandBus.execute(new DeliverRegistrationResult(delivered, [account]));
   }
 }

@@ -52,7 +52,7 @@ export class SandboxController {
   @ApiOperation({
     summary: 'Make an event for a booking',
     description:
-      'Does to the booking what raises the event: moves it by an hour (or where its window has no room to the same time), cancels it, records an absence, or completes the exam.',
+      'Does to the booking what raises the event: moves it by an hour (or where its window has no room to the same time), cancels it, records an absence, or delivers a result, which completes the exam.',
   })
   @Answer(202, EventRequest, 'Done; partners are being told.')
   @BodyProblems(404, 409)

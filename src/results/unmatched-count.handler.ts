@@ -1,0 +1,22 @@
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Database, prepared } from '../platform/database/database.js';
+import { CountUnmatched, type UnmatchedCount } from './results.queries.js';
+
+const COUNT = prepared(
+  'unmatched-count',
+  `SELECT CASE WHEN account_code IS NULL THEN coalesce(account_codes, '{}') ELSE account_code || coalesce(account_codes, '{}')
+     END AS account_codes, count(*)::int AS count
+   FROM (
+     SELECT account_code, account_codes FROM unmatched_results
+     WHERE accepted_datetime IS NULL AND rejected_datetime IS NULL ORDER BY position DESC LIMIT 10000) waiting
+   GROUP BY 1`,
+);
+
+@QueryHandler(CountUnmatched)
+export class CountUnmatchedHandler implements IQueryHandler<CountUnmatched> {
+  constructor(private readonly database: Database) {}
+
+  execute(): Promise<UnmatchedCount[]> {
+    return this.database.query<UnmatchedCount>(COUNT);
+  }
+}
