@@ -1,0 +1,59 @@
+// The frame of every page. Its only script and style are files of the guide, so that the strictest policy holds.
+import MarkdownIt from 'markdown-it';
+import { OUTLINE } from './outline.mjs';
+
+const plain = new MarkdownIt({ html: false });
+
+export const escapeHtml = plain.utils.escapeHtml;
+/** A text of the OpenAPI document. */
+export const markdownOf = (text) => plain.render(text);
+
+const ALL = OUTLINE.flatMap(([, entries]) => entries).filter(([, , page]) => !page.includes('#'));
+
+export function pageOf({ title, page, html, sections, version }) {
+  const up = '../'.repeat(page.split('/').length - 1);
+  const at = ALL.findIndex(([, , other]) => other === page);
+  const beside = (entry, rel, arrow) =>
+    entry === undefined ? '' : `<a rel="${rel}" href="${up}${entry[2]}">${arrow(escapeHtml(entry[0]))}</a>`;
+  const here = sections.filter(({ level }) => level === 2);
+  return `<!doctype html>
+<html lang="en" data-up="${up}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} · Candidate eligibility service</title>
+<link rel="stylesheet" href="${up}guide.css">
+<script type="module" src="${up}search.js"></script>
+</head>
+<body>
+<a class="skip" href="#content">To the content</a>
+<header>
+<a class="home" href="${up}index.html">Candidate eligibility service</a>
+<form role="search"><input type="search" id="search" aria-label="Search the guide" placeholder="Search" autocomplete="off" role="combobox" aria-expanded="false" aria-controls="found">
+<ol id="found" role="listbox" aria-label="Found" hidden></ol></form>
+</header>
+<div class="columns">
+<nav aria-label="Guide">
+${OUTLINE.map(([group, entries]) => section(group, entries, page, up)).join('\n')}
+</nav>
+<main id="content">
+${html}
+<footer>
+<p>${beside(at < 1 ? undefined : ALL[at - 1], 'prev', (text) => `← ${text}`)} ${beside(at < 0 ? undefined : ALL[at + 1], 'next', (text) => `${text} →`)}</p>
+<p>Version ${escapeHtml(version)}</p>
+</footer>
+</main>
+${here.length < 2 ? '' : `<aside><nav aria-label="On this page"><ul>${here.map(({ heading, anchor }) => `<li><a href="#${anchor}">${escapeHtml(heading)}</a></li>`).join('')}</ul></nav></aside>`}
+</div>
+</body>
+</html>
+`;
+}
+
+function section(group, entries, page, up) {
+  const links = entries.map(([title, , target]) => {
+    const current = target === page ? ' aria-current="page"' : '';
+    return `<li><a href="${up}${target}"${current}>${escapeHtml(title)}</a></li>`;
+  });
+  return `<p>${escapeHtml(group)}</p><ul>${links.join('')}</ul>`;
+}
