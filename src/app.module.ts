@@ -8,6 +8,7 @@ import { BookingsModule } from './bookings/bookings.module.js';
 import { ChangesModule } from './changes/changes.module.js';
 import { Config } from './config.js';
 import { ConsoleModule } from './console/console.module.js';
+import { GuideModule } from './guide/guide.module.js';
 import { EligibilityModule } from './eligibility/eligibility.module.js';
 import { ImportsModule } from './imports/imports.module.js';
 import { LaunchModule } from './launch/launch.module.js';
@@ -45,6 +46,7 @@ export class AppModule {
         ChangesModule,
         PrivacyModule,
         ConsoleModule,
+        GuideModule,
         ...(config.sandbox ? [SandboxModule] : []),
       ],
     };

@@ -17,6 +17,7 @@ import { RequestForm } from './platform/http/request-form.js';
 import { requestContextMiddleware } from './platform/context/request-context.js';
 import { requestLog } from './platform/http/request-log.js';
 import { RequestMetrics } from './platform/http/request-metrics.js';
+import { refuseAmbiguous } from './platform/http/unambiguous.js';
 import { requestSpans } from './platform/http/request-spans.js';
 import { installClock } from './sandbox/clock-schema.js';
 import { Logger, NestLogger } from './platform/observability/logger.js';
@@ -47,6 +48,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     requestContextMiddleware,
     requestLog(logger, app.get(RequestMetrics)),
     staticHeaders(config),
+    refuseAmbiguous,
     publicRoutes(app, config),
   );
   // After the access guard, which the module tree brings: who may not send a body is refused before it is read.

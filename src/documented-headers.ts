@@ -15,6 +15,8 @@ const HEADERS = {
   'Idempotency-Replayed': text('`true`: the answer of the first request with this `Idempotency-Key`.'),
   Link: text('`<…>; rel="next"`: where the next page is (RFC 8288).'),
   Location: text('Where to go.'),
+  'Content-Disposition': text('The name under which to save the file.'),
+  'Set-Cookie': text('The session of an operator in the console, or its end; no program needs it.'),
   ETag: text('Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3).'),
 };
 type Name = keyof typeof HEADERS;
@@ -26,6 +28,8 @@ interface Operation {
 
 const IS_DOCUMENT = /^\/($|(problems|\.well-known)(\/|$))/;
 const TAKES_RESULTS = /^\/(registrations\/registration\/results|accounts\/\{account_code\})$/;
+const IS_FILE = /(\.csv|\/report)$/;
+const IS_SESSION = /^\/console\//;
 const HAS_NO_QUOTA = /^\/health\//;
 
 /** Says of every answer which headers it bears. */
@@ -53,6 +57,8 @@ function headersOf(path: string, { parameters = [] }: Operation, status: number)
   if (status < 300 && takes('Idempotency-Key')) headers.push('Idempotency-Replayed');
   if (status === 200 && (takes('cursor') || takes('after'))) headers.push('Link');
   if (status === 303) headers.push('Location');
+  if (status === 200 && IS_FILE.test(path)) headers.push('Content-Disposition');
+  if (IS_SESSION.test(path) && status < 500 && status !== 429) headers.push('Set-Cookie');
   if (status === 200 && IS_DOCUMENT.test(path)) headers.push('ETag');
   return headers;
 }

@@ -34,7 +34,8 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /console/session': 'Always answers; it does not make the session last longer.',
   'POST /console/session':
     'For users with `admin` or `support`. The cookie takes the place of a token on every route, in requests with the header `Console-Request: 1`. Every refusal is the same.',
-  'DELETE /console/session': 'Ends the session of the cookie at once, in every process.',
+  'DELETE /console/session':
+    'Ends the session of the cookie at once, in every process. With `organisation=true` the answer has the address at which the browser signs out at the identity provider.',
   'DELETE /console/sessions': 'Tokens of other applications stay.',
   'GET /console/sign-in':
     'OpenID Connect, by authorization code with PKCE. 404 where the service has no identity provider.',
@@ -52,6 +53,12 @@ export const DESCRIPTIONS: Record<string, string> = {
   'DELETE /admin/subscriptions/{id}': 'Answers at once; what is in flight ends. Resolved notifications stay readable.',
   'POST /admin/subscriptions/{id}/verify':
     'The sample is a complete, signed NotificationRequest with invented codes; it is not stored. What the partner said to it stands in the refusal.',
+  'POST /admin/subscriptions/{id}/sample':
+    'Name, address, certificate, sign-in, answer: what could be seen of each. Nothing is stored; with `verify` a 200 does what a verification does.',
+  'GET /admin/partners': `\`failing_since\` tells of a partner that is UP and takes nothing. ${LIST}`,
+  'GET /admin/overview':
+    'Counted for all who look at once, about once a second; figures of many rows some seconds ago.',
+  'GET /admin/imports': LIST,
   'POST /admin/subscriptions/{id}/suspend':
     'Once this has answered, no attempt begins in any process. The time does not count towards giving up.',
   'POST /admin/subscriptions/{id}/resume': 'Events of the time of suspension go out in the order of each booking.',
@@ -133,6 +140,16 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/candidates': 'By the beginning of an id, code, name or e-mail address, in any case.',
   'GET /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/results':
     'Each accepted body is a revision. Photo, video link and exam credentials are for callers with the scope `results` alone.',
+  'GET /admin/eligibilities': `PENDING alone, as long as the window lasts. ${LIST}`,
+  'GET /admin/eligibilities/{svc_id}': '`allows` is what may be done to it at this moment.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}': 'For all tests and of every status.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/bookings': 'What clients read with `bookings`.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/results':
+    'Whether there is a photo and a link; they are read one by one.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/changes': 'Entries of the change feed.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/audit': LIST,
+  'GET /admin/eligibilities/{svc_id}/results/{revision}':
+    'examPassword and extExamToken are never shown here. Reading a photo or a link leaves an audit row.',
   'GET /admin/unmatched-results/{id}': 'As it was delivered. Reading a photo or a link leaves an audit row.',
   'POST /accounts/{account_code}/eligibility-imports':
     'Columns are the members of the Eligibility Model, and `action` (ADD, UPDATE, CANCEL). The rules are those of the single calls. `dry_run=true` changes nothing and reports as if.',

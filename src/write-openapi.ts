@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Config } from './config.js';
 import { openApiDocument } from './documents.js';
+import { catalogueMarkdown } from './platform/http/problem-catalogue.js';
 import { startService } from './service.js';
 
-/** Writes docs/openapi.json from the code; a test says when it is out of date. */
+/** Writes docs/openapi.json and docs/problems.md from the code; tests say when they are out of date. */
 async function main(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'openapi-'));
   const config = new Config({
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
     throw error;
   });
   writeFileSync('docs/openapi.json', JSON.stringify(openApiDocument(service.app, config), null, 2) + '\n');
+  writeFileSync('docs/problems.md', catalogueMarkdown());
   await service.stop();
   rmSync(dataDir, { recursive: true, force: true });
 }

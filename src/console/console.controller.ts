@@ -1,53 +1,45 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { Config } from '../config.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
+import { ConsoleFiles } from './console-files.js';
 
-const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
+/** What the console has pages for; the page itself finds the one that an address names. */
+const AREAS = ['queue', 'jobs', 'notifications', 'partners', 'candidates', 'work', 'setup', 'audit'];
 
 /**
- * The operator's console: static files, the same for everybody. What they show comes from the JSON API, with a token of
- * the operator.
+ * The operator's console: static files, the same for everybody. What they show comes from the JSON API, with the session
+ * of the operator.
  */
 @ApiExcludeController()
 @Controller('console')
 @Access('public')
 export class ConsoleController {
-  /** All of it, read once: a request names a member of the map and never a path. */
-  private readonly files = new Map<string, { type: string; content: Buffer }>();
+  private readonly files = new ConsoleFiles();
 
-  constructor() {
-    const directory = join(__dirname, 'assets');
-    for (const name of readdirSync(directory)) {
-      const type = TYPES[extname(name)];
-      if (type) this.files.set(name, { type, content: readFileSync(join(directory, name)) });
-    }
-  }
+  constructor(private readonly config: Config) {}
 
-  @Get()
+  @Get(['', ...AREAS.flatMap((area) => [area, `${area}/*rest`])])
   page(@Req() request: Request, @Res() response: Response): void {
+    response.setHeader('Content-Type', 'text/html; charset=utf-8');
     // The page names its files relative to its own address, so that it works under any prefix.
-    if (request.path.endsWith('/')) response.redirect(308, '../console');
-    else this.send('index.html', response);
+    const depth = request.path.slice(this.config.basePath.length).split('/').length - 2;
+    response.send(this.files.page('../'.repeat(depth)));
   }
 
-  @Get(':file')
-  asset(@Param('file') name: string, @Res() response: Response): void {
-    this.send(name, response);
-  }
-
-  private send(name: string, response: Response): void {
-    const file = this.files.get(name);
+  @Get('assets/:file')
+  asset(@Param('file') name: string, @Req() request: Request, @Res() response: Response): void {
+    const file = this.files.find(name);
     if (!file) throw notFound.error();
     response.setHeader('Content-Type', file.type);
-    response.send(file.content);
+    // Its name has a hash of its content.
+    response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
+    response.setHeader('Vary', 'Accept-Encoding');
+    if (file.compressed !== null && request.acceptsEncodings('br') !== false) {
+      response.setHeader('Content-Encoding', 'br');
+      response.send(file.compressed);
+    } else response.send(file.content);
   }
 }

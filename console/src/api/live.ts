@@ -1,0 +1,110 @@
+import { useQueryClient, type QueryKey } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
+import { ROOT } from './root';
+import { FROM_CONSOLE, sessionFetch } from './session';
+import { Store, useStore } from './store';
+
+/** How the stream of events is: `paused` while the page is hidden. */
+export type LiveState = 'connecting' | 'live' | 'paused' | 'broken';
+
+const liveState = new Store<LiveState>('paused');
+const listeners = new Set<(topics: readonly string[]) => void>();
+let running: AbortController | null = null;
+
+export function useLiveState(): LiveState {
+  return useStore(liveState);
+}
+
+/**
+ * Asks again for what `keys` name when the service tells of a change of one of `topics`, at most once a second. One stream
+ * serves the whole page; it rests while the page is hidden, and what was missed is asked for when it is seen again.
+ */
+export function useLive(topics: readonly string[], keys: readonly QueryKey[]): void {
+  const queries = useQueryClient();
+  const latest = useRef({ topics, keys });
+  useEffect(() => {
+    latest.current = { topics, keys };
+  });
+  useEffect(() => {
+    let timer: number | undefined;
+    const refresh = () => {
+      timer = undefined;
+      for (const queryKey of latest.current.keys) void queries.invalidateQueries({ queryKey });
+    };
+    const listener = (changed: readonly string[]) => {
+      const concerns = changed === EVERYTHING || changed.some((topic) => latest.current.topics.includes(topic));
+      if (concerns) timer ??= window.setTimeout(refresh, 1000);
+    };
+    listeners.add(listener);
+    follow();
+    return () => {
+      listeners.delete(listener);
+      window.clearTimeout(timer);
+      if (listeners.size === 0) stop('paused');
+    };
+  }, [queries]);
+}
+
+/** After a time without a stream nobody knows what has changed. */
+const EVERYTHING: readonly string[] = [];
+const AGAIN_MS = [1000, 2000, 5000, 15_000];
+
+document.addEventListener('visibilitychange', () => (document.hidden ? stop('paused') : follow()));
+
+function stop(state: LiveState): void {
+  running?.abort();
+  running = null;
+  liveState.set(state);
+}
+
+function follow(): void {
+  if (running !== null || document.hidden || listeners.size === 0) return;
+  const controller = new AbortController();
+  running = controller;
+  void keepReading(controller.signal);
+}
+
+async function keepReading(signal: AbortSignal): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    liveState.set('connecting');
+    try {
+      await readStream(signal, () => {
+        failures = 0;
+        liveState.set('live');
+        tell(EVERYTHING);
+      });
+    } catch {
+      // Told by the state, and tried again.
+    }
+    if (signal.aborted) return;
+    liveState.set('broken');
+    const wait = AGAIN_MS[Math.min(failures++, AGAIN_MS.length - 1)];
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
+
+/** Server-sent events by `fetch`: an EventSource cannot send the header that a session asks for. */
+async function readStream(signal: AbortSignal, opened: () => void): Promise<void> {
+  const response = await sessionFetch(
+    new Request(new URL('admin/events', ROOT), { headers: { ...FROM_CONSOLE, Accept: 'text/event-stream' }, signal }),
+  );
+  if (!response.ok || response.body === null) throw new Error(`The service answered ${response.status}`);
+  opened();
+  let rest = '';
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split('\n\n');
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      const [, data] = /^event: changed\ndata: (.*)$/m.exec(block) ?? [];
+      if (data !== undefined) tell((JSON.parse(data) as { topics: string[] }).topics);
+    }
+  }
+}
+
+function tell(topics: readonly string[]): void {
+  for (const listener of listeners) listener(topics);
+}

@@ -1,0 +1,34 @@
+import type { components } from '../../../clients/typescript/src/openapi';
+
+type Problem = components['schemas']['ErrorModel'];
+export type Fault = components['schemas']['ErrorModelFault'];
+
+/** A refusal of the service (RFC 9457). `status` is 0 when no answer came. */
+export class ProblemError extends Error {
+  constructor(
+    readonly status: number,
+    readonly problem: Partial<Problem>,
+    readonly requestId: string | null,
+  ) {
+    super(problem.title ?? `The service answered ${status}`);
+  }
+
+  get faults(): readonly Fault[] {
+    return this.problem.errors ?? [];
+  }
+
+  static unreachable(): ProblemError {
+    const detail = 'No answer came. Check the connection; what you did may or may not have arrived.';
+    return new ProblemError(0, { title: 'The service cannot be reached', detail }, null);
+  }
+
+  static async of(response: Response): Promise<ProblemError> {
+    const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
+    return new ProblemError(response.status, problem, problem.request_id ?? response.headers.get('x-request-id'));
+  }
+}
+
+/** Whether asking again may help. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ProblemError && (error.status === 0 || error.status === 429 || error.status >= 500);
+}

@@ -1,0 +1,78 @@
+import type { LinkProps } from '@tanstack/react-router';
+import type { Session } from './api/session';
+
+type Target = Pick<LinkProps, 'to' | 'search' | 'params'>;
+
+export interface Area {
+  /** In the navigation, and in the command palette. */
+  label: string;
+  target: Target;
+  /** Other words by which the palette finds it. */
+  words?: string;
+  /** Only for operators with the scope `admin`, not for staff of some accounts. */
+  adminOnly?: boolean;
+  /** Not in the navigation, only in the palette. */
+  paletteOnly?: boolean;
+}
+
+/** The areas that are there, in the order of the navigation. Their addresses stand in src/console/console.controller.ts too. */
+const AREAS: readonly Area[] = [
+  { label: 'Home', target: { to: '/' }, words: 'overview what needs me now' },
+  { label: 'Error queue', target: { to: '/queue' }, words: 'failed resend causes undelivered' },
+  { label: 'Jobs', target: { to: '/jobs' }, words: 'resends replays progress pause abort' },
+  { label: 'Partners', target: { to: '/partners' }, words: 'subscriptions suspend resume verify sample' },
+  { label: 'Candidates', target: { to: '/candidates' }, words: 'records eligibilities bookings results' },
+  { label: 'Notifications', target: { to: '/notifications' }, words: 'deliveries events bookings' },
+  { label: 'Work lists', target: { to: '/work/approvals' }, words: 'approvals holds unmatched results imports' },
+  { label: 'Holds', target: { to: '/work/holds' }, paletteOnly: true },
+  { label: 'Unmatched results', target: { to: '/work/unmatched' }, paletteOnly: true },
+  { label: 'Imports', target: { to: '/work/imports' }, words: 'upload csv dry run', paletteOnly: true },
+  { label: 'Set-up', target: { to: '/setup' }, words: 'accounts tests schools vouchers', adminOnly: true },
+  { label: 'Users', target: { to: '/setup/users' }, words: 'unlock password', adminOnly: true, paletteOnly: true },
+  {
+    label: 'Applications',
+    target: { to: '/setup/applications' },
+    words: 'consumer key',
+    adminOnly: true,
+    paletteOnly: true,
+  },
+  { label: 'Connect a client', target: { to: '/setup/connect-client' }, adminOnly: true, paletteOnly: true },
+  { label: 'Connect a partner', target: { to: '/setup/connect-partner' }, adminOnly: true, paletteOnly: true },
+  { label: 'Audit', target: { to: '/audit' }, words: 'who did what seals' },
+];
+
+export interface Finder {
+  label: (text: string) => string;
+  /** Null where the text cannot be meant. */
+  target: (text: string) => Target | null;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** What the palette offers to look for, whatever was typed. */
+export const FINDERS: readonly Finder[] = [
+  {
+    label: (text) => `Open notification ${text}`,
+    target: (text) => (UUID.test(text) ? { to: '/notifications/$id', params: { id: text } } : null),
+  },
+  {
+    label: (text) => `Candidates like ${text}`,
+    target: (text) => (text.length < 2 ? null : { to: '/candidates', search: { q: text } }),
+  },
+  {
+    label: (text) => `Open partner ${text}`,
+    target: (text) => (UUID.test(text) ? { to: '/partners/$id', params: { id: text } } : null),
+  },
+  {
+    label: (text) => `Notifications of booking ${text}`,
+    target: (text) => (/^\w{4,50}$/.test(text) ? { to: '/notifications', search: { booking_code: text } } : null),
+  },
+  {
+    label: (text) => `Notifications of candidate ${text}`,
+    target: (text) => (UUID.test(text) ? null : { to: '/notifications', search: { candidate_id: text } }),
+  },
+];
+
+export function areasFor({ scopes }: Session): readonly Area[] {
+  return AREAS.filter(({ adminOnly }) => !adminOnly || scopes.includes('admin'));
+}

@@ -1,0 +1,164 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import { api, dataOf, pageOf, type Schemas } from '../api/client';
+import { sessionState } from '../api/session';
+import { useStore } from '../api/store';
+import { Badge } from '../components/badge';
+import { Copyable } from '../components/copy';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Facts, Page, Section } from '../components/page';
+import { Shown } from '../components/states';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+
+type Row = Schemas['AuditEntryModel'];
+
+const FILTERS: readonly Filter[] = [
+  { name: 'subject', label: 'Subject', main: true },
+  { name: 'actor', label: 'Actor' },
+  { name: 'action', label: 'Action' },
+  { name: 'account_code', label: 'Account code' },
+  { name: 'from', label: 'From', type: 'moment' },
+  { name: 'to', label: 'Before', type: 'moment' },
+];
+
+const COLUMNS: readonly Column<Row>[] = [
+  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+  {
+    id: 'action',
+    header: 'What',
+    kind: 'main',
+    cell: ({ action, count }) => (
+      <>
+        <Link to="/audit" search={{ action }}>
+          {action}
+        </Link>
+        {count != null && count > 1 && <small>{count} times</small>}
+      </>
+    ),
+    text: ({ action }) => action,
+  },
+  {
+    id: 'subject',
+    header: 'Subject',
+    cell: ({ subject }) => (
+      <Link to="/audit" search={{ subject }}>
+        {subject}
+      </Link>
+    ),
+    text: ({ subject }) => subject,
+  },
+  {
+    id: 'actor',
+    header: 'Who',
+    cell: ({ actor, application }) => (
+      <>
+        <Link to="/audit" search={{ actor }}>
+          {actor}
+        </Link>
+        {application && <small>{application}</small>}
+      </>
+    ),
+    text: ({ actor }) => actor,
+  },
+  {
+    id: 'changed',
+    header: 'Changed',
+    kind: 'wide',
+    cell: ({ changed }) => changed?.join(', ') || <span className="nothing">–</span>,
+    text: ({ changed }) => changed?.join(' '),
+  },
+  {
+    id: 'account',
+    header: 'Account',
+    cell: ({ account_code: code }) => code ?? <span className="nothing">–</span>,
+    text: ({ account_code: code }) => code,
+  },
+  {
+    id: 'request',
+    header: 'Request id',
+    hidden: true,
+    cell: ({ request_id: id }) => <code>{id}</code>,
+    text: ({ request_id: id }) => id,
+  },
+  { id: 'address', header: 'Address', hidden: true, cell: ({ address }) => address, text: ({ address }) => address },
+  { id: 'id', header: 'Row', hidden: true, kind: 'number', cell: ({ id }) => id, text: ({ id }) => id },
+];
+
+export function AuditPage() {
+  const search = useSearch({ from: '/audit' });
+  const state = useStore(sessionState);
+  const isAdmin = 'session' in state && state.session.scopes.includes('admin');
+  return (
+    <Page title="Audit" lead="Who did what, the newest first. Values and secrets are not kept.">
+      {isAdmin && <Seals />}
+      <Section title="Rows">
+        <Filters of={FILTERS} />
+        <List
+          name="audit"
+          caption="Audit rows, the newest first"
+          columns={COLUMNS}
+          rowKey={({ id }) => String(id)}
+          queryKey={['audit', search]}
+          load={(cursor, signal) =>
+            pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal }))
+          }
+          empty="No row fits. Clear a filter to see more."
+        />
+      </Section>
+    </Page>
+  );
+}
+
+function Seals() {
+  const query = useQuery({
+    queryKey: ['audit-seals'],
+    queryFn: ({ signal }) => dataOf(api.GET('/admin/audit/seals', { signal })),
+    refetchInterval: 30_000,
+  });
+  return (
+    <Section title="Seals">
+      <Shown query={query}>
+        {(seals) => (
+          <>
+            {!seals.agrees && (
+              <p className="note bad" role="alert">
+                <strong>From row {seals.from_row} on the log does not agree with its seals.</strong> {seals.because}.
+                See the runbook: who can write to the database has changed it.
+              </p>
+            )}
+            <Facts
+              of={[
+                [
+                  'State',
+                  seals.agrees ? (
+                    <Badge state="AGREES" tone="good" key="state" />
+                  ) : (
+                    <Badge state="DISAGREES" tone="bad" key="state" />
+                  ),
+                ],
+                [
+                  'Compared now',
+                  `${seals.checked_seals} newest seals, ${seals.checked_rows.toLocaleString('en')} rows`,
+                ],
+                ['Sealed through row', seals.sealed_through?.toLocaleString('en')],
+                ['Last seal made', <Time at={seals.last_seal_datetime} key="made" />],
+                ['Rows without a seal', seals.waiting === 0 ? 'None' : seals.waiting.toLocaleString('en')],
+                [
+                  'Last seal',
+                  seals.last_seal && (
+                    <Copyable key="seal" text={seals.last_seal} shown={`${seals.last_seal.slice(0, 16)}…`} />
+                  ),
+                ],
+              ]}
+            />
+            <p className="hint">
+              <code>npm run admin -- verify-audit</code> compares every row.
+            </p>
+          </>
+        )}
+      </Shown>
+    </Section>
+  );
+}

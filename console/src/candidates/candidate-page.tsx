@@ -1,0 +1,79 @@
+import './candidates.css';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { api, dataOf } from '../api/client';
+import { LinkButton } from '../components/button';
+import { Copyable } from '../components/copy';
+import { Facts, Page, Section } from '../components/page';
+import { Shown } from '../components/states';
+import { CandidateRights } from './candidate-rights';
+import { Audit, Bookings, Changes, Notifications, Results } from './histories';
+import { RecordPanel } from './record-panel';
+import { nameOf, type CandidateRecord } from './record-text';
+
+export function CandidatePage() {
+  const { account, candidate } = useParams({ from: '/candidates/$account/$candidate' });
+  const records = useQuery({
+    queryKey: ['candidate', account, candidate, 'records'],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}', {
+          params: { path: { account_code: account, candidate_id: candidate } },
+          signal,
+        }),
+      ),
+  });
+  return <Shown query={records}>{(found) => <Candidate records={found} />}</Shown>;
+}
+
+function Candidate({ records }: { records: readonly CandidateRecord[] }) {
+  const [{ candidate, account_code: account }] = records;
+  const { candidate_id: id } = candidate;
+  const address = [
+    candidate.address1,
+    candidate.address2,
+    candidate.city,
+    candidate.province_state,
+    candidate.postal_code,
+    candidate.country,
+  ];
+  const attributes = candidate.additional_attributes?.map(({ key, value }) => `${key}: ${value}`);
+  const path = { account_code: account, candidate_id: id };
+  return (
+    <Page
+      title={nameOf(candidate)}
+      trail={<Link to="/candidates">Candidates</Link>}
+      actions={
+        <>
+          <LinkButton to="/notifications" search={{ candidate_id: id, account_code: account }}>
+            Notifications
+          </LinkButton>
+          <CandidateRights path={path} name={nameOf(candidate)} records={records} />
+        </>
+      }
+    >
+      <Facts
+        of={[
+          ['Candidate id', <Copyable text={id} />],
+          ['Account', account],
+          ['E-mail', candidate.email],
+          ['Telephone', [candidate.home_phone, candidate.office_phone].filter(Boolean).join(', ') || null],
+          ['Address', address.filter(Boolean).join(', ') || null],
+          ['School', candidate.school_code],
+          ['Accommodations', candidate.special_accommodations?.join(', ') || null],
+          ['Attributes', attributes?.join(' · ') || null],
+        ]}
+      />
+      <Section title="Records">
+        {records.map((record) => (
+          <RecordPanel key={record.svc_eligiblity_id} record={record} />
+        ))}
+      </Section>
+      <Bookings path={path} />
+      <Results path={path} />
+      <Notifications path={path} />
+      <Changes path={path} />
+      <Audit path={path} />
+    </Page>
+  );
+}

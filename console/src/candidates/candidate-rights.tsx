@@ -1,0 +1,90 @@
+import { useNavigate } from '@tanstack/react-router';
+import { api, dataOf } from '../api/client';
+import { sessionState } from '../api/session';
+import { useStore } from '../api/store';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { toast } from '../components/toast';
+import type { CandidateRecord } from './record-text';
+
+interface Props {
+  path: { account_code: string; candidate_id: string };
+  name: string;
+  records: readonly CandidateRecord[];
+}
+
+/** What a candidate may ask for: what is held, and that it goes. */
+export function CandidateRights({ path, name, records }: Props) {
+  const state = useStore(sessionState);
+  const navigate = useNavigate();
+  const mayRead = 'session' in state && state.session.scopes.includes('admin');
+  if (!mayRead) return null;
+
+  async function exportAll() {
+    const whole = await dataOf(
+      api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/export', { params: { path } }),
+    );
+    const file = new Blob([JSON.stringify(whole, null, 2)], { type: 'application/json' });
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(file);
+    link.download = `candidate-${path.candidate_id}.json`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  }
+
+  async function askToExport() {
+    const done = await confirm({
+      title: 'Export what is held about this candidate?',
+      text: 'One JSON document with everything: records, bookings, results with photo and link, notifications, and who did what. That it was read stands in the audit.',
+      action: 'Export',
+      perform: exportAll,
+    });
+    if (done) toast('The document was made.');
+  }
+
+  async function erase() {
+    const count = (statuses: readonly string[]) => records.filter(({ status }) => statuses.includes(status)).length;
+    const open = count(['SCHEDULED']);
+    const cancelled = count(['PENDING', 'ELIGIBLE']);
+    let jobId: string | null = null;
+    const done = await confirm({
+      title: `Erase ${name}?`,
+      text: (
+        <>
+          <p>
+            Names, contact data, attributes, photos, links and what results and notifications say of the person go, of{' '}
+            {records.length} {records.length === 1 ? 'record' : 'records'}.
+          </p>
+          {cancelled > 0 && <p>{cancelled} that may still be booked are cancelled by it.</p>}
+          {open > 0 && <p className="note warn">{open} booked: an open booking has to be cancelled first.</p>}
+          <p>States, scores, order and the proof of delivery stay, under another id. There is no way back.</p>
+        </>
+      ),
+      action: 'Erase',
+      danger: true,
+      reason: 'required',
+      typed: path.candidate_id,
+      perform: async (reason) => {
+        const answer = await dataOf(
+          api.POST('/admin/accounts/{account_code}/candidates/{candidate_id}/erase', {
+            params: { path },
+            body: { reason },
+          }),
+        );
+        jobId = answer.job_id;
+      },
+    });
+    if (!done || jobId === null) return;
+    toast('The erasure runs.');
+    await navigate({ to: '/jobs/$jobId', params: { jobId } });
+  }
+
+  return (
+    <>
+      <Button onPress={() => void askToExport()}>Export …</Button>
+      <Button kind="danger" onPress={() => void erase()}>
+        Erase …
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,99 @@
+import { Link, useSearch } from '@tanstack/react-router';
+import { api, pageOf, type Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import { Empty } from '../components/states';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { nameOf } from './record-text';
+
+type Found = Schemas['FoundEligibilityModel'];
+
+const FILTERS: readonly Filter[] = [
+  { name: 'q', label: 'Name, e-mail, id or code', main: true },
+  { name: 'account_code', label: 'Account code' },
+];
+
+const COLUMNS: readonly Column<Found>[] = [
+  {
+    id: 'candidate',
+    header: 'Candidate',
+    kind: 'main',
+    cell: (record) => (
+      <Link
+        to="/candidates/$account/$candidate"
+        params={{ account: record.account_code, candidate: record.candidate.candidate_id }}
+      >
+        {nameOf(record.candidate)}
+      </Link>
+    ),
+    text: ({ candidate }) => nameOf(candidate),
+  },
+  {
+    id: 'id',
+    header: 'Candidate id',
+    cell: ({ candidate }) => candidate.candidate_id,
+    text: ({ candidate }) => candidate.candidate_id,
+  },
+  { id: 'test', header: 'Test', cell: ({ test_code: code }) => code, text: ({ test_code: code }) => code },
+  { id: 'status', header: 'Status', cell: ({ status }) => <Badge state={status} />, text: ({ status }) => status },
+  {
+    id: 'email',
+    header: 'E-mail',
+    cell: ({ candidate }) => candidate.email ?? <span className="nothing">–</span>,
+    text: ({ candidate }) => candidate.email,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    cell: ({ created_datetime: at }) => <Time at={at} />,
+    text: ({ created_datetime: at }) => at,
+  },
+  {
+    id: 'account',
+    header: 'Account',
+    cell: ({ account_code: code }) => code,
+    text: ({ account_code: code }) => code,
+  },
+  {
+    id: 'record',
+    header: 'Record',
+    hidden: true,
+    cell: ({ svc_eligiblity_id: id }) => <code>{id}</code>,
+    text: ({ svc_eligiblity_id: id }) => id,
+  },
+];
+
+export function CandidatesPage() {
+  const { q, account_code: account } = useSearch({ from: '/candidates' });
+  return (
+    <Page
+      title="Candidates"
+      lead="Every account’s candidates, by the beginning of a name, an e-mail address, an id or a code."
+    >
+      <Filters of={FILTERS} />
+      {q === undefined ? (
+        <Empty>Type at least two characters of what you know.</Empty>
+      ) : (
+        <List
+          name="candidates"
+          caption="Records that fit, the newest first"
+          columns={COLUMNS}
+          rowKey={({ svc_eligiblity_id: id }) => id}
+          queryKey={['candidates', q, account]}
+          load={(cursor, signal) =>
+            pageOf(
+              api.GET('/admin/candidates', {
+                params: { query: { q, account_code: account, cursor, limit: 50 } },
+                signal,
+              }),
+            )
+          }
+          empty="Nobody fits."
+        />
+      )}
+    </Page>
+  );
+}

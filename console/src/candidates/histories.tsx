@@ -1,0 +1,293 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf, pageOf, type Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Dialog } from '../components/dialog';
+import { List } from '../components/list';
+import { Section } from '../components/page';
+import { Shown } from '../components/states';
+import { Table, type Column } from '../components/table';
+import { Time } from '../components/time';
+import { NOTIFICATION_COLUMNS } from '../notification/columns';
+import { eventText } from '../notification/words';
+
+interface Props {
+  path: { account_code: string; candidate_id: string };
+}
+
+const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
+  {
+    id: 'code',
+    header: 'Booking',
+    kind: 'main',
+    cell: ({ booking_code: code, test_code: test }) => (
+      <>
+        {code}
+        <small>{test}</small>
+      </>
+    ),
+    text: ({ booking_code: code }) => code,
+  },
+  { id: 'status', header: 'Status', cell: ({ status }) => <Badge state={status} />, text: ({ status }) => status },
+  { id: 'on', header: 'Exam', cell: ({ booking_on: at }) => <Time at={at} />, text: ({ booking_on: at }) => at },
+  {
+    id: 'place',
+    header: 'Where',
+    cell: ({ location_name: name, location_code: code, delivery_mode: mode }) =>
+      name ?? code ?? (mode === null ? <span className="nothing">–</span> : eventText(mode)),
+    text: ({ location_name: name, location_code: code }) => name ?? code,
+  },
+  {
+    id: 'made',
+    header: 'Made',
+    cell: ({ created_datetime: at }) => <Time at={at} />,
+    text: ({ created_datetime: at }) => at,
+  },
+];
+
+export function Bookings({ path }: Props) {
+  const bookings = useQuery({
+    queryKey: keyOf(path, 'bookings'),
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/bookings', { params: { path }, signal }),
+      ),
+  });
+  return (
+    <Section title="Bookings">
+      <Shown query={bookings}>
+        {(rows) => (
+          <Table
+            name="candidate-bookings"
+            caption="Bookings, the newest first"
+            columns={BOOKINGS}
+            rowKey={({ booking_code: code }) => code}
+            rows={rows}
+            empty="None."
+          />
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+type ResultSummary = Schemas['ResultSummaryModel'];
+
+export function Results({ path }: Props) {
+  const [shown, setShown] = useState<{ result: ResultSummary; media: boolean } | null>(null);
+  const results = useQuery({
+    queryKey: keyOf(path, 'results'),
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/results', { params: { path }, signal })),
+  });
+
+  async function showMedia(result: ResultSummary) {
+    const done = await confirm({
+      title: 'Show photo and video link?',
+      text: 'That you read them stands in the audit.',
+      action: 'Show',
+      perform: () => Promise.resolve(),
+    });
+    if (done) setShown({ result, media: true });
+  }
+
+  const columns: readonly Column<ResultSummary>[] = [
+    {
+      id: 'test',
+      header: 'Test',
+      kind: 'main',
+      cell: ({ test_code: test, revision }) => (
+        <>
+          {test}
+          <small>revision {revision}</small>
+        </>
+      ),
+      text: ({ test_code: test }) => test,
+    },
+    {
+      id: 'received',
+      header: 'Received',
+      cell: ({ received_datetime: at }) => <Time at={at} />,
+      text: ({ received_datetime: at }) => at,
+    },
+    { id: 'from', header: 'From', cell: ({ username }) => username, text: ({ username }) => username },
+    {
+      id: 'kind',
+      header: 'Kind',
+      cell: ({ simulated }) => (simulated ? 'A rehearsal' : 'Counts'),
+      text: ({ simulated }) => (simulated ? 'rehearsal' : 'counts'),
+    },
+    {
+      id: 'show',
+      header: 'Read',
+      cell: (result) => (
+        <span className="actions">
+          <Button small onPress={() => setShown({ result, media: false })}>
+            Show
+          </Button>
+          {(result.has_photo || result.has_video_link) && (
+            <Button small onPress={() => void showMedia(result)}>
+              Photo and link …
+            </Button>
+          )}
+        </span>
+      ),
+      text: () => null,
+    },
+  ];
+  return (
+    <Section title="Results">
+      <Shown query={results}>
+        {(rows) => (
+          <Table
+            name="candidate-results"
+            caption="Results, the newest first"
+            columns={columns}
+            rowKey={({ svc_eligiblity_id: id, revision }) => `${id} ${revision}`}
+            rows={rows}
+            empty="None."
+          />
+        )}
+      </Shown>
+      {shown && <ResultDialog {...shown} onClose={() => setShown(null)} />}
+    </Section>
+  );
+}
+
+function ResultDialog({ result, media, onClose }: { result: ResultSummary; media: boolean; onClose: () => void }) {
+  const { svc_eligiblity_id: id, revision, test_code: test } = result;
+  const found = useQuery({
+    queryKey: ['result', id, revision, media],
+    gcTime: 0,
+    staleTime: Infinity,
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET('/admin/eligibilities/{svc_id}/results/{revision}', {
+          params: { path: { svc_id: id, revision: String(revision) }, query: media ? { media: 'true' } : {} },
+          signal,
+        }),
+      ),
+  });
+  return (
+    <Dialog title={`Result of ${test}, revision ${revision}`} onClose={onClose}>
+      <Shown query={found}>
+        {({ body }) => (
+          <pre className="result" tabIndex={0} aria-label="Result">
+            {JSON.stringify(body, null, 2)}
+          </pre>
+        )}
+      </Shown>
+      <div className="actions end">
+        <Button onPress={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+export function Notifications({ path }: Props) {
+  return (
+    <Section title="Notifications">
+      <List
+        name="candidate-notifications"
+        caption="Notifications, the newest first"
+        columns={NOTIFICATION_COLUMNS}
+        rowKey={({ id }) => id}
+        queryKey={keyOf(path, 'notifications')}
+        load={(cursor, signal) =>
+          pageOf(api.GET('/admin/notifications', { params: { query: { ...path, cursor, limit: 20 } }, signal }))
+        }
+        empty="No partner was told of anything."
+      />
+    </Section>
+  );
+}
+
+const CHANGES: readonly Column<Schemas['ChangeModel']>[] = [
+  {
+    id: 'change',
+    header: 'Change',
+    kind: 'main',
+    cell: ({ change, kind }) => (
+      <>
+        {eventText(change)}
+        <small>{kind.toLowerCase()}</small>
+      </>
+    ),
+    text: ({ change }) => change,
+  },
+  { id: 'test', header: 'Test', cell: ({ test_code: test }) => test, text: ({ test_code: test }) => test },
+  { id: 'status', header: 'Status then', cell: ({ status }) => <Badge state={status} />, text: ({ status }) => status },
+  {
+    id: 'booking',
+    header: 'Booking',
+    cell: ({ booking_code: code }) => code ?? <span className="nothing">–</span>,
+    text: ({ booking_code: code }) => code,
+  },
+  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+];
+
+export function Changes({ path }: Props) {
+  const changes = useQuery({
+    queryKey: keyOf(path, 'changes'),
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/changes', { params: { path }, signal })),
+  });
+  return (
+    <Section title="Changes">
+      <Shown query={changes}>
+        {(rows) => (
+          <Table
+            name="candidate-changes"
+            caption="Changes, the newest first"
+            columns={CHANGES}
+            rowKey={({ id }) => id}
+            rows={rows}
+            empty="None is kept."
+          />
+        )}
+      </Shown>
+    </Section>
+  );
+}
+
+const AUDIT: readonly Column<Schemas['AuditEntryModel']>[] = [
+  { id: 'action', header: 'Action', kind: 'main', cell: ({ action }) => action, text: ({ action }) => action },
+  { id: 'actor', header: 'By', cell: ({ actor }) => actor, text: ({ actor }) => actor },
+  {
+    id: 'changed',
+    header: 'Changed',
+    cell: ({ changed }) => changed?.join(', ') ?? <span className="nothing">–</span>,
+    text: ({ changed }) => changed?.join(', '),
+  },
+  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+  { id: 'subject', header: 'Subject', hidden: true, cell: ({ subject }) => subject, text: ({ subject }) => subject },
+];
+
+export function Audit({ path }: Props) {
+  return (
+    <Section title="Audit">
+      <List
+        name="candidate-audit"
+        caption="Who did what, the newest first"
+        columns={AUDIT}
+        rowKey={({ id }) => String(id)}
+        queryKey={keyOf(path, 'audit')}
+        load={(cursor, signal) =>
+          pageOf(
+            api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/audit', {
+              params: { path, query: { cursor, limit: 20 } },
+              signal,
+            }),
+          )
+        }
+        empty="Nothing is kept."
+      />
+    </Section>
+  );
+}
+
+function keyOf({ account_code: account, candidate_id: candidate }: Props['path'], part: string) {
+  return ['candidate', account, candidate, part];
+}

@@ -1,0 +1,221 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, newIdempotencyKey } from '../api/client';
+import { sessionState } from '../api/session';
+import { useStore } from '../api/store';
+import { Badge } from '../components/badge';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Copyable } from '../components/copy';
+import { Facts } from '../components/page';
+import { Time } from '../components/time';
+import { toast } from '../components/toast';
+import { BookingDialog } from './booking-dialog';
+import { BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
+import { StateDiagram } from './state-diagram';
+import { VouchersDialog } from './vouchers-dialog';
+
+/** One record: where it stands, and what may be done to it there. */
+export function RecordPanel({ record }: { record: CandidateRecord }) {
+  const {
+    status,
+    hold_reason: held,
+    approval_pending: waits,
+    test_code: test,
+    eligibility_status_message: said,
+  } = record;
+  return (
+    <article className="panel record" aria-label={`${test} ${record.svc_eligiblity_id}`}>
+      <header className="line">
+        <h3>{test}</h3>
+        <Badge state={status} />
+        {held != null && <Badge state="HELD" />}
+        {waits && <Badge state="WAITING" tone="warn" />}
+      </header>
+      {said && <p>{said}</p>}
+      {held != null && <p className="note warn">Held: {held}</p>}
+      <StateDiagram status={status} />
+      <Facts
+        of={[
+          ['Portions', record.portion_codes.join(', ')],
+          ['From', <Time at={record.schedule_start_date} />],
+          ['Until', <Time at={record.eligibility_end_date} />],
+          ['Open booking', record.booking_code && <Copyable text={record.booking_code} />],
+          ['Exam', <Time at={record.booking_on} />],
+          ['Vouchers', record.voucher_codes.join(', ') || null],
+          ['Client’s id', record.client_eligibility_id],
+          ['Changed', <Time at={record.updated_datetime} />],
+          ['Id', <Copyable text={record.svc_eligiblity_id} />],
+        ]}
+      />
+      <RecordActions record={record} />
+    </article>
+  );
+}
+
+function RecordActions({ record }: { record: CandidateRecord }) {
+  const [open, setOpen] = useState<'BOOK' | 'MOVE_BOOKING' | 'SET_VOUCHERS' | null>(null);
+  const state = useStore(sessionState);
+  const scopes: readonly string[] = 'session' in state ? state.session.scopes : [];
+  const queries = useQueryClient();
+  const { account_code: account, test_code: test, svc_eligiblity_id: id, booking_code: booking } = record;
+  const byId = { path: { svc_id: id } };
+  const ofBooking = {
+    path: { account_code: account, booking_code: booking ?? '' },
+    header: { 'Idempotency-Key': newIdempotencyKey() },
+  };
+
+  async function settled(text: string) {
+    setOpen(null);
+    toast(text);
+    await queries.invalidateQueries({ queryKey: ['candidate', account, record.candidate.candidate_id] });
+  }
+
+  async function ask(question: Parameters<typeof confirm>[0], done: string) {
+    if (await confirm(question)) await settled(done);
+  }
+
+  const absence = (excused: boolean) =>
+    ask(
+      {
+        title: excused ? 'Excuse the absence?' : 'Record that the candidate was absent?',
+        text: excused
+          ? 'The booking ends, and the candidate may be booked again while the window is open. The partners are told.'
+          : 'The booking ends, and the record with it. The partners are told.',
+        action: excused ? 'Excuse' : 'Record the absence',
+        perform: () =>
+          api.POST('/accounts/{account_code}/bookings/{booking_code}/absence', {
+            params: ofBooking,
+            body: { excused },
+          }),
+      },
+      excused ? 'The absence is excused.' : 'The absence is recorded.',
+    );
+
+  /** In the order in which they are offered, each with the scope that its route asks for beside the operator's. */
+  const OFFERED: readonly { action: Action; label: string; scope?: string; press: () => unknown }[] = [
+    {
+      action: 'APPROVE',
+      label: 'Approve the accommodations …',
+      press: () =>
+        ask(
+          {
+            title: 'Approve the special accommodations?',
+            text: (record.candidate.special_accommodations ?? []).join(', '),
+            action: 'Approve',
+            perform: () => api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: byId }),
+          },
+          'The accommodations are approved.',
+        ),
+    },
+    {
+      action: 'RELEASE',
+      label: 'Release the hold …',
+      press: () =>
+        ask(
+          {
+            title: 'Release the hold?',
+            text: `It was held: ${record.hold_reason}`,
+            action: 'Release',
+            perform: () => api.POST('/admin/eligibilities/{svc_id}/release', { params: byId }),
+          },
+          'The hold is released.',
+        ),
+    },
+    {
+      action: 'HOLD',
+      label: 'Hold …',
+      press: () =>
+        ask(
+          {
+            title: 'Hold this record?',
+            text: 'It cannot be booked until the hold is released.',
+            action: 'Hold',
+            reason: 'required',
+            perform: (reason) => api.POST('/admin/eligibilities/{svc_id}/hold', { params: byId, body: { reason } }),
+          },
+          'The record is held.',
+        ),
+    },
+    { action: 'BOOK', label: 'Book …', scope: 'bookings', press: () => setOpen('BOOK') },
+    { action: 'MOVE_BOOKING', label: 'Move the booking …', scope: 'bookings', press: () => setOpen('MOVE_BOOKING') },
+    {
+      action: 'CANCEL_BOOKING',
+      label: 'Cancel the booking …',
+      scope: 'bookings',
+      press: () =>
+        ask(
+          {
+            title: `Cancel booking ${booking}?`,
+            text: 'The candidate may be booked again while the window is open. The partners are told.',
+            action: 'Cancel the booking',
+            danger: true,
+            perform: () => api.DELETE('/accounts/{account_code}/bookings/{booking_code}', { params: ofBooking }),
+          },
+          'The booking is cancelled.',
+        ),
+    },
+    { action: 'EXCUSED_ABSENCE', label: 'Excused absence …', scope: 'bookings', press: () => absence(true) },
+    { action: 'ABSENCE', label: 'Absence …', scope: 'bookings', press: () => absence(false) },
+    { action: 'SET_VOUCHERS', label: 'Vouchers …', scope: 'update', press: () => setOpen('SET_VOUCHERS') },
+    {
+      action: 'CANCEL',
+      label: 'Cancel the record …',
+      scope: 'delete',
+      press: () =>
+        ask(
+          {
+            title: `Cancel the record for ${test}?`,
+            text: 'The candidate may not sit this test. Its vouchers are released. There is no way back but a new record.',
+            action: 'Cancel the record',
+            danger: true,
+            perform: () =>
+              api.DELETE('/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}', {
+                params: {
+                  path: { account_code: account, candidate_id: record.candidate.candidate_id, test_code: test },
+                },
+              }),
+          },
+          'The record is cancelled.',
+        ),
+    },
+  ];
+
+  const offered = OFFERED.filter(
+    ({ action, scope }) => record.allows.includes(action) && (scope === undefined || scopes.includes(scope)),
+  );
+  const byClients = record.allows.flatMap((action) => BY_CLIENTS[action] ?? []);
+  return (
+    <>
+      <div className="actions">
+        {offered.map(({ action, label, press }) => (
+          <Button
+            key={action}
+            kind={['CANCEL', 'CANCEL_BOOKING'].includes(action) ? 'danger' : 'plain'}
+            onPress={() => void press()}
+          >
+            {label}
+          </Button>
+        ))}
+      </div>
+      {byClients.length > 0 && (
+        <p className="hint">Its state also allows {byClients.join(', ')}, which come from clients and test drivers.</p>
+      )}
+      {(open === 'BOOK' || open === 'MOVE_BOOKING') && (
+        <BookingDialog
+          record={record}
+          move={open === 'MOVE_BOOKING'}
+          onClose={() => setOpen(null)}
+          done={() => void settled(open === 'BOOK' ? 'Booked.' : 'The booking is moved.')}
+        />
+      )}
+      {open === 'SET_VOUCHERS' && (
+        <VouchersDialog
+          record={record}
+          onClose={() => setOpen(null)}
+          done={() => void settled('The vouchers are set.')}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { lazy, Suspense } from 'react';
+import { local } from './time-text';
+
+interface Series {
+  label: string;
+  /** A token of base.css: `good`, `bad`, `accent`, `warn`. */
+  tone: string;
+  values: readonly (number | null)[];
+  kind?: 'bars' | 'line';
+}
+
+export interface ChartProps {
+  /** What it shows, in one sentence, for who cannot see it. */
+  label: string;
+  /** The moments of the values, oldest first. */
+  at: readonly string[];
+  series: readonly Series[];
+  unit?: string;
+  height?: number;
+}
+
+/** Where it cannot be drawn (the library refuses a browser whose language is none) the table says the same. */
+const Canvas = lazy(() => import('./chart-canvas').catch(() => ({ default: () => <></> })));
+
+/** Values over time, drawn when the library has come; the same as a table for who prefers one. */
+export function Chart(props: ChartProps) {
+  const { label, at, series, unit = '', height = 180 } = props;
+  return (
+    <figure className="chart">
+      <div style={{ minHeight: height }} role="img" aria-label={label}>
+        <Suspense>
+          <Canvas {...props} height={height} />
+        </Suspense>
+      </div>
+      <figcaption className="chart-legend">
+        {series.map(({ label: name, tone }) => (
+          <span key={name}>
+            <i className={`swatch ${tone}`} aria-hidden="true" /> {name}
+          </span>
+        ))}
+      </figcaption>
+      <details>
+        <summary>As a table</summary>
+        <div className="chart-table" tabIndex={0} role="region" aria-label={label}>
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">From</th>
+                {series.map(({ label: name }) => (
+                  <th scope="col" key={name}>
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {at.map((moment, index) => (
+                <tr key={moment}>
+                  <th scope="row">{local(new Date(moment))}</th>
+                  {series.map(({ label: name, values }) => (
+                    <td key={name}>
+                      {values[index]?.toLocaleString('en') ?? '–'} {values[index] != null && unit}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  );
+}
+
+/** A line of values without axes, for a cell of a list. */
+export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
+  const most = Math.max(1, ...values);
+  const step = 100 / Math.max(1, values.length - 1);
+  const points = values.map((value, index) => `${(index * step).toFixed(1)},${(23 - (22 * value) / most).toFixed(1)}`);
+  return (
+    <svg className="sparkline" viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label={label}>
+      <polyline points={points.join(' ')} />
+    </svg>
+  );
+}

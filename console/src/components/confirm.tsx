@@ -1,0 +1,106 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Store, useStore } from '../api/store';
+import { Button } from './button';
+import { Dialog } from './dialog';
+import { TextField } from './fields';
+import { ProblemNote } from './states';
+
+interface Question {
+  title: string;
+  /** What will happen, and to how many. */
+  text: ReactNode;
+  /** The word on the button. */
+  action: string;
+  danger?: boolean;
+  /** Whether the operator says why; kept with what is done. */
+  reason?: 'required' | 'optional';
+  /** To be typed before the button works, where there is no way back. */
+  typed?: string;
+  perform: (reason: string) => Promise<unknown>;
+}
+
+interface Asked {
+  question: Question;
+  answer: (done: boolean) => void;
+}
+
+const asked = new Store<Asked | null>(null);
+
+/** Asks before something is done, and does it: true when it was done. A refusal is shown in the dialog. */
+export function confirm(question: Question): Promise<boolean> {
+  return new Promise((resolve) =>
+    asked.set({
+      question,
+      answer: (done) => {
+        asked.set(null);
+        resolve(done);
+      },
+    }),
+  );
+}
+
+export function Confirmation() {
+  const current = useStore(asked);
+  return current && <ConfirmDialog key={current.question.title} {...current} />;
+}
+
+function ConfirmDialog({ question, answer }: Asked) {
+  const { title, text, action, danger = false, reason, typed, perform } = question;
+  const [why, setWhy] = useState('');
+  const [typedText, setTypedText] = useState('');
+  const [missing, setMissing] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    const isMissing = (reason === 'required' && why.trim() === '') || (typed !== undefined && typedText !== typed);
+    setMissing(isMissing);
+    if (isMissing || busy) return;
+    setBusy(true);
+    try {
+      await perform(why.trim());
+      answer(true);
+    } catch (caught) {
+      setError(caught);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title={title} role="alertdialog" onClose={() => answer(false)}>
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <div className="dialog-text">{text}</div>
+        {reason && (
+          <TextField
+            label="Reason"
+            hint={`Kept with what is done, and in the audit.${reason === 'optional' ? ' May be left out.' : ''}`}
+            value={why}
+            onChange={setWhy}
+            rows={2}
+            maxLength={1000}
+            required={reason === 'required'}
+            autoFocus
+            fault={missing && reason === 'required' && why.trim() === '' ? 'This is needed.' : undefined}
+          />
+        )}
+        {typed !== undefined && (
+          <TextField
+            label={`Type ${typed} to go on`}
+            value={typedText}
+            onChange={setTypedText}
+            required
+            fault={missing && typedText !== typed ? 'This differs.' : undefined}
+          />
+        )}
+        {error !== null && <ProblemNote error={error} />}
+        <div className="actions end">
+          <Button onPress={() => answer(false)}>Cancel</Button>
+          <Button type="submit" kind={danger ? 'danger' : 'primary'} isPending={busy}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

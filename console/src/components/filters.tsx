@@ -1,0 +1,91 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
+import type { Search } from '../router-search';
+import { Button } from './button';
+import { Select, TextField, type Option } from './fields';
+import { toLocalText, toUtcText } from './time-text';
+
+export interface Filter {
+  /** The query parameter of the address and of the API. */
+  name: string;
+  label: string;
+  /** Of a choice; "any" is put before them. */
+  options?: readonly Option[];
+  type?: 'text' | 'moment';
+  /** `/` leads here. */
+  main?: boolean;
+}
+
+/** Filters that stand in the address: a choice applies at once, a text with Enter or when it is left. */
+export function Filters({ of }: { of: readonly Filter[] }) {
+  const search: Search = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const apply = (name: string, value: string) => {
+    if ((search[name] ?? '') === value) return;
+    void navigate({
+      to: '.',
+      search: (before: Search) => ({ ...before, [name]: value || undefined }),
+      resetScroll: false,
+    });
+  };
+  const used = of.some(({ name }) => search[name] !== undefined);
+  return (
+    <search className="filters" aria-label="Filters">
+      {of.map((filter) =>
+        filter.options ? (
+          <Select
+            key={filter.name}
+            label={filter.label}
+            value={search[filter.name] ?? ''}
+            options={[['', 'Any'], ...filter.options]}
+            onChange={(value) => apply(filter.name, value)}
+          />
+        ) : (
+          <TextFilter key={filter.name} filter={filter} value={search[filter.name] ?? ''} apply={apply} />
+        ),
+      )}
+      {used && (
+        <Button
+          kind="quiet"
+          onPress={() => {
+            const none = Object.fromEntries(of.map(({ name }) => [name, undefined]));
+            void navigate({ to: '.', search: (before: Search) => ({ ...before, ...none }), resetScroll: false });
+          }}
+        >
+          Clear
+        </Button>
+      )}
+    </search>
+  );
+}
+
+interface TextFilterProps {
+  filter: Filter;
+  value: string;
+  apply: (name: string, value: string) => void;
+}
+
+function TextFilter({ filter: { name, label, type, main }, value, apply }: TextFilterProps) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  const isMoment = type === 'moment';
+  const use = () => apply(name, typed.trim());
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        use();
+      }}
+      onBlur={use}
+      data-search={main || undefined}
+    >
+      <TextField
+        label={label}
+        type={isMoment ? 'datetime-local' : 'text'}
+        value={isMoment ? toLocalText(typed) : typed}
+        onChange={(text) => setTyped(isMoment && text !== '' ? toUtcText(text) : text)}
+        maxLength={200}
+      />
+    </form>
+  );
+}

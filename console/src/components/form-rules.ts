@@ -1,0 +1,98 @@
+import schemas from 'virtual:field-rules';
+import type { Schemas } from '../api/client';
+
+/** A JSON Schema, as far as forms read it. */
+export interface FieldRule {
+  type?: string | string[];
+  enum?: (string | null)[];
+  const?: string;
+  format?: string;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  description?: string;
+  items?: FieldRule;
+  properties?: Record<string, FieldRule>;
+  required?: string[];
+  allOf?: FieldRule[];
+  anyOf?: FieldRule[];
+  oneOf?: FieldRule[];
+  $ref?: string;
+}
+
+export interface KnownRule extends FieldRule {
+  isRequired: boolean;
+}
+
+export type SchemaName = keyof Schemas;
+
+/** The rule of a member, by its path: `auth/token`. A path that the document does not have is a fault of the page. */
+export function ruleOf(schema: SchemaName, path: string): KnownRule {
+  let places = alternativesOf({ $ref: `#/components/schemas/${schema}` });
+  let isRequired = false;
+  for (const name of path.split('/')) {
+    const holder = places.find(({ properties }) => properties?.[name] !== undefined);
+    if (holder === undefined) throw new Error(`${schema} has no member ${path}`);
+    isRequired = holder.required?.includes(name) ?? false;
+    places = alternativesOf(holder.properties![name]);
+  }
+  const [rule = {}] = places.filter(({ type }) => type !== 'null');
+  return { ...rule, isRequired };
+}
+
+export function kindOf({ type, enum: values }: FieldRule): 'text' | 'number' | 'boolean' | 'list' | 'choice' {
+  const [kind] = [type ?? 'string'].flat().filter((name) => name !== 'null');
+  if (kind === 'array') return 'list';
+  if (kind === 'boolean') return 'boolean';
+  if (values !== undefined) return 'choice';
+  return kind === 'integer' || kind === 'number' ? 'number' : 'text';
+}
+
+export type FieldValue = string | boolean | string[];
+
+/** What is wrong with what was typed, before the service is asked; it has the last word. */
+export function faultOf(rule: KnownRule, value: FieldValue): string | undefined {
+  if (typeof value === 'boolean') return undefined;
+  if (Array.isArray(value)) {
+    if (value.length < (rule.minItems ?? (rule.isRequired ? 1 : 0))) return 'Choose at least one.';
+    if (value.length > (rule.maxItems ?? Infinity)) return `At most ${rule.maxItems}.`;
+    return value.map((item) => faultOf({ ...rule.items, isRequired: true }, item)).find(Boolean);
+  }
+  if (value === '') return rule.isRequired ? 'This is needed.' : undefined;
+  if (kindOf(rule) === 'number') return faultOfNumber(rule, Number(value));
+  if (value.length < (rule.minLength ?? 0)) return `At least ${rule.minLength} characters.`;
+  if (value.length > (rule.maxLength ?? Infinity)) return `At most ${rule.maxLength} characters.`;
+  if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(value))
+    return rule.description ?? 'This has characters or a form that are not allowed here.';
+  return undefined;
+}
+
+function faultOfNumber(
+  { minimum = -Infinity, maximum = Infinity, type }: FieldRule,
+  value: number,
+): string | undefined {
+  if (Number.isNaN(value)) return 'A number is needed.';
+  if ([type].flat().includes('integer') && !Number.isInteger(value)) return 'A whole number is needed.';
+  if (value < minimum) return `At least ${minimum}.`;
+  if (value > maximum) return `At most ${maximum}.`;
+  return undefined;
+}
+
+function alternativesOf(rule: FieldRule): FieldRule[] {
+  if (rule.$ref !== undefined) {
+    const { $ref, ...own } = rule;
+    return alternativesOf({ ...(schemas[$ref.split('/').pop()!] as FieldRule), ...own });
+  }
+  const inner = rule.allOf ?? rule.anyOf ?? rule.oneOf;
+  return inner === undefined
+    ? [rule]
+    : inner.flatMap(alternativesOf).map((each) => ({ ...each, ...descriptionOf(rule) }));
+}
+
+function descriptionOf({ description }: FieldRule): FieldRule {
+  return description === undefined ? {} : { description };
+}

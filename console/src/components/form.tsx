@@ -1,0 +1,216 @@
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
+import { ProblemError } from '../api/problem';
+import { Button } from './button';
+import { Checkbox, Choices, Select, TextField, type Option } from './fields';
+import { faultOf, kindOf, ruleOf, type FieldValue, type KnownRule, type SchemaName } from './form-rules';
+import { ProblemNote } from './states';
+import { toLocalText, toUtcText } from './time-text';
+
+type Values = Record<string, FieldValue>;
+
+export interface FormState {
+  readonly values: Values;
+  readonly faults: Record<string, string>;
+  readonly error: unknown;
+  readonly busy: boolean;
+  /** Whether something was changed and not sent. */
+  readonly dirty: boolean;
+  rule(path: string): KnownRule;
+  set(path: string, value: FieldValue): void;
+  submit(): Promise<void>;
+}
+
+interface Options {
+  /** The body that the form makes: its rules come from the OpenAPI document. */
+  schema: SchemaName;
+  /** The fields of the form by their path (`auth/token`), with what they hold at first; the body has these and no others. */
+  initial: Values;
+  /** Sends the body; a refusal that names members is shown at their fields. */
+  perform: (body: never) => Promise<unknown>;
+}
+
+/** Fields that are hidden for now are left out by `perform` or by not being in `values`. */
+export function useForm({ schema, initial, perform }: Options): FormState {
+  const [values, setValues] = useState(initial);
+  const [faults, setFaults] = useState<Record<string, string>>({});
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const [dirty, setDirty] = useState(false);
+
+  async function submit() {
+    if (busy) return;
+    const found = faultsIn(schema, values);
+    setFaults(found);
+    setError(null);
+    if (Object.keys(found).length > 0) return;
+    setBusy(true);
+    try {
+      await perform(bodyOf(schema, values, initial) as never);
+      setDirty(false);
+    } catch (caught) {
+      setError(caught);
+      if (caught instanceof ProblemError) setFaults(atTheirFields(caught, values));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return {
+    values,
+    faults,
+    error,
+    busy,
+    dirty,
+    rule: (path) => ruleOf(schema, path),
+    set: (path, value) => {
+      setDirty(true);
+      setValues((before) => ({ ...before, [path]: value }));
+      setFaults(({ [path]: _, ...others }) => others);
+    },
+    submit,
+  };
+}
+
+function faultsIn(schema: SchemaName, values: Values): Record<string, string> {
+  const found = Object.entries(values).map(([path, value]) => [path, faultOf(ruleOf(schema, path), value)] as const);
+  return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** What is empty is left out; what was there before and is empty now is null, which clears it. */
+function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
+  const body: Record<string, unknown> = {};
+  for (const [path, value] of Object.entries(values)) {
+    if (value === '' && (initial[path] ?? '') === '') continue;
+    const names = path.split('/');
+    const last = names.pop()!;
+    let place = body;
+    for (const name of names) place = (place[name] ??= {}) as Record<string, unknown>;
+    place[last] = value === '' ? null : kindOf(ruleOf(schema, path)) === 'number' ? Number(value) : value;
+  }
+  return body;
+}
+
+/** `/change_reasons/2` is told at the field `change_reasons`. */
+function atTheirFields({ faults }: ProblemError, values: Values): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const { pointer, detail } of faults) {
+    const path = (pointer ?? '').slice(1);
+    const field = Object.keys(values).find((name) => path === name || path.startsWith(`${name}/`));
+    if (field !== undefined) found[field] ??= detail;
+  }
+  return found;
+}
+
+interface FormProps {
+  form: FormState;
+  action: string;
+  /** More buttons, after the main one. */
+  more?: ReactNode;
+  children: ReactNode;
+}
+
+export function Form({ form, action, more, children }: FormProps) {
+  const element = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (Object.keys(form.faults).length > 0 && !element.current?.querySelector(':focus[aria-invalid]'))
+      element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [form.faults]);
+  const untold = form.error !== null && Object.keys(form.faults).length === 0;
+  return (
+    <form
+      ref={element}
+      className="form"
+      noValidate
+      onSubmit={(event: FormEvent) => {
+        event.preventDefault();
+        void form.submit();
+      }}
+    >
+      {children}
+      {untold && <ProblemNote error={form.error} />}
+      {form.error !== null && !untold && (
+        <p className="note bad" role="alert">
+          <strong>{(form.error as Error).message}</strong> See the marked fields.
+        </p>
+      )}
+      <div className="actions">
+        <Button type="submit" kind="primary" isPending={form.busy}>
+          {action}
+        </Button>
+        {more}
+      </div>
+    </form>
+  );
+}
+
+interface FieldProps {
+  form: FormState;
+  /** Its path in the body: `name`, `auth/token`. */
+  name: string;
+  label: string;
+  hint?: ReactNode;
+  /** Words for the values of an enumeration, in the order in which they are offered. */
+  options?: readonly Option[];
+  type?: 'password';
+  rows?: number;
+  autoFocus?: boolean;
+}
+
+/** The field that fits the rule of a member: text, number, moment, choice, several choices, a list, or yes and no. */
+export function FormField({ form, name, label, hint, options, type, rows, autoFocus }: FieldProps) {
+  const rule = form.rule(name);
+  const value = form.values[name] ?? '';
+  const common = { label, hint: hint ?? rule.description, fault: form.faults[name], required: rule.isRequired };
+  const offered =
+    options ?? (rule.enum ?? rule.items?.enum)?.filter((each) => each !== null).map((each) => [each, each] as const);
+
+  if (typeof value === 'boolean')
+    return <Checkbox label={label} hint={common.hint} value={value} onChange={(next) => form.set(name, next)} />;
+  if (Array.isArray(value))
+    return offered ? (
+      <Choices {...common} value={value} options={offered} onChange={(next) => form.set(name, next)} />
+    ) : (
+      <TextField
+        {...common}
+        hint={<>{common.hint} One on each line.</>}
+        rows={3}
+        value={value.join('\n')}
+        onChange={(text) => form.set(name, text === '' ? [] : text.split('\n'))}
+      />
+    );
+  if (offered)
+    return (
+      <Select
+        {...common}
+        value={value}
+        options={rule.isRequired && value !== '' ? offered : [['', '–'], ...offered]}
+        onChange={(next) => form.set(name, next)}
+      />
+    );
+  if (rule.format === 'date-time')
+    return (
+      <TextField
+        {...common}
+        type="datetime-local"
+        hint={
+          <>
+            {common.hint} Your local time{value && `; ${value}`}.
+          </>
+        }
+        value={toLocalText(value)}
+        onChange={(text) => form.set(name, text === '' ? '' : toUtcText(text))}
+      />
+    );
+  return (
+    <TextField
+      {...common}
+      type={type ?? 'text'}
+      rows={rows}
+      maxLength={kindOf(rule) === 'number' ? undefined : rule.maxLength}
+      value={value}
+      onChange={(text) => form.set(name, text)}
+      autoFocus={autoFocus}
+      autoComplete={type === 'password' ? 'new-password' : 'off'}
+    />
+  );
+}

@@ -1,0 +1,57 @@
+import { useEffect, useRef, useState } from 'react';
+import type { Page } from '../api/client';
+import { Button } from './button';
+import { csvText } from './csv-text';
+import { toast } from './toast';
+
+interface Props<Row> {
+  name: string;
+  columns: readonly { header: string; text: (row: Row) => string | number | null | undefined }[];
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+}
+
+/** More would fill the memory of the page; an export of the service is the way for so many. */
+const MOST_ROWS = 100_000;
+
+/** Loads every page of the list, with all of its columns, into a file. */
+export function CsvButton<Row>({ name, columns, load }: Props<Row>) {
+  const [rows, setRows] = useState<number | null>(null);
+  const leaving = useRef<AbortController>(null);
+  useEffect(() => () => leaving.current?.abort(), []);
+
+  async function save() {
+    const { signal } = (leaving.current = new AbortController());
+    const lines: (string | number | null | undefined)[][] = [columns.map(({ header }) => header)];
+    let cursor: string | undefined;
+    try {
+      do {
+        setRows(lines.length - 1);
+        const page = await load(cursor, signal);
+        for (const row of page.rows) lines.push(columns.map(({ text }) => text(row)));
+        cursor = page.next ?? undefined;
+      } while (cursor !== undefined && lines.length <= MOST_ROWS);
+      download(`${name}.csv`, csvText(lines));
+      const cut = cursor === undefined ? '' : ' There are more: narrow the filters for the rest.';
+      toast(`${(lines.length - 1).toLocaleString('en')} rows are in ${name}.csv.${cut}`);
+    } catch (error) {
+      if (!signal.aborted) toast(`No CSV was made: ${(error as Error).message}`, 'bad');
+    } finally {
+      setRows(null);
+    }
+  }
+
+  return (
+    <Button kind="quiet" small isPending={rows !== null} onPress={() => void save()}>
+      {rows === null ? 'CSV' : `CSV: ${rows.toLocaleString('en')} …`}
+    </Button>
+  );
+}
+
+export function download(name: string, text: string, type = 'text/csv'): void {
+  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

@@ -1,0 +1,44 @@
+import { keepPreviousData, useInfiniteQuery, type QueryKey } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import type { Page } from '../api/client';
+import { Button } from './button';
+import { Loading, ProblemNote, StaleNote } from './states';
+import { Table, type TableProps } from './table';
+
+interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'count' | 'load'> {
+  queryKey: QueryKey;
+  load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+}
+
+/** A list of the API, page by page, with a choice of its columns and a CSV of all that fits. */
+export function List<Row extends object>({ queryKey, load, ...table }: Props<Row>) {
+  const query = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => load(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next ?? undefined,
+    // A changed filter leaves the rows where they are until the new ones have come.
+    placeholderData: keepPreviousData,
+  });
+  const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
+  if (query.data === undefined)
+    return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
+  return (
+    <div className={query.isPlaceholderData ? 'list waiting' : 'list'} aria-busy={query.isFetching}>
+      <StaleNote of={query} />
+      <Table
+        {...table}
+        rows={rows}
+        load={load}
+        count={query.hasNextPage ? `${rows.length.toLocaleString('en')} shown, there are more` : undefined}
+      />
+      {query.hasNextPage && (
+        <div className="actions">
+          <Button onPress={() => void query.fetchNextPage()} isPending={query.isFetchingNextPage}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}

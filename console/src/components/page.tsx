@@ -1,0 +1,72 @@
+import { useEffect, useRef, type ReactNode } from 'react';
+
+interface Props {
+  title: string;
+  /** Beside the title: a state. */
+  badge?: ReactNode;
+  /** Above it: the way back, as links. */
+  trail?: ReactNode;
+  actions?: ReactNode;
+  /** One sentence under the title. */
+  lead?: ReactNode;
+  children: ReactNode;
+}
+
+let first = true;
+
+/** A page of the console: its title in the window, and the focus on its heading when it was navigated to. */
+export function Page({ title, badge, trail, actions, lead, children }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Console`;
+  }, [title]);
+  useEffect(() => {
+    if (!first) heading.current?.focus({ preventScroll: true });
+    first = false;
+  }, []);
+  return (
+    <>
+      {trail && (
+        <nav className="trail" aria-label="Trail">
+          {trail}
+        </nav>
+      )}
+      <header className="page-head">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {badge}
+        {actions && <div className="actions">{actions}</div>}
+      </header>
+      {lead && <p className="lead">{lead}</p>}
+      {children}
+    </>
+  );
+}
+
+/** Terms and what they are, in columns. */
+export function Facts({ of }: { of: readonly (readonly [term: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {of.map(([term, value]) => (
+        <div key={term}>
+          <dt>{term}</dt>
+          <dd>{value ?? <span className="nothing">–</span>}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A part of a page under a heading of its own. */
+export function Section({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <section className="section" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {actions && <div className="actions">{actions}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}

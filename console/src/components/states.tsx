@@ -1,0 +1,91 @@
+import type { ReactNode } from 'react';
+import { isPassing, ProblemError } from '../api/problem';
+import { Button } from './button';
+import { CopyButton } from './copy';
+
+/** Appears only when waiting takes long enough to notice. */
+export function Loading({ what = 'Loading' }: { what?: string }) {
+  return (
+    <p className="loading" role="status">
+      {what} …
+    </p>
+  );
+}
+
+/** Says why there is nothing, and what to do to see something. */
+export function Empty({ children, good = false }: { children: ReactNode; good?: boolean }) {
+  return <div className={good ? 'empty good' : 'empty'}>{children}</div>;
+}
+
+/** A refusal or a failure: what, why, the faults, and the id by which the log knows it. */
+export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
+  const problem = error instanceof ProblemError ? error : null;
+  const { detail, failure, reason, http_status: status, excerpt } = problem?.problem ?? {};
+  const partner = [failure, reason, status && `HTTP ${status}`].filter(Boolean).join(' · ');
+  return (
+    <div className="note bad" role="alert">
+      <strong>{problem?.message ?? 'This page has a fault'}</strong>
+      <p>{detail ?? (problem ? '' : String(error))}</p>
+      {partner && <p>The partner: {partner}</p>}
+      {excerpt && <pre>{excerpt}</pre>}
+      {problem && problem.faults.length > 0 && (
+        <ul>
+          {problem.faults.map((fault, index) => (
+            <li key={index}>
+              {(fault.pointer || fault.parameter) && <code>{fault.pointer || fault.parameter}</code>} {fault.detail}
+            </li>
+          ))}
+        </ul>
+      )}
+      <p className="actions">
+        {retry && (problem === null || isPassing(error)) && (
+          <Button small onPress={retry}>
+            Try again
+          </Button>
+        )}
+        {problem?.requestId && (
+          <span className="hint">
+            Request id <code>{problem.requestId}</code> <CopyButton text={problem.requestId} label="Copy" />
+          </span>
+        )}
+      </p>
+    </div>
+  );
+}
+
+interface Followed {
+  isError: boolean;
+  error: unknown;
+  dataUpdatedAt: number;
+  refetch: () => unknown;
+}
+
+/** Over data that could not be renewed: they are shown, with their age. */
+export function StaleNote({ of }: { of: Followed }) {
+  if (!of.isError || of.dataUpdatedAt === 0) return null;
+  return (
+    <div className="note warn" role="status">
+      Not up to date: what follows is of {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
+      {of.error instanceof Error ? of.error.message : ''}{' '}
+      <Button small onPress={() => void of.refetch()}>
+        Try again
+      </Button>
+    </div>
+  );
+}
+
+interface Loaded<T> extends Followed {
+  data: T | undefined;
+}
+
+/** What a query brings, in each of its states: loading, failed, stale, there. */
+export function Shown<T>({ query, children }: { query: Loaded<T>; children: (data: T) => ReactNode }) {
+  if (query.data === undefined)
+    return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
+  return (
+    <>
+      <StaleNote of={query} />
+      {children(query.data)}
+    </>
+  );
+}

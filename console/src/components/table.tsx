@@ -1,0 +1,158 @@
+import {
+  columnVisibilityFeature,
+  rowSelectionFeature,
+  tableFeatures,
+  useTable,
+  type ColumnDef,
+  type ColumnVisibilityState,
+  type RowSelectionState,
+} from '@tanstack/react-table';
+import { useMemo, useState, type ReactNode } from 'react';
+import type { Page } from '../api/client';
+import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
+import { CsvButton } from './list-csv';
+import { Empty } from './states';
+
+export interface Column<Row> {
+  id: string;
+  header: string;
+  cell: (row: Row) => ReactNode;
+  /** What a CSV has of it. */
+  text: (row: Row) => string | number | null | undefined;
+  kind?: 'main' | 'number' | 'wide';
+  /** Not shown until it is chosen. */
+  hidden?: boolean;
+}
+
+interface Selection {
+  rows: RowSelectionState;
+  onChange: (rows: RowSelectionState) => void;
+  /** What a row is called, for its box. */
+  label: string;
+}
+
+export interface TableProps<Row> {
+  /** Of its CSV file, and of what is remembered of its columns. */
+  name: string;
+  caption: string;
+  columns: readonly Column<Row>[];
+  rowKey: (row: Row) => string;
+  rows: readonly Row[];
+  empty: ReactNode;
+  /** Whether nothing is known to be wrong when there is no row. */
+  emptyIsGood?: boolean;
+  selection?: Selection;
+  /** What is said of their number. */
+  count?: string;
+  /** Where a CSV gets all rows from, when these are not all. */
+  load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+}
+
+const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
+const NO_SELECTION: RowSelectionState = {};
+
+/** Rows with a choice of their columns and a CSV. In a narrow window each row is a card. */
+export function Table<Row extends object>(props: TableProps<Row>) {
+  const { name, caption, columns, rowKey, rows, empty, emptyIsGood, selection, count, load } = props;
+  const [visibility, setVisibility] = useState<ColumnVisibilityState>(() => keptChoice(name, columns));
+  const known = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
+  const definitions = useMemo(
+    () =>
+      columns.map((column): ColumnDef<typeof features, Row> => ({
+        id: column.id,
+        header: column.header,
+        cell: ({ row }) => column.cell(row.original),
+      })),
+    [columns],
+  );
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows,
+    getRowId: rowKey,
+    state: { columnVisibility: visibility, rowSelection: selection?.rows ?? NO_SELECTION },
+    onColumnVisibilityChange: (change) => {
+      const next = typeof change === 'function' ? change(visibility) : change;
+      keepChoice(name, next);
+      setVisibility(next);
+    },
+    onRowSelectionChange: (change) =>
+      selection?.onChange(typeof change === 'function' ? change(selection.rows) : change),
+  });
+  return (
+    <>
+      <div className="list-bar">
+        <span className="hint" aria-live="polite">
+          {count ?? `${rows.length.toLocaleString('en')} ${rows.length === 1 ? 'row' : 'rows'}`}
+        </span>
+        <ColumnChoice
+          columns={table.getAllLeafColumns().map((column) => ({
+            id: column.id,
+            label: known.get(column.id)!.header,
+            shown: column.getIsVisible(),
+            show: (value) => column.toggleVisibility(value),
+          }))}
+        />
+        <CsvButton
+          name={name}
+          columns={columns}
+          load={load ?? (() => Promise.resolve({ rows: [...rows], next: null }))}
+        />
+      </div>
+      {rows.length === 0 ? (
+        <Empty good={emptyIsGood}>{empty}</Empty>
+      ) : (
+        <table role="table" className="table">
+          <caption>{caption}</caption>
+          <thead role="rowgroup">
+            {table.getHeaderGroups().map((group) => (
+              <tr role="row" key={group.id}>
+                {selection && (
+                  <th role="columnheader" className="select">
+                    <input
+                      type="checkbox"
+                      aria-label="All rows shown"
+                      checked={table.getIsAllRowsSelected()}
+                      onChange={(event) => table.toggleAllRowsSelected(event.target.checked)}
+                    />
+                  </th>
+                )}
+                {group.headers.map((header) => (
+                  <th role="columnheader" scope="col" key={header.id} className={known.get(header.column.id)!.kind}>
+                    <table.FlexRender header={header} />
+                  </th>
+                ))}
+              </tr>
+            ))}
+          </thead>
+          <tbody role="rowgroup">
+            {table.getRowModel().rows.map((row) => (
+              <tr role="row" key={row.id} className={row.getIsSelected() ? 'selected' : undefined}>
+                {selection && (
+                  <td role="cell" className="select">
+                    <input
+                      type="checkbox"
+                      aria-label={`${selection.label} ${row.id}`}
+                      checked={row.getIsSelected()}
+                      onChange={(event) => row.toggleSelected(event.target.checked)}
+                    />
+                  </td>
+                )}
+                {row.getVisibleCells().map((cell) => (
+                  <td
+                    role="cell"
+                    key={cell.id}
+                    className={known.get(cell.column.id)!.kind}
+                    data-label={known.get(cell.column.id)!.header}
+                  >
+                    <table.FlexRender cell={cell} />
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}

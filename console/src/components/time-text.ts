@@ -1,0 +1,45 @@
+const LOCAL = new Intl.DateTimeFormat('en-GB', {
+  day: '2-digit',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always', style: 'narrow' });
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+export function local(moment: Date): string {
+  return LOCAL.format(moment).replace(',', '');
+}
+
+/** The time in UTC; the day too, where it is another there. */
+export function utc(moment: Date): string {
+  const text = moment.toISOString();
+  const sameDay = moment.getDate() === moment.getUTCDate();
+  return `${sameDay ? '' : `${text.slice(0, 10)} `}${text.slice(11, 19)} UTC`;
+}
+
+export function relative(moment: Date, now: number): string {
+  const seconds = (moment.getTime() - now) / 1000;
+  for (const [unit, length] of UNITS)
+    if (Math.abs(seconds) >= length) return RELATIVE.format(Math.trunc(seconds / length), unit);
+  return seconds > 30 ? 'in under a minute' : 'just now';
+}
+
+/** What a date-time field of a form holds, as the API wants it: local time typed, UTC sent. */
+export function toUtcText(value: string): string {
+  const moment = new Date(value);
+  return Number.isNaN(moment.getTime()) ? value : `${moment.toISOString().slice(0, 19)}Z`;
+}
+
+/** The other way round, for the field. */
+export function toLocalText(at: string): string {
+  const moment = new Date(at);
+  if (Number.isNaN(moment.getTime())) return at;
+  return new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}

@@ -1,0 +1,31 @@
+import { Store, useStore } from '../api/store';
+
+interface Toast {
+  id: number;
+  text: string;
+  tone: 'plain' | 'bad';
+}
+
+const toasts = new Store<Toast[]>([]);
+let lastId = 0;
+
+/** Tells the operator what happened: shown for a while, and read out. */
+export function toast(text: string, tone: Toast['tone'] = 'plain'): void {
+  const id = ++lastId;
+  toasts.set([...toasts.get().slice(-2), { id, text, tone }]);
+  setTimeout(() => toasts.set(toasts.get().filter((other) => other.id !== id)), tone === 'bad' ? 12_000 : 6000);
+}
+
+/** The live region stands from the start: a screen reader hears only what changes in one that it knows. */
+export function Toasts() {
+  const shown = useStore(toasts);
+  return (
+    <div role="status" className="toasts">
+      {shown.map(({ id, text, tone }) => (
+        <p key={id} className={`toast ${tone}`}>
+          {text}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,154 @@
+import './home.css';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useMemo, type ReactNode } from 'react';
+import { api, dataOf, type Schemas } from '../api/client';
+import { useLive } from '../api/live';
+import { Chart } from '../components/chart';
+import { Page, Section } from '../components/page';
+import { Shown } from '../components/states';
+import { Time } from '../components/time';
+import { LiveNote } from './live-note';
+import { PartnersInTrouble } from './partners-in-trouble';
+import { JobsUnderWay } from './jobs-under-way';
+
+type Overview = Schemas['OverviewModel'];
+
+const OVERVIEW = ['overview'] as const;
+const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], string, string])[] = [
+  ['past', 'Exam has begun', 'bad'],
+  ['2h', 'within 2 hours', 'bad'],
+  ['24h', 'within 24 hours', 'warn'],
+  ['7d', 'within 7 days', 'busy'],
+  ['later', 'later, or unknown', 'quiet'],
+];
+
+/** What needs an operator now, and nothing that does not. */
+export function HomePage() {
+  useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [OVERVIEW]);
+  const overview = useQuery({
+    queryKey: OVERVIEW,
+    queryFn: ({ signal }) => dataOf(api.GET('/admin/overview', { signal })),
+    placeholderData: keepPreviousData,
+    refetchOnWindowFocus: true,
+    // Ages and times left change without anything happening.
+    refetchInterval: 60_000,
+  });
+  return (
+    <Page title="What needs me now" actions={<LiveNote at={overview.data?.at} />}>
+      <Shown query={overview}>{(data) => <Everything overview={data} />}</Shown>
+    </Page>
+  );
+}
+
+function Everything({ overview }: { overview: Overview }) {
+  const { undelivered, partners, attention, hours, jobs } = overview;
+  const soon = undelivered.exam_in.past + undelivered.exam_in['2h'];
+  const waiting = overview.unmatched_results + overview.approvals;
+  const allIsWell = undelivered.total === 0 && attention.length === 0 && waiting === 0;
+  const chart = useMemo(
+    () => ({
+      at: hours.map(({ from }) => from),
+      series: [
+        { label: 'Delivered', tone: 'good', values: hours.map(({ delivered }) => delivered) },
+        { label: 'Failed', tone: 'bad', values: hours.map(({ failed }) => failed) },
+      ],
+    }),
+    [hours],
+  );
+  const delivered = hours.reduce((sum, hour) => sum + hour.delivered, 0);
+  const failed = hours.reduce((sum, hour) => sum + hour.failed, 0);
+  return (
+    <>
+      {allIsWell && (
+        <p className="all-well">
+          <strong>All is well.</strong> Every partner has what it should have, and nothing waits for you.
+        </p>
+      )}
+      <div className="tiles">
+        <Tile label="Not delivered" count={undelivered.total} tone={soon > 0 ? 'bad' : 'warn'} to="/queue">
+          {undelivered.oldest_created_datetime ? (
+            <>
+              oldest <Time at={undelivered.oldest_created_datetime} compact />
+            </>
+          ) : (
+            'nothing waits'
+          )}
+        </Tile>
+        <Tile label="Partners in trouble" count={partners.down + partners.failing} tone="bad" to="/partners">
+          {partners.well.toLocaleString('en')} well
+        </Tile>
+        <Tile label="Unmatched results" count={overview.unmatched_results} tone="warn" to="/work/unmatched-results">
+          to be accepted or rejected
+        </Tile>
+        <Tile label="Approvals waiting" count={overview.approvals} tone="warn" to="/work/approvals">
+          {overview.holds.toLocaleString('en')} on hold
+        </Tile>
+      </div>
+      <div className="home-columns">
+        <Section title="Not delivered, by time to the exam">
+          <Buckets of={undelivered} />
+        </Section>
+        <Section title="Deliveries of the last 24 hours">
+          <div className="panel">
+            <p className="line">
+              <span>
+                <strong>{delivered.toLocaleString('en')}</strong> delivered
+              </span>
+              <span>
+                <strong>{failed.toLocaleString('en')}</strong> failed
+              </span>
+            </p>
+            <Chart
+              label={`Attempts by hour: ${delivered} delivered, ${failed} failed in 24 hours`}
+              height={150}
+              {...chart}
+            />
+          </div>
+        </Section>
+      </div>
+      <Section title="Partners that are not well">
+        <PartnersInTrouble partners={attention} counts={partners} />
+      </Section>
+      {jobs.length > 0 && (
+        <Section title="Jobs under way" actions={<Link to="/jobs">All jobs</Link>}>
+          <JobsUnderWay jobs={jobs} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+interface TileProps {
+  label: string;
+  count: number;
+  tone: string;
+  to: string;
+  children: ReactNode;
+}
+
+function Tile({ label, count, tone, to, children }: TileProps) {
+  return (
+    <Link to={to} className={`tile ${count > 0 ? tone : 'good'}`}>
+      <span className="tile-label">{label}</span>
+      <span className="tile-count">{count.toLocaleString('en')}</span>
+      <span className="tile-more">{children}</span>
+    </Link>
+  );
+}
+
+function Buckets({ of: { total, exam_in: examIn } }: { of: Overview['undelivered'] }) {
+  return (
+    <ul className="buckets panel">
+      {EXAM_IN.map(([name, label, tone]) => (
+        <li key={name}>
+          <span>{label}</span>
+          <span className="bucket-track" aria-hidden="true">
+            <i className={tone} style={{ width: `${total === 0 ? 0 : (100 * examIn[name]) / total}%` }} />
+          </span>
+          <strong>{examIn[name].toLocaleString('en')}</strong>
+        </li>
+      ))}
+    </ul>
+  );
+}

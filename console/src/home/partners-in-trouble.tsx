@@ -1,0 +1,95 @@
+import type { Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Empty } from '../components/states';
+import { Time } from '../components/time';
+import { PartnerLink } from '../notification/partner-link';
+import { BulkButtons } from '../queue/bulk-buttons';
+
+type Partner = Schemas['PartnerConditionModel'];
+type Counts = Schemas['OverviewModel']['partners'];
+
+/** Partners that need somebody, the worst first. One whose every attempt fails is not well, whatever its health says. */
+export function PartnersInTrouble({ partners, counts }: { partners: readonly Partner[]; counts: Counts }) {
+  if (partners.length === 0)
+    return (
+      <Empty good>
+        {counts.well === 0 ? 'There is no partner yet.' : `All ${counts.well.toLocaleString('en')} are well.`}
+      </Empty>
+    );
+  const others = counts.down + counts.failing + counts.suspended + counts.unverified - partners.length;
+  return (
+    <>
+      <ul className="troubles">
+        {partners.map((partner) => (
+          <li key={partner.subscription_id} className="panel">
+            <div className="trouble-name">
+              <PartnerLink id={partner.subscription_id}>{partner.partner_url}</PartnerLink>
+              <small>{partner.account_code}</small>
+            </div>
+            <Trouble partner={partner} />
+            <span className="trouble-queue">
+              {partner.queued > 0 && (
+                <>
+                  <strong>{partner.queued.toLocaleString('en')}</strong> in the error queue{' '}
+                  <BulkButtons
+                    small
+                    kinds={['resend']}
+                    filter={{ subscription_id: partner.subscription_id }}
+                    of={partner.partner_url}
+                  />
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {others > 0 && <p className="hint">… and {others.toLocaleString('en')} more.</p>}
+    </>
+  );
+}
+
+function Trouble({ partner }: { partner: Partner }) {
+  const { state, health, down_since: down, failing_since: failing, next_probe_at: probe } = partner;
+  return (
+    <span className="line">
+      {state !== 'ACTIVE' && <Badge state={state} />}
+      {health === 'DOWN' && (
+        <>
+          <Badge state="DOWN" />
+          <span>
+            since <Time at={down} compact />
+            {probe && (
+              <>
+                , tried again <Time at={probe} compact />
+              </>
+            )}
+          </span>
+        </>
+      )}
+      {health === 'UP' && failing && (
+        <>
+          <Badge state="FAILING" />
+          <span>
+            every attempt since <Time at={failing} compact />
+          </span>
+        </>
+      )}
+      <Certificate end={partner.certificate_not_after ?? null} />
+    </span>
+  );
+}
+
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 14;
+
+function Certificate({ end }: { end: string | null }) {
+  if (end === null) return null;
+  const days = Math.floor((Date.parse(end) - Date.now()) / DAY_MS);
+  if (days >= SOON_DAYS) return null;
+  return (
+    <Badge
+      state={days < 0 ? 'Certificate has ended' : `Certificate: ${days} days left`}
+      tone={days < 3 ? 'bad' : 'warn'}
+    />
+  );
+}

@@ -1,0 +1,68 @@
+import type { Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Empty } from '../components/states';
+import { Time } from '../components/time';
+import { requestHeaders } from './curl';
+import { failureText } from './words';
+
+interface Props {
+  notification: Schemas['NotificationDetail'];
+  subscription: Schemas['SubscriptionModel'] | undefined;
+}
+
+const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
+  FIRST: 'First attempt',
+  AUTO: 'Sent again by itself',
+  MANUAL: 'Resent by an operator',
+  REPLAY: 'Replay',
+};
+
+/** Each attempt: what was sent with it, how long it took, and what the partner said. */
+export function Attempts({ notification, subscription }: Props) {
+  const { attempts } = notification;
+  if (attempts.length === 0) return <Empty>None yet.</Empty>;
+  const headers = requestHeaders(notification, subscription);
+  return (
+    <ol className="attempts">
+      {attempts.map((attempt, index) => (
+        <li key={index} className="panel">
+          <p className="line">
+            <strong>{TRIGGERS[attempt.trigger]}</strong>
+            {attempt.failure == null ? (
+              <Badge state="DELIVERED" />
+            ) : (
+              <Badge state={failureText(attempt.failure)} tone="bad" />
+            )}
+            {attempt.http_status != null && <span>HTTP {attempt.http_status}</span>}
+            {attempt.reason && <code>{attempt.reason}</code>}
+            <span className="hint">{attempt.duration_ms.toLocaleString('en')} ms</span>
+          </p>
+          <Time at={attempt.at} />
+          {attempt.excerpt ? (
+            <>
+              <h3>The partner said</h3>
+              <pre tabIndex={0} aria-label={`Answer to attempt ${index + 1}`}>
+                {attempt.excerpt}
+              </pre>
+            </>
+          ) : (
+            <p className="hint">The partner said nothing more.</p>
+          )}
+          <details>
+            <summary>Request headers</summary>
+            <dl className="headers">
+              {headers.map(([name, value]) => (
+                <div key={name}>
+                  <dt>{name}</dt>
+                  <dd>
+                    <code>{value}</code>
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </details>
+        </li>
+      ))}
+    </ol>
+  );
+}

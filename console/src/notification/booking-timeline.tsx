@@ -1,0 +1,51 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { api, dataOf, type Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Shown } from '../components/states';
+import { Time } from '../components/time';
+import { eventText, failureText } from './words';
+
+const MOST = 200;
+
+/** What this partner was told of the booking, in the order of the events. */
+export function BookingTimeline({ notification }: { notification: Schemas['NotificationDetail'] }) {
+  const { id, booking_code: booking, subscription_id: subscription, account_code: account } = notification;
+  const events = useQuery({
+    queryKey: ['notifications', 'booking', account, subscription, booking],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET('/admin/notifications', {
+          params: {
+            query: { booking_code: booking, subscription_id: subscription, account_code: account, limit: MOST },
+          },
+          signal,
+        }),
+      ),
+  });
+  return (
+    <Shown query={events}>
+      {(found) => (
+        <ol className="timeline">
+          {found
+            .toSorted((one, other) => one.event_sequence - other.event_sequence)
+            .map((event) => (
+              <li key={event.id} aria-current={event.id === id ? 'true' : undefined} data-state={event.state}>
+                <span className="sequence">{event.event_sequence}</span>
+                {event.id === id ? (
+                  <strong>{eventText(event.change_reason)}</strong>
+                ) : (
+                  <Link to="/notifications/$id" params={{ id: event.id }}>
+                    {eventText(event.change_reason)}
+                  </Link>
+                )}
+                <Badge state={event.state} />
+                {event.failure && <span className="hint">{failureText(event.failure)}</span>}
+                <Time at={event.effective_date} />
+              </li>
+            ))}
+        </ol>
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,80 @@
+import { Link } from '@tanstack/react-router';
+import type { Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { eventText, failureText, retryText } from './words';
+
+export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>[] = [
+  {
+    id: 'booking',
+    header: 'Booking',
+    kind: 'main',
+    cell: ({ id, booking_code: code, event_sequence: number }) => (
+      <>
+        <Link to="/notifications/$id" params={{ id }}>
+          {code}
+        </Link>
+        <small>no. {number}</small>
+      </>
+    ),
+    text: ({ booking_code: code }) => code,
+  },
+  {
+    id: 'event',
+    header: 'Event',
+    cell: ({ change_reason: reason }) => eventText(reason),
+    text: ({ change_reason: reason }) => reason,
+  },
+  { id: 'state', header: 'State', cell: ({ state }) => <Badge state={state} />, text: ({ state }) => state },
+  {
+    id: 'failure',
+    header: 'Failure',
+    cell: ({ state, failure, http_status: status }) =>
+      failure == null && state !== 'ERROR_QUEUE' ? (
+        <span className="nothing">–</span>
+      ) : (
+        <span>
+          {failureText(failure)}
+          {status != null && <small>HTTP {status}</small>}
+        </span>
+      ),
+    text: ({ failure, http_status: status }) => [failure, status].filter(Boolean).join(' '),
+  },
+  {
+    id: 'retry',
+    header: 'Next try',
+    cell: ({ retry, next_attempt_at: next }) => (
+      <span>
+        {retryText(retry)}
+        {next && (
+          <small>
+            <Time at={next} compact />
+          </small>
+        )}
+      </span>
+    ),
+    text: ({ retry }) => retry,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    cell: ({ created_datetime: at }) => <Time at={at} />,
+    text: ({ created_datetime: at }) => at,
+  },
+  {
+    id: 'delivered',
+    header: 'Delivered',
+    hidden: true,
+    cell: ({ delivered_datetime: at }) => <Time at={at} />,
+    text: ({ delivered_datetime: at }) => at,
+  },
+  {
+    id: 'account',
+    header: 'Account',
+    hidden: true,
+    cell: ({ account_code: code }) => code,
+    text: ({ account_code: code }) => code,
+  },
+  { id: 'id', header: 'webhook-id', hidden: true, cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+];

@@ -1,0 +1,50 @@
+import type { Schemas } from '../api/client';
+
+export type HeaderLine = readonly [name: string, value: string];
+
+const MASK = '••••••••';
+
+/** What goes out with a notification, its secrets masked: they are not known here, and the service never shows them. */
+export function requestHeaders(
+  notification: Schemas['NotificationDetail'],
+  subscription?: Schemas['SubscriptionModel'],
+): HeaderLine[] {
+  const type = subscription?.auth.type ?? 'none';
+  const authorization: HeaderLine[] =
+    type === 'none' ? [] : [['Authorization', type === 'basic' ? `Basic ${MASK}` : `Bearer ${MASK}`]];
+  return [
+    ['Content-Type', 'application/json'],
+    ['webhook-id', notification.id],
+    ['webhook-timestamp', 'the second of the attempt'],
+    ['webhook-signature', `v1,${MASK}`],
+    ['event-sequence', String(notification.event_sequence)],
+    ...authorization,
+  ];
+}
+
+/** A command that sends the same request; what is secret in it is left to be filled in. */
+export function curlOf(
+  notification: Schemas['NotificationDetail'],
+  subscription: Schemas['SubscriptionModel'],
+): string {
+  const { auth, partner_url: url } = subscription;
+  const sign =
+    auth.type === 'basic'
+      ? [`--user ${quoted(`${auth.username ?? ''}:PASSWORD`)}`]
+      : auth.type === 'none'
+        ? []
+        : [`--header 'Authorization: Bearer TOKEN'`];
+  return [
+    `curl --request PUT ${quoted(`${url.replace(/\/$/, '')}/notifications`)}`,
+    `--header 'Content-Type: application/json'`,
+    `--header ${quoted(`webhook-id: ${notification.id}`)}`,
+    `--header 'event-sequence: ${notification.event_sequence}'`,
+    ...sign,
+    `--data-raw ${quoted(JSON.stringify(notification.body))}`,
+  ].join(' \\\n  ');
+}
+
+/** One word of a POSIX shell, whatever stands in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,125 @@
+import './notification.css';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { api, dataOf, newIdempotencyKey, type Schemas } from '../api/client';
+import { useLive } from '../api/live';
+import { Badge } from '../components/badge';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Copyable, CopyButton } from '../components/copy';
+import { Facts, Page, Section } from '../components/page';
+import { Shown } from '../components/states';
+import { Time } from '../components/time';
+import { toast } from '../components/toast';
+import { Attempts } from './attempts';
+import { BookingTimeline } from './booking-timeline';
+import { curlOf } from './curl';
+import { PartnerLink } from './partner-link';
+import { eventText, failureText, retryText } from './words';
+
+type Notification = Schemas['NotificationDetail'];
+
+export function NotificationPage() {
+  const { id } = useParams({ from: '/notifications/$id' });
+  useLive(['undelivered', 'attempts'], [['notifications', 'one', id]]);
+  const notification = useQuery({
+    queryKey: ['notifications', 'one', id],
+    queryFn: ({ signal }) => dataOf(api.GET('/admin/notifications/{id}', { params: { path: { id } }, signal })),
+    // What is under way is over within the partner's wait.
+    refetchInterval: ({ state }) => (state.data?.state === 'PENDING' ? 1000 : false),
+  });
+  return <Shown query={notification}>{(found) => <OneNotification notification={found} />}</Shown>;
+}
+
+function OneNotification({ notification }: { notification: Notification }) {
+  const { id, subscription_id: subscriptionId, booking_code: booking, state } = notification;
+  const subscription = useQuery({
+    queryKey: ['subscriptions', subscriptionId],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/admin/subscriptions/{id}', { params: { path: { id: subscriptionId } }, signal })),
+  }).data;
+  const queries = useQueryClient();
+  const isQueued = state === 'ERROR_QUEUE';
+
+  async function act(deed: 'resend' | 'resolve') {
+    const done = await confirm({
+      title: deed === 'resend' ? 'Resend this notification?' : 'Resolve this notification?',
+      text:
+        deed === 'resend'
+          ? 'It is sent at once, also when the partner is down.'
+          : 'It was settled by other means. It is kept, and never sent again.',
+      reason: deed === 'resend' ? 'optional' : 'required',
+      action: deed === 'resend' ? 'Resend' : 'Resolve',
+      perform: (reason) => {
+        const params = { path: { notification_id: id }, header: { 'Idempotency-Key': newIdempotencyKey() } };
+        return deed === 'resend'
+          ? api.POST('/admin/error-queue/{notification_id}/resend', { params, body: reason ? { reason } : {} })
+          : api.POST('/admin/error-queue/{notification_id}/resolve', { params, body: { reason } });
+      },
+    });
+    if (!done) return;
+    toast(deed === 'resend' ? 'Sent again. What the partner says appears here.' : 'The notification is resolved.');
+    await queries.invalidateQueries({ queryKey: ['notifications'] });
+    void queries.invalidateQueries({ queryKey: ['error-queue'] });
+  }
+
+  return (
+    <Page
+      title={`${eventText(notification.change_reason)} ${booking}`}
+      badge={<Badge state={state} />}
+      trail={
+        <>
+          <Link to="/queue">Error queue</Link>
+          <Link to="/notifications" search={{ booking_code: booking }}>
+            All of this booking
+          </Link>
+        </>
+      }
+      actions={
+        <>
+          {isQueued && (
+            <>
+              <Button kind="primary" onPress={() => void act('resend')}>
+                Resend …
+              </Button>
+              <Button onPress={() => void act('resolve')}>Resolve …</Button>
+            </>
+          )}
+          {subscription && <CopyButton text={() => curlOf(notification, subscription)} label="Copy as curl" />}
+        </>
+      }
+    >
+      <Facts
+        of={[
+          ['Failure', isQueued || notification.failure ? failureText(notification.failure) : null],
+          ['HTTP status', notification.http_status],
+          ['Sent again', retryText(notification.retry)],
+          ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
+          ['Created', <Time at={notification.created_datetime} />],
+          ['Delivered', <Time at={notification.delivered_datetime} />],
+          ['Effective date', <Time at={notification.effective_date} />],
+          ['Account', notification.account_code],
+          ['Partner', <PartnerLink id={subscriptionId}>{subscription?.partner_url ?? subscriptionId}</PartnerLink>],
+          ['webhook-id', <Copyable text={id} />],
+        ]}
+      />
+      <Section title="The booking, in order of its events">
+        <BookingTimeline notification={notification} />
+      </Section>
+      <Section title="Attempts">
+        <Attempts notification={notification} subscription={subscription} />
+      </Section>
+      <Section
+        title="Body"
+        actions={<CopyButton text={() => JSON.stringify(notification.body, null, 2)} label="Copy the body" />}
+      >
+        <details className="panel">
+          <summary>Show what is sent: it names the candidate</summary>
+          <pre tabIndex={0} aria-label="Body">
+            {JSON.stringify(notification.body, null, 2)}
+          </pre>
+        </details>
+      </Section>
+    </Page>
+  );
+}

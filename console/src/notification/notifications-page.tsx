@@ -1,0 +1,40 @@
+import { useSearch } from '@tanstack/react-router';
+import { api, pageOf } from '../api/client';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import { NOTIFICATION_COLUMNS } from './columns';
+import { notificationQuery } from './notification-query';
+import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, STATE_OPTIONS } from './words';
+
+const FILTERS: readonly Filter[] = [
+  { name: 'booking_code', label: 'Booking code', main: true },
+  { name: 'candidate_id', label: 'Candidate id' },
+  { name: 'state', label: 'State', options: STATE_OPTIONS },
+  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
+  { name: 'account_code', label: 'Account code' },
+  { name: 'from', label: 'Created from', type: 'moment' },
+  { name: 'to', label: 'Created before', type: 'moment' },
+];
+
+export function NotificationsPage() {
+  const search = useSearch({ from: '/notifications' });
+  const query = notificationQuery(search);
+  return (
+    <Page title="Notifications" lead="Every event that a partner was or is to be told of, the newest first.">
+      <Filters of={FILTERS} />
+      <List
+        name="notifications"
+        caption="Notifications, the newest first"
+        columns={NOTIFICATION_COLUMNS}
+        rowKey={({ id }) => id}
+        queryKey={['notifications', search]}
+        load={(cursor, signal) =>
+          pageOf(api.GET('/admin/notifications', { params: { query: { ...query, cursor, limit: 50 } }, signal }))
+        }
+        empty="Nothing fits. Clear a filter to see more."
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,59 @@
+import type { Option } from '../components/fields';
+import type { Schemas } from '../api/client';
+
+type Notification = Schemas['NotificationModel'];
+
+const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
+  dns: 'Name not found',
+  connect: 'No connection',
+  tls: 'TLS fault',
+  timeout: 'No answer in time',
+  auth: 'Not authorized',
+  redirect: 'Redirect',
+  client_error: 'Refused',
+  server_error: 'Partner fault',
+  protocol: 'Unexpected answer',
+  blocked: 'Address not allowed',
+};
+
+/** What went wrong, in words; null: it was not tried, because the partner was down. */
+export function failureText(failure: Notification['failure']): string {
+  return failure == null ? 'Not tried yet' : FAILURES[failure];
+}
+
+export const FAILURE_OPTIONS: readonly Option[] = [
+  ...Object.entries(FAILURES).map(([failure, text]): Option => [failure, `${text} (${failure})`]),
+  ['none', 'Not tried yet'],
+];
+
+export const CHANGE_REASON_OPTIONS: readonly Option[] = (
+  [
+    'BOOKING_CREATED',
+    'BOOKING_CANCELLED',
+    'BOOKING_RESCHEDULED',
+    'EXAM_COMPLETED',
+    'EXCUSED_ABSENT',
+    'ABSENT',
+  ] satisfies Notification['change_reason'][]
+).map((reason): Option => [reason, eventText(reason)]);
+
+export const STATE_OPTIONS: readonly Option[] = [
+  ['PENDING', 'Pending'],
+  ['DELIVERED', 'Delivered'],
+  ['ERROR_QUEUE', 'Error queue'],
+  ['RESOLVED', 'Resolved'],
+];
+
+export const RETRY_OPTIONS: readonly Option[] = [
+  ['MANUAL', 'By an operator'],
+  ['AUTO', 'By itself'],
+];
+
+export function retryText(retry: Notification['retry']): string {
+  return retry === 'AUTO' ? 'By itself' : retry === 'MANUAL' ? 'By an operator' : '–';
+}
+
+/** `BOOKING_CREATED` as "Booking created". */
+export function eventText(reason: string): string {
+  return reason.charAt(0) + reason.slice(1).toLowerCase().replaceAll('_', ' ');
+}

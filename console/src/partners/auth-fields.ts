@@ -1,0 +1,28 @@
+import type { Option } from '../components/fields';
+import type { Schemas } from '../api/client';
+
+export type AuthType = NonNullable<Schemas['SubscriptionModel']['auth']['type']>;
+
+/** What each way to sign in at a partner needs: members of the body, with their labels. */
+export const AUTH_FIELDS: Record<AuthType, Record<string, string>> = {
+  none: {},
+  basic: { 'auth/username': 'User name', 'auth/password': 'Password' },
+  bearer: { 'auth/token': 'Token' },
+  oauth2_client_credentials: {
+    'auth/token_url': 'Token URL',
+    'auth/client_id': 'Client id',
+    'auth/client_secret': 'Client secret',
+    'auth/scope': 'Scope',
+  },
+};
+
+export const AUTH_OPTIONS: readonly Option[] = [
+  ['none', 'Not at all; the signature says who it is'],
+  ['basic', 'User name and password'],
+  ['bearer', 'A token'],
+  ['oauth2_client_credentials', 'OAuth 2.0 client credentials'],
+];
+
+export function isSecret(name: string): boolean {
+  return /password|secret|token$/.test(name);
+}

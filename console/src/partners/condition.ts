@@ -1,0 +1,26 @@
+import type { Tone } from '../components/badge';
+
+interface Condition {
+  state: string;
+  health: string;
+  failing_since?: string | null;
+}
+
+/** How a partner does, in one word. One whose every attempt fails is not well, though it is not DOWN. */
+export function conditionOf({ state, health, failing_since: failing }: Condition): readonly [word: string, tone: Tone] {
+  if (state !== 'ACTIVE') return [state, 'warn'];
+  if (health === 'DOWN') return ['DOWN', 'bad'];
+  return failing ? ['FAILING', 'bad'] : ['UP', 'good'];
+}
+
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 14;
+
+/** How long a certificate is good for: `12 days left`. */
+export function certificateText(notAfter: string | null | undefined, now = Date.now()): readonly [string, Tone] | null {
+  if (notAfter == null) return null;
+  const days = Math.floor((Date.parse(notAfter) - now) / DAY_MS);
+  if (days < 0) return ['ended', 'bad'];
+  const text = days === 0 ? 'less than a day left' : `${days.toLocaleString('en')} ${days === 1 ? 'day' : 'days'} left`;
+  return [text, days < SOON_DAYS ? 'warn' : 'quiet'];
+}

@@ -1,0 +1,112 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf, type Schemas } from '../api/client';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Copyable } from '../components/copy';
+import { Dialog } from '../components/dialog';
+import { toast } from '../components/toast';
+
+/** What an operator does to a partner as a whole. */
+export function PartnerActions({ subscription }: { subscription: Schemas['SubscriptionModel'] }) {
+  const { id, partner_url: url, state } = subscription;
+  const [secret, setSecret] = useState<string | null>(null);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const params = { path: { id } };
+
+  async function settled(text: string) {
+    toast(text);
+    await Promise.all(
+      [['subscriptions', id], ['partners'], ['error-queue']].map((queryKey) => queries.invalidateQueries({ queryKey })),
+    );
+  }
+
+  async function suspend() {
+    const done = await confirm({
+      title: 'Suspend this partner?',
+      text: 'Nothing more is sent to it until it is resumed; its events are kept in order. When this answers, no attempt begins any more.',
+      action: 'Suspend',
+      perform: () => api.POST('/admin/subscriptions/{id}/suspend', { params }),
+    });
+    if (done) await settled('Suspended: its events are kept.');
+  }
+
+  async function resume() {
+    const done = await confirm({
+      title: 'Resume this partner?',
+      text: 'What was kept for it goes out now, the oldest first.',
+      action: 'Resume',
+      perform: () => api.POST('/admin/subscriptions/{id}/resume', { params }),
+    });
+    if (done) await settled('Resumed.');
+  }
+
+  async function rotate() {
+    const done = await confirm({
+      title: 'Make a new signing secret?',
+      text: 'It is shown once. For 24 hours every request is signed with the old and with the new one, so that the partner can change over.',
+      action: 'Make a new secret',
+      perform: async () => {
+        const made = await dataOf(api.POST('/admin/subscriptions/{id}/rotate-secret', { params }));
+        setSecret(made.signing_secret);
+      },
+    });
+    if (done) await settled('A new secret was made.');
+  }
+
+  async function remove() {
+    const statistics = await dataOf(api.GET('/admin/subscriptions/{id}/statistics', { params }));
+    const waiting = statistics.bookings_waiting;
+    const done = await confirm({
+      title: 'Delete this partner?',
+      text: (
+        <>
+          <p>
+            {url} is never told of anything again.{' '}
+            {waiting === 0
+              ? 'Nothing waits for it.'
+              : `The events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} that it does not have are resolved, and never sent.`}
+          </p>
+          <p>There is no way back: connecting it again makes another partner.</p>
+        </>
+      ),
+      action: 'Delete',
+      danger: true,
+      typed: 'delete',
+      perform: () => api.DELETE('/admin/subscriptions/{id}', { params }),
+    });
+    if (!done) return;
+    toast('The partner is deleted.');
+    await navigate({ to: '/partners' });
+    queries.removeQueries({ queryKey: ['subscriptions', id] });
+    await queries.invalidateQueries({ queryKey: ['partners'] });
+  }
+
+  return (
+    <div className="actions partner-actions">
+      {state === 'ACTIVE' && <Button onPress={() => void suspend()}>Suspend …</Button>}
+      {state === 'SUSPENDED' && (
+        <Button kind="primary" onPress={() => void resume()}>
+          Resume …
+        </Button>
+      )}
+      <Button onPress={() => void rotate()}>Rotate the secret …</Button>
+      <Button kind="danger" onPress={() => void remove()}>
+        Delete …
+      </Button>
+      {secret !== null && (
+        <Dialog title="The new signing secret" onClose={() => setSecret(null)}>
+          <p>It is shown this once. Hand it over, then close this.</p>
+          <Copyable text={secret} />
+          <div className="actions end">
+            <Button kind="primary" onPress={() => setSecret(null)}>
+              Close
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </div>
+  );
+}

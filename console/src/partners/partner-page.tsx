@@ -1,0 +1,146 @@
+import './partners.css';
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
+import { api, dataOf, type Schemas } from '../api/client';
+import { useLive } from '../api/live';
+import { Badge } from '../components/badge';
+import { LinkButton } from '../components/button';
+import { Chart } from '../components/chart';
+import { Copyable } from '../components/copy';
+import { Filters, type Filter } from '../components/filters';
+import { Facts, Page, Section } from '../components/page';
+import { Shown } from '../components/states';
+import { Time } from '../components/time';
+import { CHANGE_REASON_OPTIONS, eventText, failureText } from '../notification/words';
+import { BulkButtons } from '../queue/bulk-buttons';
+import { filterOf } from '../queue/filter-text';
+import { conditionOf } from './condition';
+import { PartnerActions } from './partner-actions';
+import { Certificate } from './partners-page';
+import { SampleSection } from './sample-section';
+import { signInText } from './sign-in-text';
+
+type Subscription = Schemas['SubscriptionModel'];
+type Statistics = Schemas['SubscriptionStatistics'];
+
+export function subscriptionQuery(id: string) {
+  return queryOptions({
+    queryKey: ['subscriptions', id],
+    queryFn: ({ signal }) => dataOf(api.GET('/admin/subscriptions/{id}', { params: { path: { id } }, signal })),
+  });
+}
+
+export function PartnerPage() {
+  const { id } = useParams({ from: '/partners/$id' });
+  useLive(['partners'], [['subscriptions', id]]);
+  return <Shown query={useQuery(subscriptionQuery(id))}>{(found) => <Partner subscription={found} />}</Shown>;
+}
+
+function Partner({ subscription }: { subscription: Subscription }) {
+  const { id, partner_url: url } = subscription;
+  useLive(['attempts', 'undelivered'], [['subscriptions', id, 'statistics']]);
+  const statistics = useQuery({
+    queryKey: ['subscriptions', id, 'statistics'],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/admin/subscriptions/{id}/statistics', { params: { path: { id } }, signal })),
+  });
+  const [word, tone] = conditionOf(subscription);
+  return (
+    <Page
+      title={url}
+      badge={<Badge state={word} tone={tone} />}
+      trail={<Link to="/partners">Partners</Link>}
+      actions={
+        <>
+          <LinkButton to="/queue" search={{ subscription_id: id }}>
+            Its error queue
+          </LinkButton>
+          <LinkButton to="/partners/$id/settings" params={{ id }}>
+            Settings
+          </LinkButton>
+        </>
+      }
+    >
+      <PartnerActions subscription={subscription} />
+      <Facts
+        of={[
+          ['Account', subscription.account_code],
+          ['Events', subscription.change_reasons.map(eventText).join(', ')],
+          ['Signs in', signInText(subscription.auth)],
+          ['Waits for an answer', subscription.wait_ms == null ? 'as configured' : `${subscription.wait_ms} ms`],
+          ['Tried again by itself after', subscription.auto_retry_on.join(', ')],
+          ['Next probe', subscription.next_probe_at && <Time at={subscription.next_probe_at} />],
+          ['Oldest undelivered', <Time at={statistics.data?.oldest_undelivered} />],
+          ['Bookings that wait', statistics.data?.bookings_waiting.toLocaleString('en')],
+          ['Next exam among them', <Time at={statistics.data?.next_booking_on} />],
+          ['Certificate', <Certificate notAfter={statistics.data?.certificate_not_after} />],
+          ['Changed', <Time at={subscription.updated_datetime} />],
+          ['Id', <Copyable text={id} />],
+        ]}
+      />
+      <Section title="Attempts of seven days">
+        <Shown query={statistics}>{(found) => <Charts statistics={found} />}</Shown>
+      </Section>
+      <SampleSection subscription={subscription} />
+      <Replay id={id} />
+    </Page>
+  );
+}
+
+function Charts({ statistics: { hours } }: { statistics: Statistics }) {
+  const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
+  const at = hours.map(({ from }) => from);
+  const causes = new Map<string, number>();
+  for (const { failed } of hours)
+    for (const [cause, count] of Object.entries(failed)) causes.set(cause, (causes.get(cause) ?? 0) + count);
+  return (
+    <div className="charts">
+      <Chart
+        label="Delivered and failed attempts by hour"
+        at={at}
+        series={[
+          { label: 'Delivered', tone: 'good', values: hours.map(({ delivered }) => delivered) },
+          { label: 'Failed', tone: 'bad', values: hours.map(({ failed }) => failedIn(failed)) },
+        ]}
+      />
+      <Chart
+        label="Time of an attempt by hour"
+        unit="ms"
+        at={at}
+        series={[
+          { label: 'Median', tone: 'accent', kind: 'line', values: hours.map(({ p50_ms: p50 }) => p50) },
+          { label: 'p95', tone: 'warn', kind: 'line', values: hours.map(({ p95_ms: p95 }) => p95) },
+        ]}
+      />
+      {causes.size > 0 && (
+        <p className="hint">
+          Failed:{' '}
+          {[...causes]
+            .map(([cause, count]) => `${failureText(cause as Parameters<typeof failureText>[0])} ${count}`)
+            .join(' · ')}
+        </p>
+      )}
+    </div>
+  );
+}
+
+const REPLAY_FILTERS: readonly Filter[] = [
+  { name: 'from', label: 'Created from', type: 'moment' },
+  { name: 'to', label: 'Created before', type: 'moment' },
+  { name: 'booking_code', label: 'Booking code' },
+  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+];
+
+/** For a partner that has lost what it had. */
+function Replay({ id }: { id: string }) {
+  const search = useSearch({ from: '/partners/$id' });
+  return (
+    <Section title="Replay">
+      <p className="hint">
+        What the partner has had already is sent once more, with the same ids and bytes: for a partner that has lost it.
+      </p>
+      <Filters of={REPLAY_FILTERS} />
+      <BulkButtons kinds={['replay']} filter={{ ...filterOf(search), subscription_id: id }} />
+    </Section>
+  );
+}

@@ -1,0 +1,107 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, dataOf, type Schemas } from '../api/client';
+import { Select } from '../components/fields';
+import { Form, FormField, useForm } from '../components/form';
+import { Page } from '../components/page';
+import { Shown } from '../components/states';
+import { toast } from '../components/toast';
+import { CHANGE_REASON_OPTIONS } from '../notification/words';
+import { AUTH_FIELDS, AUTH_OPTIONS, isSecret, type AuthType } from './auth-fields';
+import { subscriptionQuery } from './partner-page';
+import { signInText } from './sign-in-text';
+
+type Subscription = Schemas['SubscriptionModel'];
+type Patch = Schemas['SubscriptionPatch'];
+
+export function PartnerSettingsPage() {
+  const { id } = useParams({ from: '/partners/$id/settings' });
+  const subscription = useQuery(subscriptionQuery(id));
+  return (
+    <Page
+      title="Settings of a partner"
+      trail={
+        <>
+          <Link to="/partners">Partners</Link>
+          <Link to="/partners/$id" params={{ id }}>
+            {subscription.data?.partner_url ?? id}
+          </Link>
+        </>
+      }
+      lead="Only what you change is sent. A new address has to be verified again."
+    >
+      <Shown query={subscription}>{(found) => <Settings subscription={found} />}</Shown>
+    </Page>
+  );
+}
+
+function Settings({ subscription }: { subscription: Subscription }) {
+  const [auth, setAuth] = useState<AuthType | ''>('');
+  return (
+    <>
+      <div className="form">
+        <Select
+          label="How the service signs in at the partner"
+          value={auth}
+          onChange={(value) => setAuth(value as AuthType | '')}
+          options={[['', `As it does now: ${signInText(subscription.auth)}`], ...AUTH_OPTIONS]}
+        />
+      </div>
+      <SettingsForm key={auth} subscription={subscription} auth={auth} />
+    </>
+  );
+}
+
+function SettingsForm({ subscription, auth }: { subscription: Subscription; auth: AuthType | '' }) {
+  const { id } = subscription;
+  const authFields = auth === '' ? {} : AUTH_FIELDS[auth];
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const known = {
+    partner_url: subscription.partner_url,
+    change_reasons: [...subscription.change_reasons] as string[],
+    ca_pem: subscription.ca_pem ?? '',
+    client_cert_pem: subscription.client_cert_pem ?? '',
+    client_key_pem: '',
+    wait_ms: subscription.wait_ms == null ? '' : String(subscription.wait_ms),
+    auto_retry_on: [...subscription.auto_retry_on] as string[],
+  };
+  const form = useForm({
+    schema: 'SubscriptionPatch',
+    initial: { ...known, ...Object.fromEntries(Object.keys(authFields).map((name) => [name, ''])) },
+    perform: async ({ auth: given, ...body }: Patch) => {
+      const changes = changed(subscription, body);
+      const signIn = auth === '' ? {} : { auth: { ...(given as object | undefined), type: auth } as Patch['auth'] };
+      await dataOf(
+        api.PATCH('/admin/subscriptions/{id}', { params: { path: { id } }, body: { ...changes, ...signIn } }),
+      );
+      toast('The settings are changed.');
+      await queries.invalidateQueries({ queryKey: ['subscriptions', id] });
+      void queries.invalidateQueries({ queryKey: ['partners'] });
+      await navigate({ to: '/partners/$id', params: { id } });
+    },
+  });
+  return (
+    <Form form={form} action="Save">
+      {Object.entries(authFields).map(([name, label]) => (
+        <FormField key={name} form={form} name={name} label={label} type={isSecret(name) ? 'password' : undefined} />
+      ))}
+      <FormField form={form} name="partner_url" label="Address" />
+      <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
+      <FormField form={form} name="wait_ms" label="Milliseconds for one attempt" />
+      <FormField form={form} name="auto_retry_on" label="Tried again by itself after" />
+      <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
+      <FormField form={form} name="client_cert_pem" label="Client certificate, PEM" rows={4} />
+      <FormField form={form} name="client_key_pem" label="Client key, PEM" rows={4} />
+    </Form>
+  );
+}
+
+/** The members that differ from what there is. */
+function changed(subscription: Subscription, body: Patch): Patch {
+  const before = subscription as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name] ?? null)),
+  );
+}

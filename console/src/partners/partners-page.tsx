@@ -1,0 +1,150 @@
+import { Link, useSearch } from '@tanstack/react-router';
+import { api, pageOf, type Schemas } from '../api/client';
+import { useLive } from '../api/live';
+import { Badge } from '../components/badge';
+import { LinkButton } from '../components/button';
+import { Sparkline } from '../components/chart';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { certificateText, conditionOf } from './condition';
+
+type Partner = Schemas['ListedPartnerModel'];
+
+const FILTERS: readonly Filter[] = [{ name: 'account_code', label: 'Account code', main: true }];
+
+const COLUMNS: readonly Column<Partner>[] = [
+  {
+    id: 'partner',
+    header: 'Partner',
+    kind: 'main',
+    cell: ({ subscription_id: id, partner_url: url }) => (
+      <Link to="/partners/$id" params={{ id }}>
+        {url}
+      </Link>
+    ),
+    text: ({ partner_url: url }) => url,
+  },
+  {
+    id: 'condition',
+    header: 'How it does',
+    cell: (partner) => <Condition partner={partner} />,
+    text: (partner) => conditionOf(partner)[0],
+  },
+  {
+    id: 'queued',
+    header: 'In the queue',
+    kind: 'number',
+    cell: ({ queued, subscription_id: id }) =>
+      queued === 0 ? (
+        0
+      ) : (
+        <Link to="/queue" search={{ subscription_id: id }}>
+          {queued.toLocaleString('en')}
+        </Link>
+      ),
+    text: ({ queued }) => queued,
+  },
+  {
+    id: 'attempts',
+    header: 'Attempts in 24 h',
+    cell: (partner) => <Attempts partner={partner} />,
+    text: ({ delivered, failed }) => `${total(delivered)} delivered, ${total(failed)} failed`,
+  },
+  {
+    id: 'p95',
+    header: 'p95',
+    kind: 'number',
+    cell: (partner) => {
+      const last = lastOf(partner.p95_ms);
+      return last === null ? <span className="nothing">–</span> : `${last.toLocaleString('en')} ms`;
+    },
+    text: ({ p95_ms: p95 }) => lastOf(p95),
+  },
+  {
+    id: 'certificate',
+    header: 'Certificate',
+    cell: ({ certificate_not_after: notAfter }) => <Certificate notAfter={notAfter} />,
+    text: ({ certificate_not_after: notAfter }) => notAfter,
+  },
+  {
+    id: 'account',
+    header: 'Account',
+    cell: ({ account_code: code }) => code,
+    text: ({ account_code: code }) => code,
+  },
+  {
+    id: 'id',
+    header: 'Id',
+    hidden: true,
+    cell: ({ subscription_id: id }) => <code>{id}</code>,
+    text: ({ subscription_id: id }) => id,
+  },
+];
+
+function Condition({ partner }: { partner: Partner }) {
+  const [word, tone] = conditionOf(partner);
+  const since = word === 'FAILING' ? partner.failing_since : partner.down_since;
+  return (
+    <span>
+      <Badge state={word} tone={tone} />
+      {since && (
+        <small>
+          since <Time at={since} compact />
+        </small>
+      )}
+    </span>
+  );
+}
+
+function Attempts({ partner: { delivered, failed } }: { partner: Partner }) {
+  const all = delivered.map((count, hour) => count + failed[hour]);
+  const words = `${total(delivered).toLocaleString('en')} delivered, ${total(failed).toLocaleString('en')} failed`;
+  return (
+    <span>
+      <Sparkline values={all} label={`Attempts by hour: ${words}`} />
+      <small>{words}</small>
+    </span>
+  );
+}
+
+export function Certificate({ notAfter }: { notAfter: string | null | undefined }) {
+  const text = certificateText(notAfter);
+  return text === null ? <span className="nothing">not seen yet</span> : <Badge state={text[0]} tone={text[1]} />;
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Of the last hour that had an attempt. */
+function lastOf(values: readonly (number | null)[]): number | null {
+  return values.findLast((value) => value !== null) ?? null;
+}
+
+export function PartnersPage() {
+  const search = useSearch({ from: '/partners' });
+  useLive(['partners', 'attempts'], [['partners', 'list']]);
+  return (
+    <Page
+      title="Partners"
+      lead="Where events are sent, and how it goes."
+      actions={<LinkButton to="/setup/connect-partner">Connect a partner</LinkButton>}
+    >
+      <Filters of={FILTERS} />
+      <List
+        name="partners"
+        caption="Partners"
+        columns={COLUMNS}
+        rowKey={({ subscription_id: id }) => id}
+        queryKey={['partners', 'list', search]}
+        load={(cursor, signal) =>
+          pageOf(api.GET('/admin/partners', { params: { query: { ...search, cursor, limit: 50 } }, signal }))
+        }
+        empty="No partner is connected."
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,179 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { api, dataOf, newIdempotencyKey } from '../api/client';
+import { Button } from '../components/button';
+import { Dialog } from '../components/dialog';
+import { TextField } from '../components/fields';
+import { ProblemNote, Shown } from '../components/states';
+import { Time } from '../components/time';
+import { eventText } from '../notification/words';
+import { filterTexts, type QueueFilter } from './filter-text';
+
+export type BulkKind = 'resend' | 'resolve' | 'replay';
+
+interface Started {
+  job_id?: string | null;
+  matched: number | null;
+  matched_at_least?: number | null;
+}
+
+const WORDS: Record<BulkKind, { title: string; action: string; text: string }> = {
+  resend: {
+    title: 'Resend these notifications?',
+    action: 'Resend',
+    text: 'They go out oldest first: to each partner one alone, and the others once it is delivered. You can pause and abort.',
+  },
+  resolve: {
+    title: 'Resolve these notifications?',
+    action: 'Resolve',
+    text: 'They were settled by other means. They are kept, leave the error queue, and are never sent again.',
+  },
+  replay: {
+    title: 'Send delivered notifications again?',
+    action: 'Replay',
+    text: 'The partner gets the same ids and bytes once more, in order, behind what is still due for a booking.',
+  },
+};
+
+interface Props {
+  kind: BulkKind;
+  /** For a replay its `subscription_id` is needed, and only time, booking and event count besides. */
+  filter: QueueFilter;
+  onClose: () => void;
+}
+
+/** Counts what a filter matches, shows the first of it, and starts a job with a reason. */
+export function BulkDialog({ kind, filter, onClose }: Props) {
+  const { title, action, text } = WORDS[kind];
+  const [reason, setReason] = useState('');
+  const [missing, setMissing] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  // One for what the operator means to do: a double click makes one job.
+  const [key] = useState(newIdempotencyKey);
+  const navigate = useNavigate();
+  const counted = useQuery({
+    queryKey: ['bulk', kind, filter],
+    queryFn: async () => {
+      const [count, first] = await Promise.all([start(kind, filter, 'Counting', true), firstOf(kind, filter)]);
+      return { count, first };
+    },
+    gcTime: 0,
+    staleTime: Infinity,
+  });
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setMissing(reason.trim() === '');
+    if (reason.trim() === '' || busy) return;
+    setBusy(true);
+    try {
+      const { job_id: jobId } = await start(kind, filter, reason.trim(), false, key);
+      onClose();
+      if (jobId) await navigate({ to: '/jobs/$jobId', params: { jobId } });
+    } catch (caught) {
+      setError(caught);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <Shown query={counted}>
+          {({ count, first }) => {
+            const number = count.matched ?? count.matched_at_least ?? 0;
+            const shown = `${count.matched === null ? 'at least ' : ''}${number.toLocaleString('en')}`;
+            return (
+              <>
+                <p role="status">
+                  <strong>{shown}</strong> {number === 1 ? 'notification fits' : 'notifications fit'} now.{' '}
+                  {number > 0 && text}
+                </p>
+                <Chosen filter={filter} />
+                {number > 0 && (
+                  <>
+                    <ol className="preview" aria-label="The first of them">
+                      {first.map(({ id, booking_code: code, change_reason: event, created_datetime: at }) => (
+                        <li key={id}>
+                          <strong>{code}</strong> {eventText(event)} <Time at={at} compact />
+                        </li>
+                      ))}
+                      {number > first.length && <li>… and {(number - first.length).toLocaleString('en')} more</li>}
+                    </ol>
+                    <TextField
+                      label="Reason"
+                      hint="Kept with the job, its notifications and the audit."
+                      value={reason}
+                      onChange={setReason}
+                      rows={2}
+                      maxLength={1000}
+                      required
+                      autoFocus
+                      fault={missing && reason.trim() === '' ? 'This is needed.' : undefined}
+                    />
+                  </>
+                )}
+                {error !== null && <ProblemNote error={error} />}
+                <div className="actions end">
+                  <Button onPress={onClose}>{number > 0 ? 'Cancel' : 'Close'}</Button>
+                  {number > 0 && (
+                    <Button type="submit" kind="primary" isPending={busy}>
+                      {action} {shown}
+                    </Button>
+                  )}
+                </div>
+              </>
+            );
+          }}
+        </Shown>
+      </form>
+    </Dialog>
+  );
+}
+
+function Chosen({ filter }: { filter: QueueFilter }) {
+  const texts = filterTexts(filter);
+  return (
+    <p className="hint">
+      {texts.length === 0
+        ? 'No filter: the whole queue.'
+        : texts.map(([name, value]) => `${name}: ${value}`).join(' · ')}
+    </p>
+  );
+}
+
+function start(kind: BulkKind, filter: QueueFilter, reason: string, dry: boolean, key?: string): Promise<Started> {
+  const params = { header: key === undefined ? {} : { 'Idempotency-Key': key } };
+  if (kind === 'replay') {
+    const { subscription_id, from, to, booking_code, change_reason } = filter;
+    const body = {
+      subscription_id: subscription_id!,
+      filter: { from, to, booking_code, change_reason },
+      reason,
+      dry_run: dry,
+    };
+    return dataOf(api.POST('/admin/notifications/replay', { params, body }));
+  }
+  const body = { filter, reason, dry_run: dry };
+  return kind === 'resend'
+    ? dataOf(api.POST('/admin/error-queue/resend', { params, body }))
+    : dataOf(api.POST('/admin/error-queue/resolve', { params, body }));
+}
+
+function firstOf(kind: BulkKind, filter: QueueFilter) {
+  if (kind === 'replay') {
+    const { subscription_id, from, to, booking_code, change_reason } = filter;
+    const query = { subscription_id, from, to, booking_code, change_reason, state: 'DELIVERED', limit: 5 } as const;
+    return dataOf(api.GET('/admin/notifications', { params: { query: defined(query) } }));
+  }
+  return dataOf(api.GET('/admin/error-queue', { params: { query: { ...defined(filter), limit: 5 } } }));
+}
+
+/** A query has no null: what is null in a body is left out there. */
+function defined<T extends object>(filter: T): { [K in keyof T]: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value != null)) as {
+    [K in keyof T]: NonNullable<T[K]>;
+  };
+}

@@ -1,0 +1,173 @@
+import './queue.css';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { api, dataOf, type Schemas } from '../api/client';
+import { useLive } from '../api/live';
+import { Filters, type Filter } from '../components/filters';
+import { Shown } from '../components/states';
+import { Table, type Column } from '../components/table';
+import { Page, Section } from '../components/page';
+import { Time } from '../components/time';
+import { LinkButton } from '../components/button';
+import { PartnerLink, PartnerSettingsLink } from '../notification/partner-link';
+import { failureText, RETRY_OPTIONS, retryText } from '../notification/words';
+import { BulkButtons } from './bulk-buttons';
+import { filterOf, searchOf } from './filter-text';
+import { hintFor } from './hints';
+import { JobsNow } from './jobs-now';
+
+type Cause = Schemas['CauseModel'];
+
+const FILTERS: readonly Filter[] = [
+  { name: 'account_code', label: 'Account code', main: true },
+  { name: 'subscription_id', label: 'Partner id' },
+  { name: 'retry', label: 'Sent again', options: RETRY_OPTIONS },
+];
+
+const COLUMNS: readonly Column<Cause>[] = [
+  {
+    id: 'cause',
+    header: 'Cause',
+    kind: 'main',
+    cell: (cause) => (
+      <>
+        <Link to="/queue/notifications" search={searchOf(cause)}>
+          {failureText(cause.failure)}
+        </Link>
+        <small>
+          {[cause.http_status && `HTTP ${cause.http_status}`, cause.reason].filter(Boolean).join(' · ') ||
+            cause.failure}
+        </small>
+      </>
+    ),
+    text: ({ failure, reason, http_status: status }) =>
+      [failure ?? 'not tried', status, reason].filter(Boolean).join(' '),
+  },
+  {
+    id: 'partner',
+    header: 'Partner',
+    cell: ({ subscription_id: id, partner_url: url, account_code: account }) => (
+      <span>
+        <PartnerLink id={id}>{url}</PartnerLink>
+        <small>{account}</small>
+      </span>
+    ),
+    text: ({ partner_url: url }) => url,
+  },
+  {
+    id: 'count',
+    header: 'Count',
+    kind: 'number',
+    cell: ({ count }) => <strong>{count.toLocaleString('en')}</strong>,
+    text: ({ count }) => count,
+  },
+  {
+    id: 'exam',
+    header: 'Next exam',
+    cell: ({ next_booking_on: at }) => <Time at={at} />,
+    text: ({ next_booking_on: at }) => at,
+  },
+  { id: 'oldest', header: 'First seen', cell: ({ oldest: at }) => <Time at={at} />, text: ({ oldest: at }) => at },
+  {
+    id: 'newest',
+    header: 'Last seen',
+    hidden: true,
+    cell: ({ newest: at }) => <Time at={at} />,
+    text: ({ newest: at }) => at,
+  },
+  {
+    id: 'retry',
+    header: 'Sent again',
+    hidden: true,
+    cell: ({ retry }) => retryText(retry),
+    text: ({ retry }) => retry,
+  },
+  {
+    id: 'todo',
+    header: 'What to do',
+    kind: 'wide',
+    cell: (cause) => <WhatToDo cause={cause} />,
+    text: (cause) => hintFor(cause).text,
+  },
+];
+
+function WhatToDo({ cause }: { cause: Cause }) {
+  const { text, place } = hintFor(cause);
+  return (
+    <div className="todo">
+      <span>{text}</span>
+      <span className="actions">
+        {place === 'partner' && <PartnerLink id={cause.subscription_id}>Open the partner</PartnerLink>}
+        {place === 'settings' && <PartnerSettingsLink id={cause.subscription_id}>Correct it</PartnerSettingsLink>}
+        {place === 'notifications' && (
+          <Link to="/queue/notifications" search={searchOf(cause)}>
+            Read the answers
+          </Link>
+        )}
+        <BulkButtons
+          kinds={['resend', 'resolve']}
+          small
+          filter={filterOf(searchOf(cause))}
+          of={`${failureText(cause.failure)}, ${cause.partner_url}`}
+        />
+      </span>
+    </div>
+  );
+}
+
+/** The error queue by cause: what went wrong at which partner, how much of it, and what to do. */
+export function CausesPage() {
+  const search = useSearch({ from: '/queue' });
+  useLive(['undelivered', 'attempts', 'jobs'], [['error-queue'], ['jobs']]);
+  const causes = useQuery({
+    queryKey: ['error-queue', 'summary'],
+    queryFn: ({ signal }) => dataOf(api.GET('/admin/error-queue/summary', { signal })),
+  });
+  const found = useMemo(
+    () =>
+      (causes.data ?? []).filter((cause) =>
+        Object.entries(search).every(([name, value]) => cause[name as keyof Cause] === value),
+      ),
+    [causes.data, search],
+  );
+  const total = found.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <Page
+      title="Error queue"
+      lead={
+        causes.data && total > 0
+          ? `${total.toLocaleString('en')} notifications wait, for ${found.length} ${found.length === 1 ? 'cause' : 'causes'}.`
+          : undefined
+      }
+      actions={
+        <>
+          <LinkButton to="/queue/notifications">All of them</LinkButton>
+          {total > 0 && <BulkButtons kinds={['resend']} filter={filterOf(search)} />}
+        </>
+      }
+    >
+      <Filters of={FILTERS} />
+      <Shown query={causes}>
+        {() => (
+          <Table
+            name="error-queue-causes"
+            caption="Causes, the most frequent first"
+            columns={COLUMNS}
+            rowKey={(cause) => JSON.stringify(searchOf(cause))}
+            rows={found}
+            empty={
+              causes.data?.length === 0
+                ? 'The error queue is empty: every partner has what it should have.'
+                : 'Nothing fits. Clear a filter to see more.'
+            }
+            emptyIsGood={causes.data?.length === 0}
+          />
+        )}
+      </Shown>
+      <Section title="Jobs of now" actions={<Link to="/jobs">All jobs</Link>}>
+        <JobsNow />
+      </Section>
+    </Page>
+  );
+}

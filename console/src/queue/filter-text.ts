@@ -1,0 +1,40 @@
+import type { Schemas } from '../api/client';
+import type { Search } from '../router-search';
+import { eventText, failureText, retryText } from '../notification/words';
+import { local } from '../components/time-text';
+
+export type QueueFilter = Schemas['NotificationFilter'];
+
+/** The filter that an address shows, as the bulk routes take it. */
+export function filterOf({ http_status: status, ...search }: Search): QueueFilter {
+  return { ...(search as QueueFilter), ...(status === undefined ? {} : { http_status: Number(status) }) };
+}
+
+/** The address that shows what a cause has. `none` names what has none, so that nothing else is shown, and resent. */
+export function searchOf(cause: Schemas['CauseModel']) {
+  return {
+    subscription_id: cause.subscription_id,
+    failure: cause.failure ?? 'none',
+    reason: cause.reason ?? 'none',
+    retry: cause.retry,
+    ...(cause.http_status == null ? {} : { http_status: String(cause.http_status) }),
+  };
+}
+
+/** What a filter lets through, for somebody who is about to act on all of it. */
+export function filterTexts(filter: QueueFilter): (readonly [string, string])[] {
+  const entries: (readonly [string, string | null | undefined])[] = [
+    ['Account', filter.account_code],
+    ['Partner', filter.subscription_id],
+    ['Event', filter.change_reason && eventText(filter.change_reason)],
+    ['Failure', filter.failure && failureText(filter.failure === 'none' ? null : filter.failure)],
+    ['Reason', filter.reason === 'none' ? 'none given' : filter.reason],
+    ['HTTP status', filter.http_status?.toString()],
+    ['Sent again', filter.retry && retryText(filter.retry)],
+    ['Booking', filter.booking_code],
+    ['Candidate', filter.candidate_id],
+    ['Created from', filter.from && local(new Date(filter.from))],
+    ['Created before', filter.to && local(new Date(filter.to))],
+  ];
+  return entries.filter((entry): entry is [string, string] => Boolean(entry[1]));
+}

@@ -1,0 +1,79 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf, newIdempotencyKey } from '../api/client';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { toast } from '../components/toast';
+import { isOver, kindText, type Job } from './job-text';
+
+type Step = 'pause' | 'resume' | 'abort';
+
+/** Pauses, resumes and aborts a job, whoever began it. */
+export function JobActions({ job, small = false }: { job: Job; small?: boolean }) {
+  const [busy, setBusy] = useState<Step | null>(null);
+  const queries = useQueryClient();
+  if (isOver(job)) return null;
+  const name = `${kindText(job.kind)} of ${job.actor}`;
+
+  async function steer(step: Step): Promise<void> {
+    const changed = await dataOf(
+      api.POST(`/admin/jobs/{job_id}/${step}`, {
+        params: { path: { job_id: job.job_id }, header: { 'Idempotency-Key': newIdempotencyKey() } },
+      }),
+    );
+    queries.setQueryData(['jobs', 'one', job.job_id], changed);
+    void queries.invalidateQueries({ queryKey: ['jobs'] });
+  }
+
+  async function atOnce(step: 'pause' | 'resume'): Promise<void> {
+    setBusy(step);
+    try {
+      await steer(step);
+    } catch (error) {
+      toast((error as Error).message, 'bad');
+    } finally {
+      setBusy(null);
+    }
+  }
+
+  return (
+    <>
+      {job.state === 'PAUSED' ? (
+        <Button
+          small={small}
+          kind="primary"
+          aria-label={small ? `Resume ${name}` : undefined}
+          isPending={busy === 'resume'}
+          onPress={() => void atOnce('resume')}
+        >
+          Resume
+        </Button>
+      ) : (
+        <Button
+          small={small}
+          aria-label={small ? `Pause ${name}` : undefined}
+          isPending={busy === 'pause'}
+          onPress={() => void atOnce('pause')}
+        >
+          Pause
+        </Button>
+      )}
+      <Button
+        small={small}
+        kind="danger"
+        aria-label={small ? `Abort ${name}` : undefined}
+        onPress={() =>
+          void confirm({
+            title: 'Abort this job?',
+            text: `${job.waiting.toLocaleString('en')} are not begun; they stay as they are. What is on its way is not called back.`,
+            action: 'Abort',
+            danger: true,
+            perform: () => steer('abort'),
+          }).then((done) => done && toast('The job is aborted.'))
+        }
+      >
+        Abort …
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+import './queue.css';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { api, dataOf, pageOf, type Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Copyable } from '../components/copy';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Facts, Page, Section } from '../components/page';
+import { Shown } from '../components/states';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { toast } from '../components/toast';
+import { JobActions } from './job-actions';
+import { JobProgress } from './job-progress';
+import { isMoving, jobNote, kindText, type Job } from './job-text';
+import type { operations } from '../../../clients/typescript/src/openapi';
+
+type Item = Schemas['JobItemModel'];
+type Query = NonNullable<operations['JobsController_items']['parameters']['query']>;
+
+const OUTCOMES = ['WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'] satisfies Item['outcome'][];
+const FILTERS: readonly Filter[] = [
+  {
+    name: 'outcome',
+    label: 'Outcome',
+    options: OUTCOMES.map((outcome) => [outcome, outcome.charAt(0) + outcome.slice(1).toLowerCase()]),
+  },
+];
+
+const COLUMNS: readonly Column<Item>[] = [
+  {
+    id: 'booking',
+    header: 'Booking',
+    kind: 'main',
+    cell: ({ notification_id: id, booking_code: code }) =>
+      id == null ? (
+        <span className="nothing">No longer kept</span>
+      ) : (
+        <Link to="/notifications/$id" params={{ id }}>
+          {code ?? id}
+        </Link>
+      ),
+    text: ({ booking_code: code }) => code,
+  },
+  {
+    id: 'outcome',
+    header: 'Outcome',
+    cell: ({ outcome }) => <Badge state={outcome} />,
+    text: ({ outcome }) => outcome,
+  },
+  {
+    id: 'id',
+    header: 'webhook-id',
+    cell: ({ notification_id: id }) => id && <code>{id}</code>,
+    text: ({ notification_id: id }) => id,
+  },
+];
+
+export function JobPage() {
+  const { jobId } = useParams({ from: '/jobs/$jobId' });
+  const job = useQuery({
+    queryKey: ['jobs', 'one', jobId],
+    queryFn: ({ signal }) => dataOf(api.GET('/admin/jobs/{job_id}', { params: { path: { job_id: jobId } }, signal })),
+    refetchInterval: ({ state }) =>
+      state.data && isMoving(state.data) ? (state.data.state === 'PAUSED' ? 5000 : 1000) : false,
+  });
+  return <Shown query={job}>{(found) => <OneJob job={found} />}</Shown>;
+}
+
+function OneJob({ job }: { job: Job }) {
+  useTold(job);
+  return (
+    <Page
+      title={kindText(job.kind)}
+      badge={<Badge state={job.state} />}
+      trail={
+        <>
+          <Link to="/queue">Error queue</Link>
+          <Link to="/jobs">All jobs</Link>
+        </>
+      }
+      actions={<JobActions job={job} />}
+      lead={jobNote(job)}
+    >
+      <div className="panel">
+        <JobProgress job={job} />
+      </div>
+      <Section title="About it">
+        <Facts
+          of={[
+            ['Reason', job.reason],
+            ['By', job.actor],
+            ['Begun', <Time at={job.created_datetime} />],
+            ['Id', <Copyable text={job.job_id} />],
+          ]}
+        />
+      </Section>
+      {job.kind !== 'ERASE' && job.state !== 'PREPARING' && (
+        <Section title="The frozen set">
+          <Items job={job} />
+        </Section>
+      )}
+    </Page>
+  );
+}
+
+function Items({ job }: { job: Job }) {
+  const search = useSearch({ from: '/jobs/$jobId' });
+  return (
+    <>
+      <Filters of={FILTERS} />
+      <List
+        name="job-items"
+        caption="What the job is about, the oldest first"
+        columns={COLUMNS}
+        rowKey={({ notification_id: id, booking_code: code }) => id ?? code ?? ''}
+        queryKey={['job-items', job.job_id, search, isMoving(job) ? 'moving' : 'over']}
+        load={(cursor, signal) =>
+          pageOf(
+            api.GET('/admin/jobs/{job_id}/items', {
+              params: { path: { job_id: job.job_id }, query: { ...(search as Query), cursor, limit: 50 } },
+              signal,
+            }),
+          )
+        }
+        empty="Nothing fits."
+      />
+    </>
+  );
+}
+
+/** Tells who does not look at the bar that the job has come to another state. */
+function useTold(job: Job): void {
+  const before = useRef(job.state);
+  useEffect(() => {
+    if (before.current !== job.state)
+      toast(`The job is ${job.state.toLowerCase()}: ${job.delivered} delivered, ${job.failed} failed.`);
+    before.current = job.state;
+  }, [job]);
+}

@@ -1,0 +1,34 @@
+import type { Job } from './job-text';
+
+/** How far a job is, as a bar and in figures. */
+export function JobProgress({ job }: { job: Job }) {
+  const { matched, delivered, failed, skipped, waiting, sent } = job;
+  const through = delivered + failed + skipped;
+  const whole = Math.max(matched ?? 0, 1);
+  const share = (count: number) => ({ width: `${(100 * count) / whole}%` });
+  return (
+    <div className="progress">
+      <div
+        className="progress-track"
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuemin={0}
+        aria-valuemax={whole}
+        aria-valuenow={matched === null ? undefined : through}
+        aria-valuetext={matched === null ? 'Being counted' : `${through} of ${matched}`}
+      >
+        <span className="good" style={share(delivered)} />
+        <span className="bad" style={share(failed)} />
+        <span className="quiet" style={share(skipped)} />
+      </div>
+      <p className="progress-legend hint">
+        <span>{matched == null ? 'being counted' : `${matched.toLocaleString('en')} in all`}</span>
+        <span>{sent.toLocaleString('en')} sent</span>
+        <span>{delivered.toLocaleString('en')} delivered</span>
+        <span>{failed.toLocaleString('en')} failed</span>
+        <span>{waiting.toLocaleString('en')} waiting</span>
+        {skipped > 0 && <span>{skipped.toLocaleString('en')} settled otherwise</span>}
+      </p>
+    </div>
+  );
+}

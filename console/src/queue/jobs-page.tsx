@@ -1,0 +1,102 @@
+import './queue.css';
+import { Link, useSearch } from '@tanstack/react-router';
+import { api, pageOf } from '../api/client';
+import { useLive } from '../api/live';
+import { Badge } from '../components/badge';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { JobActions } from './job-actions';
+import { JobProgress } from './job-progress';
+import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, type Job } from './job-text';
+import type { operations } from '../../../clients/typescript/src/openapi';
+
+type Query = NonNullable<operations['JobsController_list']['parameters']['query']>;
+
+const FILTERS: readonly Filter[] = [
+  { name: 'kind', label: 'Kind', options: KIND_OPTIONS },
+  { name: 'state', label: 'State', options: JOB_STATE_OPTIONS },
+  { name: 'account_code', label: 'Account code', main: true },
+];
+
+const COLUMNS: readonly Column<Job>[] = [
+  {
+    id: 'kind',
+    header: 'Job',
+    kind: 'main',
+    cell: ({ job_id: jobId, kind }) => (
+      <Link to="/jobs/$jobId" params={{ jobId }}>
+        {kindText(kind)}
+      </Link>
+    ),
+    text: ({ kind }) => kind,
+  },
+  {
+    id: 'state',
+    header: 'State',
+    cell: (job) => (
+      <span>
+        <Badge state={job.state} />
+        <small>{jobNote(job)}</small>
+      </span>
+    ),
+    text: ({ state }) => state,
+  },
+  {
+    id: 'progress',
+    header: 'Progress',
+    kind: 'wide',
+    cell: (job) => <JobProgress job={job} />,
+    text: ({ matched }) => matched,
+  },
+  { id: 'reason', header: 'Reason', cell: ({ reason }) => reason, text: ({ reason }) => reason },
+  { id: 'actor', header: 'By', cell: ({ actor }) => actor, text: ({ actor }) => actor },
+  {
+    id: 'made',
+    header: 'Begun',
+    cell: ({ created_datetime: at }) => <Time at={at} />,
+    text: ({ created_datetime: at }) => at,
+  },
+  {
+    id: 'failed',
+    header: 'Failed',
+    hidden: true,
+    kind: 'number',
+    cell: ({ failed }) => failed,
+    text: ({ failed }) => failed,
+  },
+  { id: 'id', header: 'Id', hidden: true, cell: ({ job_id: id }) => <code>{id}</code>, text: ({ job_id: id }) => id },
+  {
+    id: 'actions',
+    header: 'Steer',
+    cell: (job) => (
+      <span className="actions">
+        <JobActions job={job} small />
+      </span>
+    ),
+    text: () => null,
+  },
+];
+
+export function JobsPage() {
+  const search = useSearch({ from: '/jobs' });
+  useLive(['jobs'], [['jobs']]);
+  return (
+    <Page title="Jobs" lead="Resends, replays, resolves and erasures of all operators, the newest first.">
+      <Filters of={FILTERS} />
+      <List
+        name="jobs"
+        caption="Jobs, the newest first"
+        columns={COLUMNS}
+        rowKey={({ job_id: id }) => id}
+        queryKey={['jobs', 'list', search]}
+        load={(cursor, signal) =>
+          pageOf(api.GET('/admin/jobs', { params: { query: { ...(search as Query), cursor, limit: 50 } }, signal }))
+        }
+        empty="No job fits."
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,64 @@
+import './queue.css';
+import { Link, useSearch } from '@tanstack/react-router';
+import type { RowSelectionState } from '@tanstack/react-table';
+import { useState } from 'react';
+import { api, pageOf } from '../api/client';
+import { useLive } from '../api/live';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import { NOTIFICATION_COLUMNS } from '../notification/columns';
+import { notificationQuery } from '../notification/notification-query';
+import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, failureText, RETRY_OPTIONS } from '../notification/words';
+import { BulkButtons } from './bulk-buttons';
+import { filterOf } from './filter-text';
+import { ChosenRows } from './chosen-rows';
+
+const FILTERS: readonly Filter[] = [
+  { name: 'booking_code', label: 'Booking code', main: true },
+  { name: 'candidate_id', label: 'Candidate id' },
+  { name: 'failure', label: 'Failure', options: FAILURE_OPTIONS },
+  { name: 'reason', label: 'Reason' },
+  { name: 'http_status', label: 'HTTP status' },
+  { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
+  { name: 'retry', label: 'Sent again', options: RETRY_OPTIONS },
+  { name: 'account_code', label: 'Account code' },
+  { name: 'subscription_id', label: 'Partner id' },
+  { name: 'from', label: 'Created from', type: 'moment' },
+  { name: 'to', label: 'Created before', type: 'moment' },
+];
+
+/** What is in the error queue, of one cause or of all: chosen by hand or by filter, and sent again or resolved. */
+export function QueuedPage() {
+  const search = useSearch({ from: '/queue/notifications' });
+  const [chosen, setChosen] = useState<RowSelectionState>({});
+  useLive(['undelivered', 'attempts'], [['error-queue', 'list']]);
+  const { failure } = filterOf(search);
+  return (
+    <Page
+      title={failure ? failureText(failure === 'none' ? null : failure) : 'Notifications in the error queue'}
+      trail={<Link to="/queue">Error queue by cause</Link>}
+      actions={<BulkButtons kinds={['resend', 'resolve']} filter={filterOf(search)} primary />}
+    >
+      <Filters of={FILTERS} />
+      <List
+        name="error-queue"
+        caption="Notifications in the error queue, the newest first"
+        columns={NOTIFICATION_COLUMNS}
+        rowKey={({ id }) => id}
+        queryKey={['error-queue', 'list', search]}
+        load={(cursor, signal) =>
+          pageOf(
+            api.GET('/admin/error-queue', {
+              params: { query: { ...notificationQuery(search), cursor, limit: 50 } },
+              signal,
+            }),
+          )
+        }
+        selection={{ rows: chosen, onChange: setChosen, label: 'Choose' }}
+        empty="Nothing fits. Clear a filter to see more."
+      />
+      <ChosenRows ids={Object.keys(chosen)} clear={() => setChosen({})} />
+    </Page>
+  );
+}

@@ -1,0 +1,42 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { only } from '../router-search';
+import { rootRoute } from '../shell/root-route';
+
+export const queueRoutes = [
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue',
+    validateSearch: only('account_code', 'subscription_id', 'retry'),
+    component: lazyRouteComponent(() => import('./causes-page'), 'CausesPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/queue/notifications',
+    validateSearch: only(
+      'account_code',
+      'subscription_id',
+      'change_reason',
+      'failure',
+      'reason',
+      'http_status',
+      'retry',
+      'from',
+      'to',
+      'booking_code',
+      'candidate_id',
+    ),
+    component: lazyRouteComponent(() => import('./queued-page'), 'QueuedPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/jobs',
+    validateSearch: only('kind', 'state', 'account_code'),
+    component: lazyRouteComponent(() => import('./jobs-page'), 'JobsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/jobs/$jobId',
+    validateSearch: only('outcome'),
+    component: lazyRouteComponent(() => import('./job-page'), 'JobPage'),
+  }),
+] as const;

@@ -1,0 +1,39 @@
+import { createRouter } from '@tanstack/react-router';
+import { CONSOLE_PATH } from './api/root';
+import { Loading, ProblemNote } from './components/states';
+import { auditRoutes } from './audit/routes';
+import { candidatesRoutes } from './candidates/routes';
+import { homeRoutes } from './home/routes';
+import { notificationRoutes } from './notification/routes';
+import { partnersRoutes } from './partners/routes';
+import { queueRoutes } from './queue/routes';
+import { parseSearch, stringifySearch } from './router-search';
+import { setupRoutes } from './setup/routes';
+import { workRoutes } from './work/routes';
+import { rootRoute } from './shell/root-route';
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren([
+    ...homeRoutes,
+    ...queueRoutes,
+    ...notificationRoutes,
+    ...partnersRoutes,
+    ...candidatesRoutes,
+    ...workRoutes,
+    ...setupRoutes,
+    ...auditRoutes,
+  ]),
+  basepath: CONSOLE_PATH,
+  parseSearch,
+  stringifySearch,
+  scrollRestoration: true,
+  defaultPreload: 'intent',
+  defaultPendingComponent: () => <Loading />,
+  defaultErrorComponent: ({ error, reset }) => <ProblemNote error={error} retry={reset} />,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,150 @@
+import './setup.css';
+import { useState } from 'react';
+import { api, dataOf, type Schemas } from '../api/client';
+import { Button } from '../components/button';
+import { Copyable, CopyButton } from '../components/copy';
+import { Select } from '../components/fields';
+import { Form, FormField, useForm } from '../components/form';
+import { Facts, Page, Section } from '../components/page';
+import { ProblemNote } from '../components/states';
+import { CHANGE_REASON_OPTIONS } from '../notification/words';
+import { AUTH_FIELDS, AUTH_OPTIONS, isSecret, type AuthType } from '../partners/auth-fields';
+import { SampleReport } from '../partners/sample-report';
+import { SetupNav } from './setup-nav';
+
+type Made = Schemas['SubscriptionWithSecret'];
+type Report = Schemas['SampleReport'];
+
+/** A subscription, and a sample that its partner answers with 200. */
+export function ConnectPartnerPage() {
+  const [auth, setAuth] = useState<AuthType>('none');
+  const [made, setMade] = useState<Made | null>(null);
+  return (
+    <Page
+      title="Connect a partner"
+      trail={<SetupNav />}
+      lead="Where an account’s events are sent, and a sample that proves that they arrive."
+    >
+      <p className="hint" aria-live="polite">
+        Step {made === null ? 1 : 2} of 2
+      </p>
+      {made === null ? (
+        <Section title="The partner">
+          <Select
+            label="How the service signs in at the partner"
+            value={auth}
+            onChange={(value) => setAuth(value as AuthType)}
+            options={AUTH_OPTIONS}
+          />
+          <PartnerForm key={auth} auth={auth} done={setMade} />
+        </Section>
+      ) : (
+        <Prove made={made} />
+      )}
+    </Page>
+  );
+}
+
+function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => void }) {
+  const authFields = AUTH_FIELDS[auth];
+  const form = useForm({
+    schema: 'SubscriptionBody',
+    initial: {
+      account_code: '',
+      partner_url: '',
+      change_reasons: [...CHANGE_REASON_OPTIONS.map(([reason]) => reason)],
+      ca_pem: '',
+      ...Object.fromEntries(Object.keys(authFields).map((name) => [name, ''])),
+    },
+    perform: async ({ auth: given, ...body }: Schemas['SubscriptionBody']) => {
+      const whole = {
+        ...body,
+        auth: { ...(given as object | undefined), type: auth },
+      } as Schemas['SubscriptionBody'];
+      done(await dataOf(api.POST('/admin/subscriptions', { body: whole })));
+    },
+  });
+  return (
+    <Form form={form} action="Make the subscription">
+      <FormField form={form} name="account_code" label="Account" />
+      <FormField form={form} name="partner_url" label="Partner URL" />
+      {Object.entries(authFields).map(([name, label]) => (
+        <FormField key={name} form={form} name={name} label={label} type={isSecret(name) ? 'password' : undefined} />
+      ))}
+      <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
+      <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
+    </Form>
+  );
+}
+
+function Prove({ made }: { made: Made }) {
+  const [report, setReport] = useState<Report | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  async function send() {
+    setBusy(true);
+    setError(null);
+    try {
+      const path = { id: made.id };
+      setReport(
+        await dataOf(api.POST('/admin/subscriptions/{id}/sample', { params: { path }, body: { verify: true } })),
+      );
+    } catch (caught) {
+      setError(caught);
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <>
+      <Section title="Made">
+        <p className="note warn">The signing secret is shown this once: hand it over now.</p>
+        <Facts
+          of={[
+            ['Partner URL', <Copyable key="url" text={made.partner_url} />],
+            ['Subscription', <Copyable key="id" text={made.id} />],
+            ['Signing secret', <Copyable key="secret" text={made.signing_secret} />],
+          ]}
+        />
+      </Section>
+      <Section title="A sample">
+        <Button kind="primary" isPending={busy} onPress={() => void send()}>
+          {report === null ? 'Send a sample' : 'Send it again'}
+        </Button>
+        {error !== null && <ProblemNote error={error} />}
+        <div aria-live="polite">{report !== null && <Outcome report={report} />}</div>
+      </Section>
+      {report?.delivered && <Connected made={made} />}
+    </>
+  );
+}
+
+function Outcome({ report }: { report: Report }) {
+  return (
+    <>
+      <p className={report.delivered ? 'note' : 'note bad'}>
+        <strong>
+          {report.delivered ? 'Delivered: the partner is verified, and gets events from now on.' : 'Not delivered.'}
+        </strong>
+      </p>
+      <SampleReport report={report} />
+    </>
+  );
+}
+
+/** For the partner's own hands: the same call, without a signature that counts. */
+function Connected({ made }: { made: Made }) {
+  const line = `curl -sS -X PUT '${made.partner_url.replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
+  return (
+    <Section title="Connected">
+      <p>
+        Events of the account go out from now on. A line for the partner to see that the address answers; without a
+        signature it should be refused:
+      </p>
+      <pre className="panel lines" tabIndex={0} role="region" aria-label="A line for a shell">
+        {line}
+      </pre>
+      <CopyButton text={line} label="Copy the line" />
+    </Section>
+  );
+}

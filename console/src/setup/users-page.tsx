@@ -1,0 +1,163 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { api, pageOf, type Schemas } from '../api/client';
+import { Badge } from '../components/badge';
+import { Button } from '../components/button';
+import { Dialog } from '../components/dialog';
+import { Form, FormField, useForm } from '../components/form';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { toast } from '../components/toast';
+import { SCOPE_OPTIONS } from './scopes';
+import { SetupNav } from './setup-nav';
+
+type User = Schemas['UserModel'];
+
+export function UsersPage() {
+  const queries = useQueryClient();
+  const [edited, setEdited] = useState<User | 'new' | null>(null);
+  const columns = useMemo<readonly Column<User>[]>(
+    () => [
+      {
+        id: 'name',
+        header: 'User name',
+        kind: 'main',
+        cell: ({ username, disabled }) => (
+          <>
+            {username} {disabled && <Badge state="DISABLED" tone="warn" />}
+          </>
+        ),
+        text: ({ username }) => username,
+      },
+      {
+        id: 'scopes',
+        header: 'Scopes',
+        kind: 'wide',
+        cell: ({ scopes }) => scopes.join(', '),
+        text: ({ scopes }) => scopes.join(' '),
+      },
+      {
+        id: 'accounts',
+        header: 'Accounts',
+        cell: ({ account_codes: codes }) => codes.join(', ') || <span className="nothing">–</span>,
+        text: ({ account_codes: codes }) => codes.join(' '),
+      },
+      {
+        id: 'created',
+        header: 'Made',
+        cell: ({ created_datetime: at }) => <Time at={at} />,
+        text: ({ created_datetime: at }) => at,
+      },
+      {
+        id: 'do',
+        header: 'Action',
+        cell: (user) => (
+          <div className="actions">
+            <Button small aria-label={`Edit ${user.username}`} onPress={() => setEdited(user)}>
+              Edit …
+            </Button>
+            <Button small aria-label={`Unlock ${user.username}`} onPress={() => void unlock(user.username)}>
+              Unlock
+            </Button>
+          </div>
+        ),
+        text: () => '',
+      },
+    ],
+    [],
+  );
+  const saved = () => void queries.invalidateQueries({ queryKey: ['users'] });
+  return (
+    <Page
+      title="Users"
+      trail={<SetupNav />}
+      lead="What a user may do is what both the user and the application have as scopes."
+      actions={
+        <Button kind="primary" onPress={() => setEdited('new')}>
+          New user …
+        </Button>
+      }
+    >
+      <List
+        name="users"
+        caption="Users, the newest first"
+        columns={columns}
+        rowKey={({ username }) => username}
+        queryKey={['users']}
+        load={(cursor, signal) => pageOf(api.GET('/admin/users', { params: { query: { cursor, limit: 50 } }, signal }))}
+        empty="There is no user."
+      />
+      {edited === 'new' && <NewUser onClose={() => setEdited(null)} saved={saved} />}
+      {edited !== null && edited !== 'new' && <EditUser user={edited} onClose={() => setEdited(null)} saved={saved} />}
+    </Page>
+  );
+}
+
+async function unlock(username: string): Promise<void> {
+  try {
+    await api.POST('/admin/users/{username}/unlock', { params: { path: { username } } });
+    toast(`${username} is not locked out any more.`);
+  } catch (error) {
+    toast((error as Error).message, 'bad');
+  }
+}
+
+interface DialogProps {
+  onClose: () => void;
+  saved: () => void;
+}
+
+function NewUser({ onClose, saved }: DialogProps) {
+  const form = useForm({
+    schema: 'CreateUserBody',
+    initial: { username: '', password: '', account_codes: [], scopes: ['read'] },
+    perform: async (body: Schemas['CreateUserBody']) => {
+      await api.POST('/admin/users', { body });
+      toast('Made.');
+      saved();
+      onClose();
+    },
+  });
+  return (
+    <Dialog title="New user" onClose={onClose}>
+      <Form form={form} action="Make" more={<Button onPress={onClose}>Cancel</Button>}>
+        <FormField form={form} name="username" label="User name" autoFocus />
+        <FormField form={form} name="password" label="Password" type="password" />
+        <FormField form={form} name="account_codes" label="Accounts" />
+        <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
+  const { username } = user;
+  const form = useForm({
+    schema: 'UpdateUserBody',
+    initial: { password: '', account_codes: user.account_codes, scopes: user.scopes, disabled: user.disabled },
+    perform: async (body: Schemas['UpdateUserBody']) => {
+      await api.PUT('/admin/users/{username}', { params: { path: { username } }, body });
+      toast('Saved.');
+      saved();
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={`Edit ${username}`} onClose={onClose}>
+      <Form form={form} action="Save" more={<Button onPress={onClose}>Cancel</Button>}>
+        <FormField form={form} name="account_codes" label="Accounts" />
+        <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
+        <FormField
+          form={form}
+          name="password"
+          label="New password"
+          type="password"
+          hint="Left empty, it stays. A new one ends every session of the user."
+        />
+        <FormField form={form} name="disabled" label="Disabled" hint="Ends every token of the user for good." />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,61 @@
+import { sessionState, signOut, signOutAtOrganisation, type Session } from '../api/session';
+import { ROOT } from '../api/root';
+import { useStore } from '../api/store';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Select } from '../components/fields';
+import { toast } from '../components/toast';
+import { chooseTheme, theme, type Theme } from './theme';
+
+export function UserMenu({ session }: { session: Session }) {
+  const state = useStore(sessionState);
+  return (
+    <div className="user">
+      <p className="who">
+        {session.username}
+        <small>{session.scopes.includes('admin') ? 'All accounts' : session.account_codes.join(', ')}</small>
+      </p>
+      <Select
+        label="Theme"
+        value={useStore(theme)}
+        onChange={(value) => chooseTheme(value as Theme)}
+        options={[
+          ['system', 'As the system'],
+          ['light', 'Light'],
+          ['dark', 'Dark'],
+        ]}
+      />
+      <a href={new URL('docs', ROOT).href}>API documentation</a>
+      <div className="actions">
+        <Button small onPress={() => void leave(() => signOut(false))}>
+          Sign out
+        </Button>
+        <Button small kind="quiet" onPress={() => void askEverywhere()}>
+          Everywhere …
+        </Button>
+        {'ways' in state && state.ways.organisation && (
+          <Button small kind="quiet" onPress={() => void leave(signOutAtOrganisation)}>
+            At your organisation too
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+async function leave(how: () => Promise<void>): Promise<void> {
+  try {
+    await how();
+  } catch (error) {
+    toast(`You are still signed in: ${(error as Error).message}`, 'bad');
+  }
+}
+
+function askEverywhere(): Promise<boolean> {
+  return confirm({
+    title: 'Sign out everywhere?',
+    text: 'Every session of yours in the console ends, in this browser and in all others.',
+    action: 'Sign out everywhere',
+    perform: () => signOut(true),
+  });
+}

@@ -1,0 +1,236 @@
+import './work.css';
+import { useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { useRef, useState, type FormEvent } from 'react';
+import { api, pageOf, type Schemas } from '../api/client';
+import { useLive } from '../api/live';
+import { ProblemError } from '../api/problem';
+import { ROOT } from '../api/root';
+import { FROM_CONSOLE, sessionFetch, sessionState } from '../api/session';
+import { useStore } from '../api/store';
+import { Badge } from '../components/badge';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Checkbox, TextField } from '../components/fields';
+import { Filters, type Filter } from '../components/filters';
+import { download } from '../components/list-csv';
+import { List } from '../components/list';
+import { Page, Section } from '../components/page';
+import { ProblemNote } from '../components/states';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { toast } from '../components/toast';
+import type { operations } from '../../../clients/typescript/src/openapi';
+import { WorkNav } from './work-nav';
+
+type Import = Schemas['ListedImportModel'];
+type Query = NonNullable<operations['OperatorImportsController_list']['parameters']['query']>;
+
+const STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
+const FILTERS: readonly Filter[] = [
+  { name: 'account_code', label: 'Account code', main: true },
+  { name: 'state', label: 'State', options: STATES.map((state) => [state, state] as const) },
+];
+
+const COLUMNS: readonly Column<Import>[] = [
+  {
+    id: 'received',
+    header: 'Received',
+    kind: 'main',
+    cell: ({ received }) => <Time at={received} />,
+    text: ({ received }) => received,
+  },
+  {
+    id: 'state',
+    header: 'State',
+    cell: ({ state, dry_run: dry }) => (
+      <>
+        <Badge state={state} />
+        {dry && <small>dry run</small>}
+      </>
+    ),
+    text: ({ state }) => state,
+  },
+  {
+    id: 'progress',
+    header: 'Rows',
+    kind: 'wide',
+    cell: ({ done, rows, created, updated, cancelled, refused }) => (
+      <div className="progress">
+        <progress max={Math.max(rows, 1)} value={done} aria-label="Rows done" />
+        <small>
+          {done.toLocaleString('en')} of {rows.toLocaleString('en')}: {created.toLocaleString('en')} created,{' '}
+          {updated.toLocaleString('en')} updated, {cancelled.toLocaleString('en')} cancelled,{' '}
+          {refused.toLocaleString('en')} refused
+        </small>
+      </div>
+    ),
+    text: ({ done, rows }) => `${done} of ${rows}`,
+  },
+  {
+    id: 'refused',
+    header: 'Refused',
+    hidden: true,
+    kind: 'number',
+    cell: ({ refused }) => refused,
+    text: ({ refused }) => refused,
+  },
+  {
+    id: 'by',
+    header: 'Account',
+    cell: ({ account_code: account, username }) => (
+      <>
+        {account}
+        <small>{username}</small>
+      </>
+    ),
+    text: ({ account_code: account }) => account,
+  },
+  { id: 'do', header: 'Action', cell: (row) => <ImportActions of={row} />, text: () => '' },
+];
+
+function useScope(scope: string): boolean {
+  const state = useStore(sessionState);
+  return 'session' in state && (state.session.scopes as string[]).includes(scope);
+}
+
+function ImportActions({ of }: { of: Import }) {
+  const queries = useQueryClient();
+  const mayRead = useScope('read');
+  const mayAbort = useScope('create');
+  const { import_id, account_code, state } = of;
+  const path = { account_code, import_id };
+
+  async function report() {
+    try {
+      const answer = await api.GET('/accounts/{account_code}/eligibility-imports/{import_id}/report', {
+        params: { path },
+        parseAs: 'text',
+      });
+      download(`import-${import_id}.csv`, String(answer.data));
+    } catch (error) {
+      toast(`No report: ${(error as Error).message}`, 'bad');
+    }
+  }
+
+  async function abort() {
+    const done = await confirm({
+      title: 'Abort the import?',
+      text: <p>{of.done.toLocaleString('en')} rows are done and stay done; the others are never begun.</p>,
+      action: 'Abort',
+      danger: true,
+      perform: () => api.POST('/accounts/{account_code}/eligibility-imports/{import_id}/abort', { params: { path } }),
+    });
+    if (done) void queries.invalidateQueries({ queryKey: ['imports'] });
+  }
+
+  return (
+    <div className="actions">
+      {mayRead && (
+        <Button small onPress={() => void report()}>
+          Report
+        </Button>
+      )}
+      {mayAbort && (state === 'RECEIVING' || state === 'RUNNING') && (
+        <Button small kind="danger" onPress={() => void abort()}>
+          Abort …
+        </Button>
+      )}
+    </div>
+  );
+}
+
+export function ImportsPage() {
+  const search = useSearch({ from: '/work/imports' });
+  useLive(['imports'], [['imports']]);
+  return (
+    <Page title="Imports" trail={<WorkNav />} lead="Files of eligibilities, and what became of their rows.">
+      {useScope('create') && <Upload />}
+      <Section title="All imports">
+        <Filters of={FILTERS} />
+        <List
+          name="imports"
+          caption="Imports, the newest first"
+          columns={COLUMNS}
+          rowKey={({ import_id: id }) => id}
+          queryKey={['imports', search]}
+          load={(cursor, signal) =>
+            pageOf(
+              api.GET('/admin/imports', { params: { query: { ...(search as Query), cursor, limit: 50 } }, signal }),
+            )
+          }
+          empty="No import fits."
+        />
+      </Section>
+    </Page>
+  );
+}
+
+/** A dry run first: it says which rows would be refused, and changes nothing. */
+function Upload() {
+  const queries = useQueryClient();
+  const file = useRef<HTMLInputElement>(null);
+  const [account, setAccount] = useState('');
+  const [dryRun, setDryRun] = useState(true);
+  const [missing, setMissing] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    const chosen = file.current?.files?.[0];
+    setError(null);
+    setMissing(chosen === undefined ? 'Choose a file.' : account.trim() === '' ? 'Name the account.' : null);
+    if (chosen === undefined || account.trim() === '' || busy) return;
+    setBusy(true);
+    try {
+      await send(account.trim(), chosen, dryRun);
+      toast(dryRun ? 'Received: the rows are judged, and nothing is changed.' : 'Received: the rows are being done.');
+      void queries.invalidateQueries({ queryKey: ['imports'] });
+    } catch (caught) {
+      setError(caught);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Section title="Import a file">
+      <form className="panel upload" onSubmit={(event) => void submit(event)} noValidate>
+        <TextField label="Account" required value={account} onChange={setAccount} maxLength={50} />
+        <div className="field">
+          <label htmlFor="import-file">CSV, or NDJSON with one Eligibility Model on each line</label>
+          <input id="import-file" ref={file} type="file" accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson" />
+          <span className="hint">Up to 1,000,000 rows or 512 MiB.</span>
+        </div>
+        <Checkbox
+          label="Dry run"
+          hint="The rows are judged and reported; nothing is changed."
+          value={dryRun}
+          onChange={setDryRun}
+        />
+        {missing !== null && (
+          <p className="fault" role="alert">
+            {missing}
+          </p>
+        )}
+        {error !== null && <ProblemNote error={error} />}
+        <div className="actions">
+          <Button type="submit" kind="primary" isPending={busy}>
+            {dryRun ? 'Try it' : 'Import'}
+          </Button>
+        </div>
+      </form>
+    </Section>
+  );
+}
+
+/** @throws ProblemError */
+async function send(account: string, file: File, dryRun: boolean): Promise<void> {
+  const address = new URL(`accounts/${encodeURIComponent(account)}/eligibility-imports?dry_run=${dryRun}`, ROOT);
+  const type = /\.(ndjson|jsonl)$/i.test(file.name) ? 'application/x-ndjson' : 'text/csv';
+  const response = await sessionFetch(
+    new Request(address, { method: 'POST', headers: { ...FROM_CONSOLE, 'Content-Type': type }, body: file }),
+  );
+  if (!response.ok) throw await ProblemError.of(response);
+}

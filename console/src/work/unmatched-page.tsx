@@ -1,0 +1,77 @@
+import { Link } from '@tanstack/react-router';
+import { api, pageOf } from '../api/client';
+import { useLive } from '../api/live';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { cluesOf, codeText, type Unmatched } from './unmatched-text';
+import { WorkNav } from './work-nav';
+
+const COLUMNS: readonly Column<Unmatched>[] = [
+  {
+    id: 'about',
+    header: 'About',
+    kind: 'main',
+    cell: (result) => (
+      <Link to="/work/unmatched/$id" params={{ id: result.id }}>
+        {aboutOf(result)}
+      </Link>
+    ),
+    text: aboutOf,
+  },
+  { id: 'code', header: 'Why', cell: ({ code }) => codeText(code), text: ({ code }) => code },
+  {
+    id: 'received',
+    header: 'Received',
+    cell: ({ received_datetime: at }) => <Time at={at} />,
+    text: ({ received_datetime: at }) => at,
+  },
+  {
+    id: 'driver',
+    header: 'From',
+    cell: ({ username, source }) => (
+      <>
+        {username}
+        <small>{source === 'ACCOUNT' ? 'for an account' : 'by registration'}</small>
+      </>
+    ),
+    text: ({ username }) => username,
+  },
+  {
+    id: 'account',
+    header: 'Account',
+    cell: ({ account_code: code }) => code ?? <span className="nothing">–</span>,
+    text: ({ account_code: code }) => code,
+  },
+];
+
+function aboutOf(result: Unmatched): string {
+  const clues = new Map(cluesOf(result));
+  const known = [clues.get('Name') ?? clues.get('Candidate id'), clues.get('Exam code')].filter(Boolean);
+  return known.length > 0 ? known.join(', ') : 'A result that names nobody';
+}
+
+export function UnmatchedPage() {
+  useLive(['unmatched'], [['unmatched']]);
+  return (
+    <Page
+      title="Unmatched results"
+      trail={<WorkNav />}
+      lead="Results for which no exam was found. Each is kept for 30 days: accept it for its exam, or reject it."
+    >
+      <List
+        name="unmatched-results"
+        caption="Unmatched results, the newest first"
+        columns={COLUMNS}
+        rowKey={({ id }) => id}
+        queryKey={['unmatched']}
+        load={(cursor, signal) =>
+          pageOf(api.GET('/admin/unmatched-results', { params: { query: { cursor, limit: 50 } }, signal }))
+        }
+        empty="Every result found its exam."
+        emptyIsGood
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,61 @@
+import type { Schemas } from '../api/client';
+
+export type Unmatched = Schemas['UnmatchedResultModel'];
+export type Likely = Schemas['LikelyExamModel'];
+
+const CODES: Record<string, string> = {
+  registration_not_found: 'No registration fits',
+  registration_ambiguous: 'More than one registration fits',
+  registration_mismatch: 'Code and locator name different registrations',
+  candidate_exam_not_found: 'No exam of the candidate fits',
+  candidate_exam_ambiguous: 'More than one exam of the candidate fits',
+  result_id_conflict: 'The result_id belongs to another candidate',
+};
+
+/** Why no exam was found. */
+export function codeText(code: string): string {
+  return CODES[code] ?? code;
+}
+
+const LIKENESSES: Record<Likely['because'][number], string> = {
+  SVC_ELIGIBLITY_ID: 'Same record id',
+  BOOKING_CODE: 'Same booking code',
+  CLIENT_ELIGIBILITY_ID: 'Same client eligibility id',
+  RECORD_LOCATOR: 'Same record locator',
+  CANDIDATE_ID: 'Same candidate id',
+  EMAIL: 'Same e-mail address',
+  NAME: 'Same name',
+  TEST: 'Same test',
+  LAST_NAME: 'Same last name',
+};
+
+export function likenessText(likeness: Likely['because'][number]): string {
+  return LIKENESSES[likeness];
+}
+
+/** What a result says of its exam, as far as it is text: code, candidate, name, e-mail address. */
+export function cluesOf(result: Pick<Unmatched, 'body'>): [term: string, value: string][] {
+  const body = result.body as Record<string, unknown>;
+  const meta = objectOf(body['examMetaData']);
+  const api = objectOf(body['examApiData']);
+  const name = [body['examTakerFirstName'], body['examTakerLastName']].filter(isText).join(' ');
+  const clues: [string, unknown][] = [
+    ['Exam code', meta['examCode'] || api['examCode']],
+    ['Record locator', meta['extRecordLocator']],
+    ['Candidate id', body['candidate_id']],
+    ['Result id', body['result_id']],
+    ['Name', name],
+    ['E-mail address', body['examTakerEmail']],
+    ['Exam date', body['examDate']],
+    ['Result', body['result'] ?? body['reviewStatus']],
+  ];
+  return clues.filter((clue): clue is [string, string] => isText(clue[1]));
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

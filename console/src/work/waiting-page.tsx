@@ -1,0 +1,224 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useSearch } from '@tanstack/react-router';
+import { api, pageOf } from '../api/client';
+import { useLive } from '../api/live';
+import { Badge } from '../components/badge';
+import { Button } from '../components/button';
+import { confirm } from '../components/confirm';
+import { Filters, type Filter } from '../components/filters';
+import { List } from '../components/list';
+import { Page } from '../components/page';
+import type { Column } from '../components/table';
+import { Time } from '../components/time';
+import { toast } from '../components/toast';
+import { nameOf, type CandidateRecord } from '../candidates/record-text';
+import { WorkNav } from './work-nav';
+
+const FILTERS: readonly Filter[] = [{ name: 'account_code', label: 'Account code', main: true }];
+
+const CANDIDATE: Column<CandidateRecord> = {
+  id: 'candidate',
+  header: 'Candidate',
+  kind: 'main',
+  cell: (record) => (
+    <>
+      {nameOf(record.candidate)}
+      <small>{record.candidate.candidate_id}</small>
+    </>
+  ),
+  text: (record) => `${nameOf(record.candidate)} (${record.candidate.candidate_id})`,
+};
+const COMMON: readonly Column<CandidateRecord>[] = [
+  {
+    id: 'test',
+    header: 'Test',
+    cell: ({ test_code: code, account_code: account }) => (
+      <>
+        {code}
+        <small>{account}</small>
+      </>
+    ),
+    text: ({ test_code: code }) => code,
+  },
+  {
+    id: 'end',
+    header: 'Window ends',
+    cell: ({ eligibility_end_date: at }) => <Time at={at} />,
+    text: ({ eligibility_end_date: at }) => at,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    cell: ({ created_datetime: at }) => <Time at={at} />,
+    text: ({ created_datetime: at }) => at,
+  },
+  {
+    id: 'account',
+    header: 'Account',
+    hidden: true,
+    cell: ({ account_code: code }) => code,
+    text: ({ account_code: code }) => code,
+  },
+  {
+    id: 'svc',
+    header: 'Record id',
+    hidden: true,
+    cell: ({ svc_eligiblity_id: id }) => <code>{id}</code>,
+    text: ({ svc_eligiblity_id: id }) => id,
+  },
+];
+
+const APPROVALS: readonly Column<CandidateRecord>[] = [
+  CANDIDATE,
+  {
+    id: 'accommodations',
+    header: 'Accommodations',
+    kind: 'wide',
+    cell: ({ candidate, hold_reason: held }) => (
+      <span>
+        {candidate.special_accommodations?.join(', ')}
+        {held !== null && <small>Held too: {held}</small>}
+      </span>
+    ),
+    text: ({ candidate }) => candidate.special_accommodations?.join(' '),
+  },
+  ...COMMON,
+  { id: 'do', header: 'Action', cell: (record) => <Approve record={record} />, text: () => '' },
+];
+
+const HOLDS: readonly Column<CandidateRecord>[] = [
+  CANDIDATE,
+  {
+    id: 'reason',
+    header: 'Held because',
+    kind: 'wide',
+    cell: ({ hold_reason: reason, approval_pending: approval }) => (
+      <span>
+        {reason}
+        {approval && (
+          <small>
+            <Badge state="WAITING" /> for approval too
+          </small>
+        )}
+      </span>
+    ),
+    text: ({ hold_reason: reason }) => reason,
+  },
+  ...COMMON,
+  { id: 'do', header: 'Action', cell: (record) => <Release record={record} />, text: () => '' },
+];
+
+/** Lists of records are asked for again once something was decided. */
+function useDecided(): () => void {
+  const queries = useQueryClient();
+  return () => {
+    void queries.invalidateQueries({ queryKey: ['waiting'] });
+    void queries.invalidateQueries({ queryKey: ['overview'] });
+  };
+}
+
+function Approve({ record }: { record: CandidateRecord }) {
+  const decided = useDecided();
+  const { svc_eligiblity_id: svc_id, candidate, test_code: test } = record;
+  async function ask() {
+    const done = await confirm({
+      title: `Approve for ${nameOf(record.candidate)}?`,
+      text: (
+        <p>
+          {candidate.special_accommodations?.join(', ')} for the test {test}. The record becomes{' '}
+          {record.hold_reason === null ? 'ELIGIBLE, and can be booked in its window' : 'free of this, and stays held'}.
+        </p>
+      ),
+      action: 'Approve',
+      perform: () => api.POST('/admin/eligibilities/{svc_id}/approve-accommodations', { params: { path: { svc_id } } }),
+    });
+    if (!done) return;
+    toast('Approved.');
+    decided();
+  }
+  return (
+    <Button small onPress={() => void ask()} aria-label={`Approve for ${nameOf(record.candidate)}`}>
+      Approve …
+    </Button>
+  );
+}
+
+function Release({ record }: { record: CandidateRecord }) {
+  const decided = useDecided();
+  const { svc_eligiblity_id: svc_id, hold_reason: reason } = record;
+  async function ask() {
+    const done = await confirm({
+      title: `Release ${nameOf(record.candidate)}?`,
+      text: (
+        <p>
+          Held because: {reason}. The record becomes{' '}
+          {record.approval_pending
+            ? 'free of this, and waits for approval'
+            : 'ELIGIBLE, and can be booked in its window'}
+          .
+        </p>
+      ),
+      action: 'Release',
+      perform: () => api.POST('/admin/eligibilities/{svc_id}/release', { params: { path: { svc_id } } }),
+    });
+    if (!done) return;
+    toast('Released.');
+    decided();
+  }
+  return (
+    <Button small onPress={() => void ask()} aria-label={`Release ${nameOf(record.candidate)}`}>
+      Release …
+    </Button>
+  );
+}
+
+export function ApprovalsPage() {
+  const search = useSearch({ from: '/work/approvals' });
+  useLive(['waiting'], [['waiting']]);
+  return (
+    <Page
+      title="Approvals"
+      trail={<WorkNav />}
+      lead="Records whose special accommodations wait for approval: they cannot be booked until then."
+    >
+      <Filters of={FILTERS} />
+      <List
+        name="approvals"
+        caption="Records that wait for approval, the newest first"
+        columns={APPROVALS}
+        rowKey={({ svc_eligiblity_id: id }) => id}
+        queryKey={['waiting', 'APPROVAL', search]}
+        load={loadWaiting('APPROVAL', search)}
+        empty="Nothing waits for approval."
+        emptyIsGood={search.account_code === undefined}
+      />
+    </Page>
+  );
+}
+
+export function HoldsPage() {
+  const search = useSearch({ from: '/work/holds' });
+  useLive(['waiting'], [['waiting']]);
+  return (
+    <Page title="Holds" trail={<WorkNav />} lead="Records that an operator holds back, with the reason.">
+      <Filters of={FILTERS} />
+      <List
+        name="holds"
+        caption="Records that are held, the newest first"
+        columns={HOLDS}
+        rowKey={({ svc_eligiblity_id: id }) => id}
+        queryKey={['waiting', 'HOLD', search]}
+        load={loadWaiting('HOLD', search)}
+        empty="Nothing is held."
+        emptyIsGood={search.account_code === undefined}
+      />
+    </Page>
+  );
+}
+
+function loadWaiting(waiting_for: 'APPROVAL' | 'HOLD', search: { account_code?: string }) {
+  return (cursor: string | undefined, signal: AbortSignal) =>
+    pageOf(
+      api.GET('/admin/eligibilities', { params: { query: { waiting_for, ...search, cursor, limit: 50 } }, signal }),
+    );
+}

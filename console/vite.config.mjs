@@ -1,0 +1,60 @@
+// The console as static files in dist/console: hashed files in assets/, named relative to the page, which the service
+// completes (src/console/console.controller.ts).
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants } from 'node:zlib';
+import optimizeLocales from '@react-aria/optimize-locales-plugin';
+import { defineConfig } from 'vite';
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+export default defineConfig({
+  root: here,
+  base: './',
+  // Else a setting of the shell would decide which React is built.
+  mode: 'production',
+  logLevel: 'warn',
+  plugins: [fieldRules(), { ...optimizeLocales.vite({ locales: ['en-US'] }), enforce: 'pre' }, compressed()],
+  build: {
+    outDir: join(here, '../dist/console'),
+    emptyOutDir: true,
+    target: 'es2023',
+    // A data: address would need a wider policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: {
+      checks: { pluginTimings: false },
+      // What it says of each file that names "use client": there is no server that would render.
+      onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning),
+    },
+  },
+});
+
+/** The rules of request bodies, as the OpenAPI document states them. */
+function fieldRules() {
+  const name = 'virtual:field-rules';
+  return {
+    name,
+    resolveId: (id) => (id === name ? `\0${name}` : undefined),
+    load(id) {
+      if (id !== `\0${name}`) return undefined;
+      const { components } = JSON.parse(readFileSync(join(here, '../docs/openapi.json'), 'utf8'));
+      return `export default ${JSON.stringify(components.schemas)}`;
+    },
+  };
+}
+
+/** What compresses well is written a second time, compressed, so that no request waits for it. */
+function compressed() {
+  return {
+    name: 'compressed',
+    // Of what was written: until then other plugins still change it.
+    writeBundle({ dir }, bundle) {
+      const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+      for (const name of Object.keys(bundle).filter((name) => /\.(js|css|svg)$/.test(name)))
+        writeFileSync(join(dir, `${name}.br`), brotliCompressSync(readFileSync(join(dir, name)), { params }));
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, extname, join } from 'node:path';
+import { notFound } from '../platform/errors.js';
+
+const TYPES: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+interface ConsoleFile {
+  type: string;
+  content: Buffer;
+  compressed: Buffer | null;
+}
+
+/** The built console, read once: a request names a member of the map and never a path. */
+export class ConsoleFiles {
+  private readonly files = new Map<string, ConsoleFile>();
+  private readonly html: string | null;
+
+  constructor() {
+    const folder = builtConsole();
+    this.html = folder === null ? null : readFileSync(join(folder, 'index.html'), 'utf8');
+    if (folder === null) return;
+    const assets = join(folder, 'assets');
+    for (const name of readdirSync(assets)) {
+      const type = TYPES[extname(name)];
+      if (!type) continue;
+      const compressed = join(assets, `${name}.br`);
+      this.files.set(name, {
+        type,
+        content: readFileSync(join(assets, name)),
+        compressed: existsSync(compressed) ? readFileSync(compressed) : null,
+      });
+    }
+  }
+
+  /** @param toRoot from the address of the page to the root of the service */
+  page(toRoot: string): string {
+    // Tests of other parts run without a build.
+    if (this.html === null) throw notFound.error();
+    return this.html.replaceAll('"./assets/', `"${toRoot}console/assets/`);
+  }
+
+  find(name: string): ConsoleFile | undefined {
+    return this.files.get(name);
+  }
+}
+
+/** The build lies in dist/console above this file, wherever this file has been compiled to; null where there is none. */
+function builtConsole(): string | null {
+  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    const built = join(folder, 'dist/console');
+    if (existsSync(join(built, 'index.html'))) return built;
+  }
+  return null;
+}

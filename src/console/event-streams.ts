@@ -1,0 +1,143 @@
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { Interval } from '@nestjs/schedule';
+import type { Request, Response } from 'express';
+import { FindCaller } from '../auth/auth.queries.js';
+import { FindActiveJobs } from '../notifications/notifications.queries.js';
+import { reachOf, type Caller, type Reach } from '../platform/context/caller.js';
+import { rateLimited } from '../platform/errors.js';
+import { Logger } from '../platform/observability/logger.js';
+import { Readiness } from '../platform/observability/readiness.js';
+import { MOST_JOBS } from './overview.dto.js';
+import { Snapshots, unmatchedWithin, within, type Snapshot } from './snapshot.js';
+
+const LOOK_MS = 2_000;
+const HEARTBEAT_MS = 15_000;
+/** Tabs of one user, and streams of all of them, in this process. */
+const MOST_OF_USER = 10;
+const MOST = 1_000;
+/** A reader that takes nothing any more has so much waiting. */
+const MOST_UNREAD = 64 * 1024;
+
+export const TOPICS = ['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched', 'imports'] as const;
+type Topic = (typeof TOPICS)[number];
+
+interface Stream {
+  readonly request: Request;
+  readonly response: Response;
+  readonly username: string;
+  readonly reach: Reach;
+  /** What it was last told of, by topic. */
+  seen: Map<Topic, string> | null;
+  heardAt: number;
+}
+
+/**
+ * Tells the pages of operators what has changed, so that none of them asks all the time.
+ *
+ * 1. Every two seconds one look at the database (snapshot.ts) serves all streams of the process; without streams there is none.
+ * 2. A stream is told the topics whose figures have changed since it was last told, of the accounts in its reach; never the figures.
+ * 3. Who may not call any more hears no more: the session, or the token, is asked for at every heartbeat and before anything is told.
+ *
+ * A session does not last longer by its stream.
+ */
+@Injectable()
+export class EventStreams implements BeforeApplicationShutdown {
+  private readonly streams = new Set<Stream>();
+  private looking = false;
+
+  constructor(
+    private readonly queryBus: QueryBus,
+    private readonly snapshots: Snapshots,
+    private readonly readiness: Readiness,
+    private readonly logger: Logger,
+  ) {}
+
+  /** @throws DomainError rate_limited */
+  open(request: Request, response: Response, caller: Caller): void {
+    const ofUser = [...this.streams].filter(({ username }) => username === caller.username);
+    if (ofUser.length >= MOST_OF_USER || this.streams.size >= MOST)
+      throw rateLimited.error({ detail: 'There are too many streams.', headers: { 'Retry-After': '60' } });
+    const { username } = caller;
+    const stream: Stream = {
+      request,
+      response,
+      username,
+      reach: reachOf(caller),
+      seen: null,
+      heardAt: performance.now(),
+    };
+    this.streams.add(stream);
+    response.on('close', () => this.streams.delete(stream));
+    response.status(200);
+    response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
+    // No proxy may change, that is pack, or collect it.
+    response.setHeader('Cache-Control', 'no-store, no-transform');
+    response.setHeader('X-Accel-Buffering', 'no');
+    response.write('retry: 5000\n\n');
+  }
+
+  @Interval(LOOK_MS)
+  async look(): Promise<void> {
+    if (this.streams.size === 0 || this.looking) return;
+    if (this.readiness.isStopping) return this.endAll();
+    this.looking = true;
+    try {
+      const snapshot = await this.snapshots.get();
+      const jobs = JSON.stringify(await this.queryBus.execute(new FindActiveJobs(MOST_JOBS)));
+      const figures = new Map<string, Map<Topic, string>>();
+      await Promise.all(
+        [...this.streams].map((stream) => {
+          const key = stream.reach === null ? '' : stream.reach.join(' ');
+          let marks = figures.get(key);
+          if (!marks) figures.set(key, (marks = marksOf(snapshot, jobs, stream.reach)));
+          return this.tell(stream, marks);
+        }),
+      );
+    } catch (error) {
+      this.logger.warn({ err: error }, 'operators could not be told what changed; the next round tries again');
+    } finally {
+      this.looking = false;
+    }
+  }
+
+  beforeApplicationShutdown(): void {
+    this.endAll();
+  }
+
+  private async tell(stream: Stream, marks: Map<Topic, string>): Promise<void> {
+    const { seen } = stream;
+    const topics = seen === null ? [] : TOPICS.filter((topic) => seen.get(topic) !== marks.get(topic));
+    stream.seen = marks;
+    const now = performance.now();
+    if (topics.length === 0 && now - stream.heardAt < HEARTBEAT_MS) return;
+    stream.heardAt = now;
+    const caller = await this.queryBus.execute(new FindCaller(stream.request));
+    if (caller === null || String(reachOf(caller)) !== String(stream.reach)) {
+      stream.response.end('event: end\ndata: {}\n\n');
+    } else if (stream.response.writableLength > MOST_UNREAD) {
+      stream.response.destroy();
+    } else {
+      stream.response.write(
+        topics.length === 0 ? ': ping\n\n' : `event: changed\ndata: ${JSON.stringify({ topics })}\n\n`,
+      );
+    }
+  }
+
+  private endAll(): void {
+    for (const { response } of this.streams) response.end();
+  }
+}
+
+function marksOf(snapshot: Snapshot, jobs: string, reach: Reach): Map<Topic, string> {
+  const { undelivered, attempts, partners, waiting, unmatched, imports } = snapshot;
+  return new Map<Topic, string>([
+    ['undelivered', JSON.stringify(within(undelivered, reach))],
+    ['attempts', JSON.stringify(within(attempts, reach))],
+    ['partners', JSON.stringify(within(partners, reach))],
+    ['jobs', jobs],
+    ['waiting', JSON.stringify(within(waiting, reach))],
+    ['unmatched', JSON.stringify(unmatchedWithin(unmatched, reach))],
+    ['imports', imports],
+  ]);
+}

@@ -1,0 +1,31 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import type { Caller } from '../platform/context/caller.js';
+import { Access, CurrentCaller } from '../platform/http/access.js';
+import { Problems } from '../platform/http/documented.js';
+import { EventStreams, TOPICS } from './event-streams.js';
+
+@ApiTags('Administration')
+@Controller('admin/events')
+@Access('admin', 'support')
+export class EventsController {
+  constructor(private readonly streams: EventStreams) {}
+
+  @Get()
+  @ApiOperation({
+    summary: 'What has changed, as it changes: server-sent events',
+    description:
+      `The event \`changed\` with \`{"topics": [...]}\` (of ${TOPICS.join(', ')}) says what to ask for again; it carries no data. A ` +
+      'comment comes every 15 seconds. The event `end` is the last one: the session or the token has ended. At most ten streams of a user.',
+  })
+  @ApiResponse({
+    status: 200,
+    description: 'A stream without an end.',
+    content: { 'text/event-stream': { schema: { type: 'string' } } },
+  })
+  @Problems()
+  open(@Req() request: Request, @Res() response: Response, @CurrentCaller() caller: Caller): void {
+    this.streams.open(request, response, caller);
+  }
+}
