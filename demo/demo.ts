@@ -5,9 +5,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startPartner, type Partner } from '../test/support/partner.js';
 import { Flow } from './flow.js';
-import { HttpClient } from './http-client.js';
+import { EligibilityClient } from '../clients/typescript/src/index.js';
 import { cyan, dim, green, Narrator } from './narrator.js';
-import { ServiceProcess } from './service-process.js';
+import { ServiceProcess, type Login } from './service-process.js';
 
 const LIMIT_MS = 120_000;
 
@@ -47,11 +47,12 @@ async function walk(narrator: Narrator, service: ServiceProcess, partner: Partne
   const flow = new Flow(narrator, partner, sandbox.account_code);
 
   narrator.step('Tokens, by the password grant');
-  const client = await HttpClient.login(baseUrl, sandbox.client);
-  narrator.done('client', `scopes: ${client.scope}`);
-  const operator = await HttpClient.login(baseUrl, sandbox.operator);
-  narrator.done('operator', 'scopes: the same and admin');
-  flow.act(client.client, operator.client);
+  const [client, operator] = [clientOf(baseUrl, sandbox.client), clientOf(baseUrl, sandbox.operator)];
+  await client.accessToken();
+  narrator.done('client', 'every scope but those of operators');
+  await operator.accessToken();
+  narrator.done('operator', 'the same, and admin');
+  flow.act(client, operator);
 
   const ada = { candidate_id: 'ADA-1', first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.org' };
   const grace = { candidate_id: 'GRACE-2', first_name: 'Grace', last_name: 'Hopper', email: 'grace@example.org' };
@@ -113,6 +114,12 @@ async function walk(narrator: Narrator, service: ServiceProcess, partner: Partne
   );
   narrator.line(dim('    The first is the sample by which a subscription is verified.'));
   narrator.line(`\n    ${cyan('npm start')} runs the service for you; README.md walks through the same by curl.`);
+}
+
+/** By the package that clients install. */
+function clientOf(baseUrl: string, { consumer_key, consumer_secret, username, password }: Login): EligibilityClient {
+  const credentials = { consumerKey: consumer_key, consumerSecret: consumer_secret, username, password };
+  return new EligibilityClient({ baseUrl, credentials });
 }
 
 function interruption(): Promise<never> {

@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { EligibilityClient, components } from '../clients/typescript/src/index.js';
 import type { Partner, PartnerRequest } from '../test/support/partner.js';
-import type { HttpClient } from './http-client.js';
 import type { Narrator } from './narrator.js';
 import { isSigned } from './signature.js';
 
 const TEST_CODE = 'SANDBOX-ONE';
+const EXAM = '/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}';
+const BOOKING = '/accounts/{account_code}/bookings/{booking_code}';
 const DAY_MS = 86_400_000;
 const PATIENCE_MS = 15_000;
 
@@ -15,26 +17,14 @@ interface Candidate {
   email: string;
 }
 
-interface Notification {
-  id: string;
-  change_reason: string;
-  booking_code: string;
-  state: string;
-  retry: string | null;
-  failure: string | null;
-  http_status: number | null;
-}
-
-interface NotificationDetail extends Notification {
-  attempts: { trigger: string; http_status: number | null; failure: string | null }[];
-}
+type Notification = components['schemas']['NotificationModel'];
 
 /** The single steps of the demo: each calls the service, checks what came of it, and tells it. */
 export class Flow {
   /** How the partner answered, request by request. */
   readonly answers: string[] = [];
-  private client: HttpClient;
-  private operator: HttpClient;
+  private client: EligibilityClient['api'];
+  private operator: EligibilityClient['api'];
   private signingSecret = '';
 
   constructor(
@@ -43,85 +33,83 @@ export class Flow {
     private readonly account: string,
   ) {}
 
-  act(client: HttpClient, operator: HttpClient): void {
-    this.client = client;
-    this.operator = operator;
+  act(client: EligibilityClient, operator: EligibilityClient): void {
+    this.client = client.api;
+    this.operator = operator.api;
   }
 
   /** @returns the svc_eligiblity_id */
   async createEligibility(candidate: Candidate): Promise<string> {
-    const { svc_eligiblity_id, status } = await this.client.call<{ svc_eligiblity_id: string; status: string }>(
-      200,
-      'POST',
-      `/accounts/${this.account}/candidates`,
-      { test_code: TEST_CODE, eligibility_end_date: inDays(90), candidate },
-    );
+    const { data } = await this.client.POST('/accounts/{account_code}/candidates', {
+      params: { path: this.ofAccount },
+      body: { test_code: TEST_CODE, eligibility_end_date: inDays(90), candidate },
+    });
+    const { svc_eligiblity_id, status } = data!;
     this.narrator.done('eligibility created', `${svc_eligiblity_id}, ${status}, for ${TEST_CODE}`);
     return svc_eligiblity_id;
   }
 
   async subscribe(): Promise<void> {
-    const { id, state, signing_secret } = await this.operator.call<{
-      id: string;
-      state: string;
-      signing_secret: string;
-    }>(201, 'POST', '/admin/subscriptions', {
-      account_code: this.account,
-      partner_url: this.partner.url,
-      ca_pem: this.partner.caPem,
+    const { data } = await this.operator.POST('/admin/subscriptions', {
+      body: { ...this.ofAccount, partner_url: this.partner.url, ca_pem: this.partner.caPem },
     });
+    const { id, state, signing_secret } = data!;
     this.signingSecret = signing_secret;
     this.narrator.done('subscription', `${id}, ${state}`);
-    const verified = await this.operator.call<{ state: string }>(200, 'POST', `/admin/subscriptions/${id}/verify`);
+    const { data: verified } = await this.operator.POST('/admin/subscriptions/{id}/verify', {
+      params: { path: { id } },
+    });
     this.assertSigned(this.partner.requests[0]);
     this.answers.push('200');
-    this.narrator.done('sample answered with 200', verified.state);
+    this.narrator.done('sample answered with 200', verified!.state);
   }
 
   /** @returns the booking_code */
   async book(candidateId: string): Promise<string> {
-    const { booking_code, booking_on } = await this.client.call<{ booking_code: string; booking_on: string }>(
-      201,
-      'POST',
-      `${this.exam(candidateId)}/bookings`,
-      appointment(7),
-    );
+    const { data } = await this.client.POST(`${EXAM}/bookings`, {
+      params: { path: this.exam(candidateId) },
+      body: appointment(7),
+    });
+    const { booking_code, booking_on } = data!;
     this.narrator.done('booked', `${booking_code}, for ${booking_on}`);
     return booking_code;
   }
 
   async reschedule(bookingCode: string): Promise<void> {
-    const { booking_on } = await this.client.call<{ booking_on: string }>(
-      200,
-      'PUT',
-      this.booking(bookingCode),
-      appointment(14),
-    );
-    this.narrator.done('moved', `${bookingCode}, to ${booking_on}`);
+    const { data } = await this.client.PUT(BOOKING, {
+      params: { path: { ...this.ofAccount, booking_code: bookingCode } },
+      body: appointment(14),
+    });
+    this.narrator.done('moved', `${bookingCode}, to ${data!.booking_on}`);
   }
 
   async cancel(bookingCode: string): Promise<void> {
-    await this.client.call(204, 'DELETE', this.booking(bookingCode));
+    await this.client.DELETE(BOOKING, { params: { path: { ...this.ofAccount, booking_code: bookingCode } } });
     this.narrator.done('cancelled', bookingCode);
   }
 
   async registrationResult(svcEligibilityId: string): Promise<void> {
-    await this.client.call(200, 'POST', '/registrations/registration/results', {
-      examDate: '2026-11-20 09:00',
-      examProcessingStatus: 'Completed',
-      examMetaData: { examCode: svcEligibilityId, simulatedExam: false, extRecordLocator: 'LOCATOR-1' },
-      overAllComments: 'No incident.',
+    await this.client.POST('/registrations/registration/results', {
+      body: {
+        examDate: '2026-11-20 09:00',
+        examProcessingStatus: 'Completed',
+        examMetaData: { examCode: svcEligibilityId, simulatedExam: false, extRecordLocator: 'LOCATOR-1' },
+        overAllComments: 'No incident.',
+      },
     });
     this.narrator.done('result accepted', 'POST /registrations/registration/results');
   }
 
   async accountResult(candidateId: string): Promise<void> {
-    await this.client.call(200, 'PUT', `/accounts/${this.account}`, {
-      candidate_id: candidateId,
-      result_id: 'RESULT-1',
-      result: 'pass',
-      overall_score_scaled: 480,
-      overall_score_pct: '96',
+    await this.client.PUT('/accounts/{account_code}', {
+      params: { path: this.ofAccount },
+      body: {
+        candidate_id: candidateId,
+        result_id: 'RESULT-1',
+        result: 'pass',
+        overall_score_scaled: 480,
+        overall_score_pct: '96',
+      },
     });
     this.narrator.done('result accepted', 'PUT /accounts/{account_code}');
   }
@@ -145,17 +133,16 @@ export class Flow {
   }
 
   async expectStatus(candidateId: string, expected: string): Promise<void> {
-    const [record] = await this.client.call<{ status: string }[]>(200, 'GET', this.exam(candidateId));
+    const { data = [] } = await this.client.GET(EXAM, { params: { path: this.exam(candidateId) } });
+    const [record] = data;
     if (record?.status !== expected) throw new Error(`The eligibility is ${record?.status}, not ${expected}.`);
     this.narrator.done('eligibility', expected);
   }
 
   async expectResults(candidateId: string, sources: string[]): Promise<void> {
-    const results = await this.client.call<{ source: string; revision: number }[]>(
-      200,
-      'GET',
-      `${this.exam(candidateId)}/results`,
-    );
+    const { data: results = [] } = await this.client.GET(`${EXAM}/results`, {
+      params: { path: this.exam(candidateId) },
+    });
     const found = results.map(({ source }) => source);
     if (found.join() !== sources.join()) throw new Error(`The results are of ${found.join()}, not ${sources.join()}.`);
     this.narrator.done(
@@ -166,10 +153,11 @@ export class Flow {
 
   /** Waits until the booking's event is in the error queue. */
   async expectQueued(bookingCode: string): Promise<Notification> {
-    const queue = `/admin/error-queue?booking_code=${bookingCode}`;
     const notification = await this.eventually(async () => {
-      const [found] = await this.operator.call<Notification[]>(200, 'GET', queue);
-      return found;
+      const { data = [] } = await this.operator.GET('/admin/error-queue', {
+        params: { query: { booking_code: bookingCode } },
+      });
+      return data[0];
     }, `an event of booking ${bookingCode} in the error queue`);
     const { id, change_reason, failure, http_status, retry } = notification;
     if (failure !== 'client_error' || http_status !== 400 || retry !== 'MANUAL')
@@ -177,13 +165,16 @@ export class Flow {
     this.answers.push('400');
     this.narrator.done('in the error queue', `${change_reason}, ${failure} ${http_status}, retry ${retry}`);
     this.narrator.note(`notification ${id}`);
-    const summary = await this.operator.call<{ count: number }[]>(200, 'GET', '/admin/error-queue/summary');
+    const { data: summary = [] } = await this.operator.GET('/admin/error-queue/summary');
     this.narrator.done('summary of the queue', summary.map((cause) => `${cause.count} of this cause`).join(', '));
     return notification;
   }
 
   async resend({ id }: Notification, bookingCode: string): Promise<void> {
-    await this.operator.call(202, 'POST', `/admin/error-queue/${id}/resend`, { reason: 'the candidate is known now' });
+    await this.operator.POST('/admin/error-queue/{notification_id}/resend', {
+      params: { path: { notification_id: id } },
+      body: { reason: 'the candidate is known now' },
+    });
     this.narrator.done('resend asked for', 'POST /admin/error-queue/{notification_id}/resend');
     const [refused, again] = await this.partner.receivedFor(bookingCode, 2, PATIENCE_MS);
     if (!again.raw.equals(refused.raw) || again.headers['webhook-id'] !== id)
@@ -191,17 +182,18 @@ export class Flow {
     this.assertSigned(again);
     this.answers.push('200');
     const detail = await this.eventually(async () => {
-      const found = await this.operator.call<NotificationDetail>(200, 'GET', `/admin/notifications/${id}`);
-      return found.state === 'DELIVERED' ? found : undefined;
+      const { data } = await this.operator.GET('/admin/notifications/{id}', { params: { path: { id } } });
+      return data?.state === 'DELIVERED' ? data : undefined;
     }, 'the delivery');
     const attempts = detail.attempts.map((attempt) => `${attempt.trigger} ${attempt.http_status ?? attempt.failure}`);
     this.narrator.done(detail.state, `the same bytes and webhook-id; attempts: ${attempts.join(', ')}`);
   }
 
   /** One event of that kind, here and at the partner. */
-  async expectOnce(bookingCode: string, changeReason: string): Promise<void> {
-    const query = `booking_code=${bookingCode}&change_reason=${changeReason}`;
-    const made = await this.operator.call<Notification[]>(200, 'GET', `/admin/notifications?${query}`);
+  async expectOnce(bookingCode: string, changeReason: Notification['change_reason']): Promise<void> {
+    const { data: made = [] } = await this.operator.GET('/admin/notifications', {
+      params: { query: { booking_code: bookingCode, change_reason: changeReason } },
+    });
     const got = this.partner.requests.filter(({ json }) => {
       const body = json as { booking_code: string; change_reason: string };
       return body.booking_code === bookingCode && body.change_reason === changeReason;
@@ -212,7 +204,7 @@ export class Flow {
   }
 
   async expectEmptyQueue(): Promise<void> {
-    const queue = await this.operator.call<Notification[]>(200, 'GET', '/admin/error-queue');
+    const { data: queue = [] } = await this.operator.GET('/admin/error-queue');
     if (queue.length > 0) throw new Error(`The error queue holds ${queue.length} notifications.`);
     this.narrator.done('the error queue is empty');
   }
@@ -221,12 +213,12 @@ export class Flow {
     if (!isSigned(headers, raw, this.signingSecret)) throw new Error('The signature of a notification is wrong.');
   }
 
-  private exam(candidateId: string): string {
-    return `/accounts/${this.account}/candidates/${candidateId}/tests/${TEST_CODE}`;
+  private get ofAccount() {
+    return { account_code: this.account };
   }
 
-  private booking(bookingCode: string): string {
-    return `/accounts/${this.account}/bookings/${bookingCode}`;
+  private exam(candidateId: string) {
+    return { ...this.ofAccount, candidate_id: candidateId, test_code: TEST_CODE };
   }
 
   private async eventually<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
@@ -245,7 +237,7 @@ function inDays(days: number): string {
 function appointment(days: number) {
   return {
     booking_on: inDays(days),
-    delivery_mode: 'SITE_PROCTORED',
+    delivery_mode: 'SITE_PROCTORED' as const,
     location_code: 'TC-042',
     location_name: 'Springfield Test Center',
     location_address: '1 Main St, Springfield, IL',

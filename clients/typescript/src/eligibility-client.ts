@@ -36,6 +36,8 @@ export interface ImportOptions {
   onProgress?: (progress: ImportProgress) => void;
   /** Between two looks, in milliseconds; 500 by default. */
   pollMs?: number;
+  /** Where a report goes that may be long: the one that is answered is empty then. */
+  reportTo?: WritableStream<Uint8Array>;
 }
 
 const PAGE = 200;
@@ -114,7 +116,7 @@ export class EligibilityClient {
   async import(
     account_code: string,
     body: Exclude<RequestInit['body'], null | undefined>,
-    { type, dryRun = false, onProgress, pollMs = 500 }: ImportOptions,
+    { type, dryRun = false, onProgress, pollMs = 500, reportTo }: ImportOptions,
   ): Promise<{ progress: ImportProgress; report: string }> {
     const response = await fetch(
       `${this.baseUrl}/accounts/${encodeURIComponent(account_code)}/eligibility-imports?dry_run=${dryRun}`,
@@ -133,10 +135,13 @@ export class EligibilityClient {
       const progress = data as ImportProgress;
       onProgress?.(progress);
       if (progress.state !== 'RUNNING' && progress.state !== 'RECEIVING') {
-        const { data: report } = await this.api.GET('/accounts/{account_code}/eligibility-imports/{import_id}/report', {
-          params,
-          parseAs: 'text',
-        });
+        const path = '/accounts/{account_code}/eligibility-imports/{import_id}/report';
+        if (reportTo !== undefined) {
+          const { data } = await this.api.GET(path, { params, parseAs: 'stream' });
+          await (data as ReadableStream<Uint8Array>).pipeTo(reportTo);
+          return { progress, report: '' };
+        }
+        const { data: report } = await this.api.GET(path, { params, parseAs: 'text' });
         return { progress, report: String(report) };
       }
       await pause(pollMs);

@@ -124,6 +124,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/audit/seals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How far the audit rows are sealed, and whether the newest of them agree with their seals
+         * @description The newest 50 seals are compared with their rows; `npm run admin -- verify-audit` compares all of them.
+         */
+        get: operations["AuditController_seals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/subscriptions": {
         parameters: {
             query?: never;
@@ -190,6 +210,26 @@ export interface paths {
          * @description The sample is a complete, signed NotificationRequest with invented codes; it is not stored. What the partner said to it stands in the refusal.
          */
         post: operations["SubscriptionsController_verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/subscriptions/{id}/sample": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a sample of a change to the partner, and read what became of it, step by step
+         * @description Name, address, certificate, sign-in, answer: what could be seen of each. Nothing is stored; with `verify` a 200 does what a verification does.
+         */
+        post: operations["SubscriptionsController_sample"];
         delete?: never;
         options?: never;
         head?: never;
@@ -616,6 +656,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/partners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the partners do: their state, what waits for them, and their attempts of the last 24 hours
+         * @description `failing_since` tells of a partner that is UP and takes nothing. Newest first, page by page: `Link` with `rel="next"` leads on, until it is missing.
+         */
+        get: operations["PartnersController_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/notifications": {
         parameters: {
             query?: never;
@@ -776,7 +836,7 @@ export interface paths {
         post: operations["ConsoleSessionController_signIn"];
         /**
          * Sign out here
-         * @description Ends the session of the cookie at once, in every process.
+         * @description Ends the session of the cookie at once, in every process. With `organisation=true` the answer has the address at which the browser signs out at the identity provider.
          */
         delete: operations["ConsoleSessionController_signOut"];
         options?: never;
@@ -1460,6 +1520,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/eligibilities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Records that wait for an operator, of all accounts
+         * @description PENDING alone, as long as the window lasts. Newest first, page by page: `Link` with `rel="next"` leads on, until it is missing.
+         */
+        get: operations["OperatorEligibilitiesController_waiting"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/eligibilities/{svc_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One record, with what its state allows
+         * @description `allows` is what may be done to it at this moment.
+         */
+        get: operations["OperatorEligibilitiesController_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/accounts/{account_code}/candidates/{candidate_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The records of a candidate, with what their states allow
+         * @description For all tests and of every status.
+         */
+        get: operations["CandidateRecordsController_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/eligibilities/{svc_eligibility_code}/testLaunchInfo": {
         parameters: {
             query?: never;
@@ -1608,6 +1728,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/accounts/{account_code}/candidates/{candidate_id}/bookings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The bookings of a candidate
+         * @description What clients read with `bookings`.
+         */
+        get: operations["CandidateBookingsController_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/candidates": {
         parameters: {
             query?: never;
@@ -1728,6 +1868,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/unmatched-results/{id}/candidates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The exams that an unmatched result may belong to, the likeliest first
+         * @description By codes, record locator, candidate_id, e-mail address, names and test. At most ten; none decides.
+         */
+        get: operations["UnmatchedResultsController_candidates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/unmatched-results/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A result belongs to no exam: it leaves the list
+         * @description Kept for the rest of its 30 days with the reason, and can be accepted still.
+         */
+        post: operations["UnmatchedResultsController_reject"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/unmatched-results/{id}/accept": {
         parameters: {
             query?: never;
@@ -1742,6 +1922,46 @@ export interface paths {
          * @description As if the driver’s call had matched it. Name the exam by booking_code or svc_eligiblity_id.
          */
         post: operations["UnmatchedResultsController_accept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/accounts/{account_code}/candidates/{candidate_id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which results there are of a candidate
+         * @description Whether there is a photo and a link; they are read one by one.
+         */
+        get: operations["OperatorResultsController_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/eligibilities/{svc_id}/results/{revision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A result, with photo and video link when they are asked for
+         * @description examPassword and extExamToken are never shown here. Reading a photo or a link leaves an audit row.
+         */
+        get: operations["OperatorResultsController_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1828,6 +2048,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The imports of all accounts
+         * @description Newest first, page by page: `Link` with `rel="next"` leads on, until it is missing.
+         */
+        get: operations["OperatorImportsController_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/accounts/{account_code}/eligibilities.csv": {
         parameters: {
             query?: never;
@@ -1868,6 +2108,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/accounts/{account_code}/candidates/{candidate_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened to the records of a candidate
+         * @description Entries of the change feed.
+         */
+        get: operations["CandidateChangesController_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/accounts/{account_code}/candidates/{candidate_id}/export": {
         parameters: {
             query?: never;
@@ -1880,6 +2140,26 @@ export interface paths {
          * @description Records, bookings, results, notifications, audit subjects.
          */
         get: operations["PrivacyController_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/accounts/{account_code}/candidates/{candidate_id}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who did what to the records and bookings of a candidate
+         * @description Newest first, page by page: `Link` with `rel="next"` leads on, until it is missing.
+         */
+        get: operations["PrivacyController_audit"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1902,6 +2182,46 @@ export interface paths {
          * @description Answers at once with a job, which is done in the background and survives a restart: follow it at `/admin/jobs/{job_id}`. It cannot be undone. An open booking is in the way: 409.
          */
         post: operations["PrivacyController_erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What has changed, as it changes: server-sent events
+         * @description The event `changed` with `{"topics": [...]}` (of undelivered, attempts, partners, jobs, waiting, unmatched, imports) says what to ask for again; it carries no data. A comment comes every 15 seconds. The event `end` is the last one: the session or the token has ended. At most ten streams of a user.
+         */
+        get: operations["EventsController_open"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What needs an operator now
+         * @description Counted for all who look at once, about once a second; figures of many rows some seconds ago.
+         */
+        get: operations["OverviewController_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1988,6 +2308,31 @@ export interface components {
             count?: number | null;
             /** @description Pseudonym of the address that a refused caller came from. */
             address?: string | null;
+        };
+        AuditSealModel: {
+            /** @description The highest id of a row that a seal has; null before the first. */
+            sealed_through: number | null;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            last_seal_datetime: string | null;
+            /** @description Hex; keep one elsewhere, and the log before it cannot be rewritten. */
+            last_seal: string | null;
+            /** @description Rows without a seal yet, counted up to 10,000: those of the last seconds. */
+            waiting: number;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            oldest_waiting_datetime: string | null;
+            /** @description Seals that were compared with their rows. */
+            checked_seals: number;
+            checked_rows: number;
+            agrees: boolean;
+            /** @description The first row from which on the log does not agree. */
+            from_row: number | null;
+            because: string | null;
         };
         SubscriptionBody: {
             /** @description All six when left out. */
@@ -2173,6 +2518,59 @@ export interface components {
              * @description A new one must be verified again. https, without user information, query and fragment. The service PUTs to {partner_url}/notifications.
              */
             partner_url?: string | null;
+        };
+        SampleBody: {
+            /**
+             * @description BOOKING_CREATED when left out.
+             * @enum {string|null}
+             */
+            change_reason?: "BOOKING_CREATED" | "BOOKING_CANCELLED" | "BOOKING_RESCHEDULED" | "EXAM_COMPLETED" | "EXCUSED_ABSENT" | "ABSENT" | null;
+            /** @description true: a 200 makes the subscription ACTIVE, as a verification does. */
+            verify?: boolean | null;
+        };
+        SampleStep: {
+            /** @enum {string} */
+            step: "NAME" | "ADDRESS" | "TLS" | "SIGN_IN" | "ANSWER";
+            /** @enum {string} */
+            outcome: "OK" | "FAILED" | "NOT_REACHED";
+            /** @description In a sentence. */
+            detail: string;
+            /** @description A short code of the cause of a failure. */
+            reason: string | null;
+        };
+        SeenCertificateModel: {
+            subject: string;
+            issuer: string;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            not_before: string | null;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            not_after: string | null;
+            /** @description SHA-256. */
+            fingerprint: string;
+        };
+        SampleReport: {
+            delivered: boolean;
+            /** @enum {string} */
+            change_reason: "BOOKING_CREATED" | "BOOKING_CANCELLED" | "BOOKING_RESCHEDULED" | "EXAM_COMPLETED" | "EXCUSED_ABSENT" | "ABSENT";
+            steps: components["schemas"]["SampleStep"][];
+            /** @description Of the name, in the order in which they are dialled. */
+            addresses: string[];
+            /** @example TLSv1.3 */
+            protocol: string | null;
+            /** @description The partner's own first. Shown also when they are not accepted. */
+            certificates: components["schemas"]["SeenCertificateModel"][];
+            /** @description The failure class, as of any attempt. */
+            failure: string | null;
+            http_status: number | null;
+            duration_ms: number;
+            /** @description The beginning of what the partner said. */
+            excerpt: string | null;
         };
         NotificationModel: {
             /** @description The `webhook-id`. */
@@ -2374,6 +2772,8 @@ export interface components {
             state: "PREPARING" | "RUNNING" | "PAUSED" | "DONE" | "ABORTED";
             /** @description `operator`, or the failure classes of the partners for which it stopped. */
             paused_because: string | null;
+            /** @description User name of the operator who paused it. */
+            paused_by: string | null;
             /** @description How many the set has; null while it is being made. */
             matched: number | null;
             /** @description Not begun. */
@@ -2403,6 +2803,8 @@ export interface components {
             state: "PREPARING" | "RUNNING" | "PAUSED" | "DONE" | "ABORTED";
             /** @description `operator`, or the failure classes of the partners for which it stopped. */
             paused_because: string | null;
+            /** @description User name of the operator who paused it. */
+            paused_by: string | null;
             /** @description How many the set has; null while it is being made. */
             matched: number | null;
             /** @description Not begun. */
@@ -2468,6 +2870,52 @@ export interface components {
              * @example 2027-01-31T08:00:00Z
              */
             certificate_not_after: string | null;
+        };
+        ListedPartnerModel: {
+            subscription_id: string;
+            account_code: string;
+            partner_url: string;
+            /** @enum {string} */
+            state: "UNVERIFIED" | "ACTIVE" | "SUSPENDED";
+            /** @enum {string} */
+            health: "UP" | "DOWN";
+            /**
+             * Format: date-time
+             * @description Since when it is DOWN; null when it is UP.
+             * @example 2027-01-31T08:00:00Z
+             */
+            down_since: string | null;
+            /**
+             * Format: date-time
+             * @description When a partner that is DOWN is tried again.
+             * @example 2027-01-31T08:00:00Z
+             */
+            next_probe_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when, at least, every attempt has failed, of the newest twenty of the last 24 hours; null when one was delivered, or none was made.
+             * @example 2027-01-31T08:00:00Z
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description When the certificate that the partner showed last ends.
+             * @example 2027-01-31T08:00:00Z
+             */
+            certificate_not_after: string | null;
+            /** @description Its notifications in the error queue. */
+            queued: number;
+            /**
+             * Format: date-time
+             * @description When the first of the 24 hours begins; the last one is the present.
+             * @example 2027-01-31T08:00:00Z
+             */
+            hours_from: string;
+            /** @description Attempts that were delivered, by hour. */
+            delivered: number[];
+            failed: number[];
+            /** @description null in an hour without an attempt. */
+            p95_ms: (number | null)[];
         };
         ReplayFilter: {
             /**
@@ -2587,6 +3035,13 @@ export interface components {
         SignInBody: {
             username: string;
             password: string;
+        };
+        SignedOut: {
+            /**
+             * Format: uri
+             * @description Where the browser ends its session at the identity provider, and comes back to the console from; null when there is no such place.
+             */
+            organisation: string | null;
         };
         CreateUserBody: {
             /** @example integration-user */
@@ -2926,6 +3381,56 @@ export interface components {
             /** @description Shown to the client. */
             reason: string;
         };
+        OperatorEligibilityModel: {
+            candidate: components["schemas"]["CandidateModel"];
+            /** @example EL-2027.001 */
+            client_eligibility_id: string | null;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            created_datetime: string;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            eligibility_end_date: string | null;
+            /** @description Why the candidate cannot schedule; null exactly when the candidate can. */
+            eligibility_status_message: string | null;
+            eligible_to_schedule: boolean;
+            portion_codes: string[];
+            /** @example K7MWQ2XA */
+            svc_eligiblity_id: string;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            schedule_start_date: string | null;
+            /** @enum {string} */
+            status: "PENDING" | "ELIGIBLE" | "SCHEDULED" | "COMPLETED" | "ABSENT" | "EXPIRED" | "CANCELLED";
+            /** @example NURSE-RN */
+            test_code: string;
+            account_code: string;
+            /** @description Why it is held; null when it is not. */
+            hold_reason: string | null;
+            /** @description Special accommodations wait for approval. */
+            approval_pending: boolean;
+            /** @description The open booking. */
+            booking_code: string | null;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            booking_on: string | null;
+            voucher_codes: string[];
+            /** @description What its state allows at this moment; of a launch, when the test has a `launch_url`. */
+            allows: ("UPDATE" | "CANCEL" | "HOLD" | "RELEASE" | "APPROVE" | "SET_VOUCHERS" | "BOOK" | "MOVE_BOOKING" | "CANCEL_BOOKING" | "EXCUSED_ABSENCE" | "ABSENCE" | "RESULT" | "LAUNCH")[];
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            updated_datetime: string;
+        };
         TestLaunchInfo: {
             svc_eligiblity_id: string;
             /**
@@ -3196,6 +3701,22 @@ export interface components {
             settled_by?: "OPERATOR" | "MATCHED" | null;
             /** @description The exam that it was accepted for. */
             svc_eligiblity_id?: string | null;
+            /**
+             * Format: date-time
+             * @description When an operator rejected it.
+             * @example 2027-01-31T08:00:00Z
+             */
+            rejected_datetime?: string | null;
+            rejected_by?: string | null;
+            reject_reason?: string | null;
+        };
+        LikelyExamModel: {
+            record: components["schemas"]["OperatorEligibilityModel"];
+            /** @description What both have in common, the strongest first. */
+            because: ("SVC_ELIGIBLITY_ID" | "BOOKING_CODE" | "CLIENT_ELIGIBILITY_ID" | "RECORD_LOCATOR" | "CANDIDATE_ID" | "EMAIL" | "NAME" | "TEST" | "LAST_NAME")[];
+        };
+        RejectRequest: {
+            reason: string;
         };
         AcceptRequest: {
             /**
@@ -3208,6 +3729,25 @@ export interface components {
              * @example K7MWQ2XA
              */
             svc_eligiblity_id?: string | null;
+        };
+        ResultSummaryModel: {
+            svc_eligiblity_id: string;
+            /** @example NURSE-RN */
+            test_code: string;
+            revision: number;
+            /** @enum {string} */
+            source: "REGISTRATION" | "ACCOUNT";
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            received_datetime: string;
+            /** @description User name of the driver. */
+            username: string;
+            /** @description A rehearsal: it changed no state. */
+            simulated: boolean;
+            has_photo: boolean;
+            has_video_link: boolean;
         };
         ImportAnswer: {
             /** @example 01935c2e-7a1b-7c3d-8e4f-5a6b7c8d9e0f */
@@ -3237,6 +3777,39 @@ export interface components {
              * @example 2027-01-31T08:00:00Z
              */
             finished: string | null;
+        };
+        ListedImportModel: {
+            /** @example 01935c2e-7a1b-7c3d-8e4f-5a6b7c8d9e0f */
+            import_id: string;
+            /** @enum {string} */
+            state: "RECEIVING" | "RUNNING" | "DONE" | "FAILED" | "ABORTED";
+            dry_run: boolean;
+            /** @description Rows received; 0 while RECEIVING. */
+            rows: number;
+            /** @description Rows done; the sum of the four that follow. */
+            done: number;
+            created: number;
+            updated: number;
+            cancelled: number;
+            refused: number;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            started: string | null;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            finished: string | null;
+            account_code: string;
+            /** @description Who sent it. */
+            username: string;
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            received: string;
         };
         ChangeModel: {
             /** @description The same whenever the entry is read. */
@@ -3279,6 +3852,102 @@ export interface components {
             job_id: string;
             /** @description Records of the candidate. */
             matched: number;
+        };
+        ExamIn: {
+            /** @description The exam has begun. */
+            past: number;
+            "2h": number;
+            "24h": number;
+            "7d": number;
+            later: number;
+        };
+        Undelivered: {
+            total: number;
+            /**
+             * Format: date-time
+             * @description When the oldest of them was made.
+             * @example 2027-01-31T08:00:00Z
+             */
+            oldest_created_datetime: string | null;
+            /** @description By the time left until the exam; each in one. */
+            exam_in: components["schemas"]["ExamIn"];
+        };
+        PartnerCounts: {
+            /** @description ACTIVE, UP, not failing, with a certificate that lasts. */
+            well: number;
+            down: number;
+            /** @description ACTIVE and UP, and every recent attempt failed. */
+            failing: number;
+            suspended: number;
+            unverified: number;
+            /** @description Whose certificate ends within 14 days, or has ended. */
+            certificate_ends: number;
+        };
+        PartnerConditionModel: {
+            subscription_id: string;
+            account_code: string;
+            partner_url: string;
+            /** @enum {string} */
+            state: "UNVERIFIED" | "ACTIVE" | "SUSPENDED";
+            /** @enum {string} */
+            health: "UP" | "DOWN";
+            /**
+             * Format: date-time
+             * @description Since when it is DOWN; null when it is UP.
+             * @example 2027-01-31T08:00:00Z
+             */
+            down_since: string | null;
+            /**
+             * Format: date-time
+             * @description When a partner that is DOWN is tried again.
+             * @example 2027-01-31T08:00:00Z
+             */
+            next_probe_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when, at least, every attempt has failed, of the newest twenty of the last 24 hours; null when one was delivered, or none was made.
+             * @example 2027-01-31T08:00:00Z
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description When the certificate that the partner showed last ends.
+             * @example 2027-01-31T08:00:00Z
+             */
+            certificate_not_after: string | null;
+            /** @description Its notifications in the error queue. */
+            queued: number;
+        };
+        OverviewHour: {
+            /**
+             * Format: date-time
+             * @example 2027-01-31T08:00:00Z
+             */
+            from: string;
+            delivered: number;
+            failed: number;
+        };
+        OverviewModel: {
+            /**
+             * Format: date-time
+             * @description When it was counted: seconds ago, on a busy service.
+             * @example 2027-01-31T08:00:00Z
+             */
+            at: string;
+            undelivered: components["schemas"]["Undelivered"];
+            partners: components["schemas"]["PartnerCounts"];
+            /** @description Partners that are not well, at most 50: DOWN first, then failing, with an ending certificate, suspended, unverified. */
+            attention: components["schemas"]["PartnerConditionModel"][];
+            /** @description Attempts of the last 24 hours, the oldest hour first. */
+            hours: components["schemas"]["OverviewHour"][];
+            /** @description Counted up to 10,000, as the two that follow. */
+            unmatched_results: number;
+            /** @description Records whose accommodations wait for approval. */
+            approvals: number;
+            /** @description Records that are held. */
+            holds: number;
+            /** @description Bulk jobs that have not ended, newest first. */
+            jobs: components["schemas"]["JobModel"][];
         };
         NotifiedPortion: {
             /** @description The client's code of the portion. */
@@ -3344,6 +4013,10 @@ export interface components {
         Link: string;
         /** @description Where to go. */
         Location: string;
+        /** @description The name under which to save the file. */
+        "Content-Disposition": string;
+        /** @description The session of an operator in the console, or its end; no program needs it. */
+        "Set-Cookie": string;
         /** @description Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3). */
         ETag: string;
     };
@@ -3373,6 +4046,7 @@ export interface operations {
                     "application/json": {
                         name: string;
                         version: string;
+                        guide: string;
                         documents: string;
                         openapi: string;
                         problems: string;
@@ -3625,6 +4299,7 @@ export interface operations {
                 actor?: string | null;
                 action?: string | null;
                 subject?: string | null;
+                account_code?: string | null;
                 /** @description First moment, included. */
                 from?: string | null;
                 /** @description Last moment, excluded. */
@@ -3656,6 +4331,80 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    AuditController_seals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditSealModel"];
                 };
             };
             /** @description No valid access token. */
@@ -4281,6 +5030,137 @@ export interface operations {
             };
             /** @description Not found. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    SubscriptionsController_sample: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "change_reason": "BOOKING_RESCHEDULED"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SampleBody"];
+            };
+        };
+        responses: {
+            /** @description Delivered or not. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleReport"];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The body did not arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not application/json. */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6833,6 +7713,96 @@ export interface operations {
             };
         };
     };
+    PartnersController_list: {
+        parameters: {
+            query?: {
+                /** @description At most 200; a larger number is taken as 200. */
+                limit?: number | null;
+                /** @description Where the page starts: taken from the Link header of the page before. */
+                cursor?: string | null;
+                account_code?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Newest first; `Link: rel="next"` leads to the next page. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedPartnerModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     NotificationsController_list: {
         parameters: {
             query?: {
@@ -7381,6 +8351,18 @@ export interface operations {
                     "application/json": components["schemas"]["OAuthErrorModel"];
                 };
             };
+            /** @description `temporarily_unavailable`: too many token requests from this address; see Retry-After. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthErrorModel"];
+                };
+            };
             /** @description `server_error` */
             500: {
                 headers: {
@@ -7463,6 +8445,18 @@ export interface operations {
             /** @description `invalid_request`: more than 16 KiB. */
             413: {
                 headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthErrorModel"];
+                };
+            };
+            /** @description `temporarily_unavailable`: too many token requests from this address; see Retry-After. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7566,6 +8560,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7636,6 +8631,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7643,6 +8639,7 @@ export interface operations {
             /** @description The request breaks a rule; `errors` names every fault. */
             400: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7653,6 +8650,7 @@ export interface operations {
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7662,6 +8660,7 @@ export interface operations {
             /** @description The body did not arrive. */
             408: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7671,6 +8670,7 @@ export interface operations {
             /** @description The body is too large. */
             413: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7680,6 +8680,7 @@ export interface operations {
             /** @description Not application/json. */
             415: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7721,7 +8722,10 @@ export interface operations {
     };
     ConsoleSessionController_signOut: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description true: the answer says where to sign out at the organisation too, if that is where the user signed in. */
+                organisation?: "true" | "false" | null;
+            };
             header: {
                 /**
                  * @description Which no page of another site can send: `1`.
@@ -7734,15 +8738,39 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The same, where `organisation` was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedOut"];
+                };
+            };
             /** @description Signed out, or nobody was signed in. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
             };
             /** @description Too many requests. */
             429: {
@@ -7779,7 +8807,10 @@ export interface operations {
     };
     ConsoleSessionController_signOutEverywhere: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description true: the answer says where to sign out at the organisation too, if that is where the user signed in. */
+                organisation?: "true" | "false" | null;
+            };
             header: {
                 /**
                  * @description Which no page of another site can send: `1`.
@@ -7792,15 +8823,39 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The same, where `organisation` was asked for. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedOut"];
+                };
+            };
             /** @description Signed out, or nobody was signed in. */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
             };
             /** @description Too many requests. */
             429: {
@@ -7851,6 +8906,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     Location: components["headers"]["Location"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7858,6 +8914,7 @@ export interface operations {
             /** @description Not found. */
             404: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7922,6 +8979,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     Location: components["headers"]["Location"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -7929,6 +8987,7 @@ export interface operations {
             /** @description The sign-in was not begun in this browser, or too long ago. */
             400: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7939,6 +8998,7 @@ export interface operations {
             403: {
                 headers: {
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7948,6 +9008,7 @@ export interface operations {
             /** @description Not found. */
             404: {
                 headers: {
+                    "Set-Cookie": components["headers"]["Set-Cookie"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13018,6 +14079,296 @@ export interface operations {
             };
         };
     };
+    OperatorEligibilitiesController_waiting: {
+        parameters: {
+            query: {
+                /** @description At most 200; a larger number is taken as 200. */
+                limit?: number | null;
+                /** @description Where the page starts: taken from the Link header of the page before. */
+                cursor?: string | null;
+                /**
+                 * @description APPROVAL of special accommodations, or the end of a HOLD.
+                 * @example APPROVAL
+                 */
+                waiting_for: "APPROVAL" | "HOLD";
+                account_code?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Newest first; `Link: rel="next"` leads to the next page. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorEligibilityModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    OperatorEligibilitiesController_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example K7MWQ2XA */
+                svc_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorEligibilityModel"];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    CandidateRecordsController_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example K7MWQ2XA9PDR */
+                account_code: string;
+                /**
+                 * @description Printable: no invisible characters of Unicode, no blanks of any kind at the ends.
+                 * @example C-1001
+                 */
+                candidate_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorEligibilityModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     LaunchController_testLaunchInfo: {
         parameters: {
             query?: never;
@@ -14124,6 +15475,106 @@ export interface operations {
             };
         };
     };
+    CandidateBookingsController_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example K7MWQ2XA9PDR */
+                account_code: string;
+                /**
+                 * @description Printable: no invisible characters of Unicode, no blanks of any kind at the ends.
+                 * @example C-1001
+                 */
+                candidate_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BookingModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     CandidatesController_search: {
         parameters: {
             query: {
@@ -14758,6 +16209,239 @@ export interface operations {
             };
         };
     };
+    UnmatchedResultsController_candidates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The likeliest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LikelyExamModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    UnmatchedResultsController_reject: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "A rehearsal that nobody booked."
+                 *     }
+                 */
+                "application/json": components["schemas"]["RejectRequest"];
+            };
+        };
+        responses: {
+            /** @description Rejected. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The body did not arrive. */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The state of the record, or a request in progress, is in the way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The body is too large. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not application/json. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     UnmatchedResultsController_accept: {
         parameters: {
             query?: never;
@@ -14856,6 +16540,206 @@ export interface operations {
             };
             /** @description Not application/json. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    OperatorResultsController_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example K7MWQ2XA9PDR */
+                account_code: string;
+                /**
+                 * @description Printable: no invisible characters of Unicode, no blanks of any kind at the ends.
+                 * @example C-1001
+                 */
+                candidate_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All revisions, newest first, without their bodies. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResultSummaryModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    OperatorResultsController_get: {
+        parameters: {
+            query?: {
+                /** @description true: with photo and video link, which leaves an audit row. */
+                media?: "true" | "false" | null;
+            };
+            header?: never;
+            path: {
+                /** @example K7MWQ2XA */
+                svc_id: string;
+                /** @example 1 */
+                revision: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResultModel"];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15140,6 +17024,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15323,6 +17208,97 @@ export interface operations {
             };
         };
     };
+    OperatorImportsController_list: {
+        parameters: {
+            query?: {
+                /** @description At most 200; a larger number is taken as 200. */
+                limit?: number | null;
+                /** @description Where the page starts: taken from the Link header of the page before. */
+                cursor?: string | null;
+                account_code?: string | null;
+                state?: "RECEIVING" | "RUNNING" | "DONE" | "FAILED" | "ABORTED" | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Newest first; `Link: rel="next"` leads to the next page. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedImportModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     ExportController_get: {
         parameters: {
             query?: never;
@@ -15341,6 +17317,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -15512,6 +17489,106 @@ export interface operations {
             };
         };
     };
+    CandidateChangesController_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example K7MWQ2XA9PDR */
+                account_code: string;
+                /**
+                 * @description Printable: no invisible characters of Unicode, no blanks of any kind at the ends.
+                 * @example C-1001
+                 */
+                candidate_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest 500, newest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeModel"][];
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     PrivacyController_export: {
         parameters: {
             query?: never;
@@ -15541,6 +17618,112 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description The request breaks a rule; `errors` names every fault. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    PrivacyController_audit: {
+        parameters: {
+            query?: {
+                /** @description At most 200; a larger number is taken as 200. */
+                limit?: number | null;
+                /** @description Where the page starts: taken from the Link header of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @example K7MWQ2XA9PDR */
+                account_code: string;
+                /**
+                 * @description Printable: no invisible characters of Unicode, no blanks of any kind at the ends.
+                 * @example C-1001
+                 */
+                candidate_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Newest first; `Link: rel="next"` leads to the next page. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntryModel"][];
                 };
             };
             /** @description The request breaks a rule; `errors` names every fault. */
@@ -15786,6 +17969,154 @@ export interface operations {
              *
              *     The service, or a part of it, is down.
              */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    EventsController_open: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A stream without an end. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    OverviewController_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewModel"];
+                };
+            };
+            /** @description No valid access token. */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Scope, account or state forbids it. */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Too many requests. */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Internal error. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The service, or a part of it, is down. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];

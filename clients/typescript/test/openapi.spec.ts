@@ -21,6 +21,19 @@ describe('the client’s package', () => {
     expect(isSame).toBe(true);
   });
 
+  it('has the version of the service, as have the other package and the document: `npm version` sets them all', () => {
+    const versionOf = (path: string) => {
+      const { version, info } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {
+        version?: string;
+        info?: { version: string };
+      };
+      return version ?? info?.version;
+    };
+    const files = ['clients/typescript/package.json', 'clients/partner/package.json', 'docs/openapi.json'];
+    for (const file of [...files, 'package-lock.json'])
+      expect([file, versionOf(file)]).toEqual([file, versionOf('package.json')]);
+  });
+
   it('repeats the POSTs that take an Idempotency-Key, and no others', () => {
     const posts = Object.entries(paths).filter(([, { post }]) => post !== undefined);
     const keyed = posts.filter(([, { post }]) => JSON.stringify(post!.parameters ?? []).includes('Idempotency-Key'));
