@@ -50,8 +50,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a claim ignores a suspension',
     file: STATEMENTS,
-    find: "WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL\n     FOR KEY SHARE",
-    replace: 'WHERE s.deleted_datetime IS NULL\n     FOR KEY SHARE',
+    find: "WHERE s.id = wanted.id AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL",
+    replace: 'WHERE s.id = wanted.id AND s.deleted_datetime IS NULL',
   },
   {
     name: 'a release does not check the token',
@@ -80,8 +80,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a bulk job takes what is under way',
     file: JOB_STATEMENTS,
-    find: '`(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})`',
-    replace: '`true`',
+    find: 'const delivery_lease_js_1 = require("./delivery-lease.js")',
+    replace: "const delivery_lease_js_1 = { FREE: 'true' }",
   },
   {
     name: 'no item of a job is a probe',

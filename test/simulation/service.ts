@@ -31,7 +31,9 @@ const CLOCK = [
     (name) =>
       `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
   ),
-  `CREATE FUNCTION simulated.random() RETURNS float8 LANGUAGE sql STABLE AS 'SELECT 0.5::float8'`,
+  // Limits of real time: turns.ts has those of simulated time.
+  `CREATE FUNCTION simulated.set_config(name text, value text, local boolean) RETURNS text LANGUAGE sql
+     AS 'SELECT value'`,
 ];
 
 /** Two processes of the service on one real PostgreSQL, whose time is simulated. */
@@ -45,10 +47,16 @@ export class SimulatedService {
   static async start(time: SimulatedTime, turns: Turns, around: Surroundings): Promise<SimulatedService> {
     const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
     chmodSync(folder, 0o755);
-    const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
+    const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
+    // Nothing in the server happens by itself, or by how often it happened before.
+    const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
+    const settings = { ...fast, ...steady };
     const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
     const control = new pg.Client({ connectionString: server.url });
     await control.connect();
+    const monitor = new pg.Client({ connectionString: server.url });
+    await monitor.connect();
+    turns.ask(monitor);
     for (const statement of CLOCK) await control.query(statement);
     await control.query('ALTER DATABASE simulation SET search_path = public, simulated, pg_catalog');
     await migrate(server.url);
@@ -74,9 +82,10 @@ export class SimulatedService {
       hinder(app.get(Database), turns, around);
       apps.push(app);
     }
+    time.fixChance();
     return new SimulatedService(apps, control, async () => {
       time.end();
-      await control.end();
+      await Promise.all([control.end(), monitor.end()]);
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
     });

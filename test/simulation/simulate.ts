@@ -27,7 +27,7 @@ async function simulate(from: number, to: number): Promise<boolean> {
   const { SimulatedService } = await import('./service.js');
   const { Simulation } = await import('./simulation.js');
   const time = new SimulatedTime();
-  const turns = new Turns();
+  const turns = new Turns(time);
   const around = { databaseFaults: 0, running: false } as ConstructorParameters<typeof Simulation>[4];
   const service = await SimulatedService.start(time, turns, around);
   let attempts = 0;

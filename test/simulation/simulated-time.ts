@@ -11,8 +11,8 @@ interface Timer {
 export const processOf = new AsyncLocalStorage<number>();
 
 /**
- * Time that stands still until it is moved. It takes the place of the timers and clocks of Node for everything that is called
- * after `install`; intervals never fire: who simulates starts the rounds himself.
+ * Time that stands still until it is moved. It takes the place of the timers, clocks and dice of Node for everything that is
+ * called after `install`; intervals never fire: who simulates starts the rounds himself.
  */
 export class SimulatedTime {
   private readonly timers = new Set<Timer>();
@@ -41,6 +41,7 @@ export class SimulatedTime {
     };
     const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
     const [dateNow, performanceNow] = [Date.now.bind(Date), performance.now.bind(performance)];
+    const { random } = Math;
     const forget = (entry: unknown) => void this.timers.delete(entry as Timer);
     Object.assign(globalThis, {
       setTimeout: timer,
@@ -56,10 +57,16 @@ export class SimulatedTime {
       Object.assign(promises, { setTimeout: pause });
       Date.now = dateNow;
       performance.now = performanceNow;
+      Math.random = random;
     };
     promises.setTimeout = (ms?: number, value?: unknown) => new Promise((resolve) => timer(() => resolve(value), ms));
     Date.now = () => this.start + this.elapsed;
     performance.now = () => this.elapsed;
+  }
+
+  /** Chance too stands still; not before the applications are made, whose framework draws names for its parts. */
+  fixChance(): void {
+    Math.random = () => 0.5;
   }
 
   /** Time is the machine's again. */

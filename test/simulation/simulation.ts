@@ -97,18 +97,12 @@ export class Simulation {
     await this.turns.quiet();
     while (this.turns.hasAny) await this.turns.release(new Chance(0));
     nodeCrypto.randomUUID = () => this.uuid();
-    for (const table of [
-      'job_items',
-      'job_parts',
-      'jobs',
-      'deliveries',
-      'domain_events',
-      'notification_attempts',
-      'notifications',
-      'error_queue_causes',
-      'subscriptions',
-    ])
-      await this.service.rows(`DELETE FROM ${table}`);
+    Math.random = () => this.chance.next();
+    // Not by DELETE: where its rows lie tells nothing of the stories before either.
+    await this.service.rows(
+      `TRUNCATE job_items, job_parts, jobs, deliveries, domain_events, notification_attempts, notifications,
+         error_queue_causes, subscriptions RESTART IDENTITY`,
+    );
     await this.service.rows(`INSERT INTO accounts (account_code, name) VALUES ($1, 'Simulated')`, [this.account]);
     for (const partner_url of this.urls) {
       const body = { account_code: this.account, partner_url, wait_ms: 1000 };
@@ -136,6 +130,7 @@ export class Simulation {
 
   /** Time passes, and the rounds of both processes begin. */
   private async pass(ms: number): Promise<void> {
+    await this.turns.expire(this.time.ms + ms);
     this.time.advance(ms, (process) => this.turns.isStopped(process));
     await this.service.setClock(this.time.now);
     for (const process of [0, 1]) {
