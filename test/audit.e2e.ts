@@ -100,6 +100,16 @@ describe('an audit row', () => {
   });
 });
 
+test('the rows of one account are listed when it is named', async () => {
+  const [one, other] = [await app.given.scene(), await app.given.scene()];
+  const { svc_eligiblity_id: id } = await app.given.eligibility(one);
+  await app.given.eligibility(other);
+  const rows = await rowsOf(`account_code=${one.account}`);
+  expect(rows.map(({ subject }) => subject)).toEqual([id]);
+  const unknown = await app.call('GET', '/admin/audit?account_code=NOSUCHACCOUNT', { token: operator });
+  expect([unknown.status, unknown.body.code]).toEqual([400, 'account_not_found']);
+});
+
 describe('the seals', () => {
   let sealed: TestApp;
   let other: TestApp;
@@ -117,6 +127,7 @@ describe('the seals', () => {
     query(`INSERT INTO audit_log (actor, action, subject) VALUES ('system', 'test', $1) RETURNING id`, [subject]);
   const seal = () => Promise.all([sealed, other].map(({ app: one }) => one.get(AuditSeals, { strict: false }).seal()));
   const verify = () => verifyAudit(sealed.databaseUrl);
+  const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
   /** Whoever owns the tables can do what the trigger refuses. */
   const tamper = async (statement: string, values: unknown[] = []) => {
     const table = /audit_(log|seals)/.exec(statement)![0];
@@ -176,8 +187,17 @@ describe('the seals', () => {
       if (at % 2 === 1) await seal();
     }
     expect(await verify()).toMatchObject({ agrees: true, rows: 6 });
+    const { body: whole } = await state();
+    expect(whole).toMatchObject({
+      sealed_through: ids[5],
+      waiting: 0,
+      checked_seals: 3,
+      checked_rows: 6,
+      agrees: true,
+    });
     const [statement, because] = tampering(ids[3]);
     await tamper(statement);
+    expect((await state()).body).toMatchObject({ checked_seals: 1, agrees: false, from_row: ids[3], because });
     expect(await verify()).toEqual({ agrees: false, fromRow: ids[3], because });
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
     const code = await runAdminCommand(['verify-audit'], sealed.app);
@@ -208,6 +228,35 @@ describe('the seals', () => {
     expect(await verify()).toMatchObject({ agrees: true });
     await tamper('DELETE FROM audit_seals WHERE seal_id = (SELECT min(seal_id) FROM audit_seals)');
     expect(await verify()).toMatchObject({ agrees: false, fromRow: Number(second) });
+  });
+
+  it('say how far they are, and what has none yet', async () => {
+    still();
+    expect((await state()).body).toEqual({
+      sealed_through: null,
+      last_seal_datetime: null,
+      last_seal: null,
+      waiting: 0,
+      oldest_waiting_datetime: null,
+      checked_seals: 0,
+      checked_rows: 0,
+      agrees: true,
+      from_row: null,
+      because: null,
+    });
+    await add('sealed');
+    await seal();
+    await add('not yet');
+    const verdict = await verify();
+    expect((await state()).body).toMatchObject({
+      last_seal: verdict.agrees && verdict.last,
+      last_seal_datetime: expect.any(String),
+      waiting: 1,
+      oldest_waiting_datetime: expect.any(String),
+      checked_rows: 1,
+    });
+    const support = await sealed.given.token([await sealed.given.account()], ['support']);
+    expect((await sealed.call('GET', '/admin/audit/seals', { token: support })).status).toBe(403);
   });
 
   it('cannot be changed, nor can the rows', async () => {

@@ -51,9 +51,9 @@ describe('every route of the document', () => {
     const routes = protectedRoutes();
     expect(routes.length).toBeGreaterThan(30);
     const open = declaredRoutes(app.app).filter(({ access }) => access === 'public' || access === 'client');
-    expect(open.every(({ operationId }) => /^(Token|Health|Problems|Launch|Jwks|Console|Root)/.test(operationId))).toBe(
-      true,
-    );
+    expect(
+      open.every(({ operationId }) => /^(Token|Health|Problems|Launch|Jwks|Console|Guide|Root)/.test(operationId)),
+    ).toBe(true);
   });
 
   it('has the scope of its kind of work', () => {

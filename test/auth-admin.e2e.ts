@@ -65,6 +65,10 @@ describe('/admin/users', () => {
     expect((await call('PUT', path, { disabled: true })).body).toMatchObject({ username, disabled: true });
   });
 
+  it.each(['system', 'Several'])('takes no name that the audit log has for something else: %s', async (username) => {
+    expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
+  });
+
   it('names every fault at once', async () => {
     const answer = await call('POST', '/admin/users', {
       username: ' x',

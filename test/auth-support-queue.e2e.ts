@@ -58,6 +58,18 @@ async function side(name: string): Promise<Side> {
        (SELECT username FROM user_accounts WHERE account_code = $2)`,
     [`nowhere-${name}`, scene.account],
   );
+  const held = await app.given.eligibility(scene, { candidate: { candidate_id: `Q-${name}-held` } });
+  await app.call('POST', `/admin/eligibilities/${held['svc_eligiblity_id']}/hold`, { token: operator, body: REASON });
+  await app.call('POST', `/accounts/${scene.account}/eligibility-imports?dry_run=true`, {
+    token: scene.token,
+    headers: { 'content-type': 'text/csv' },
+    body: `candidate_id,first_name,last_name,test_code\nI-1,A,B,${scene.testCode}\n`,
+  });
+  await app.given.sql(
+    `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, simulated, username, received_datetime)
+     VALUES ($1, 1, $2, 'ACCOUNT', '{}', '', true, 'driver', now())`,
+    [record['svc_eligiblity_id'], scene.account],
+  );
   const job = await new BulkJobs(app, operator).start('error-queue/resolve', {
     filter: { account_code: scene.account, failure: 'dns' },
     reason: `only ${name}`,
@@ -99,8 +111,15 @@ const LISTS: Record<string, boolean> = {
   '/admin/candidates': true,
   '/admin/subscriptions': true,
   '/admin/unmatched-results': false,
-  '/admin/audit': false,
+  '/admin/audit': true,
+  '/admin/eligibilities': true,
+  '/admin/partners': true,
+  '/admin/imports': true,
 };
+/** What a list cannot be asked without. */
+const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
+/** Of these the figures alone say what they concern: tests of their own compare them (overview, console-events). */
+const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
 /** What is done to a thing of an account: where it stands, and with which body. */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
@@ -127,6 +146,11 @@ const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
     `/admin/unmatched-results/${of.unmatched}/accept`,
     { booking_code: of.bookingCode },
   ],
+  'GET /admin/unmatched-results/{id}/candidates': (of) => [`/admin/unmatched-results/${of.unmatched}/candidates`],
+  'POST /admin/unmatched-results/{id}/reject': (of) => [`/admin/unmatched-results/${of.unmatched}/reject`, REASON],
+  'GET /admin/eligibilities/{svc_id}': (of) => [`/admin/eligibilities/${of.svcId}`],
+  'GET /admin/eligibilities/{svc_id}/results/{revision}': (of) => [`/admin/eligibilities/${of.svcId}/results/1`],
+  'POST /admin/subscriptions/{id}/sample': (of) => [`/admin/subscriptions/${of.subscribed.id}/sample`, {}],
   'GET /admin/jobs/{job_id}': (of) => [`/admin/jobs/${of.job}`],
   'GET /admin/jobs/{job_id}/items': (of) => [`/admin/jobs/${of.job}/items`],
   'GET /admin/error-queue/resends/{resend_id}': (of) => [`/admin/error-queue/resends/${of.job}`],
@@ -142,6 +166,11 @@ for (const action of ['verify', 'suspend', 'resume'])
 for (const action of ['release', 'approve-accommodations'])
   DEEDS[`POST /admin/eligibilities/{svc_id}/${action}`] = (of) => [`/admin/eligibilities/${of.svcId}/${action}`];
 
+for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
+  DEEDS[`GET /admin/accounts/{account_code}/candidates/{candidate_id}${part}`] = (of) => [
+    `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
+  ];
+
 describe('the scope support, on every route that takes it', () => {
   it('is walked through here: no route is left out', async () => {
     const { body } = await app.call('GET', '/openapi.json');
@@ -150,12 +179,12 @@ describe('the scope support, on every route that takes it', () => {
         .filter(([, { security }]) => security?.some(({ oauth2 }: any) => oauth2?.[0] === 'support'))
         .map(([method]) => `${method.toUpperCase()} ${path}`),
     );
-    const walked = [...Object.keys(LISTS).map((path) => `GET ${path}`), ...Object.keys(DEEDS)];
+    const walked = [...Object.keys(LISTS).map((path) => `GET ${path}`), ...Object.keys(DEEDS), ...FIGURES];
     expect(documented.sort()).toEqual(walked.sort());
   });
 
   it.each(Object.keys(LISTS))('%s shows what is of its accounts alone', async (path) => {
-    const query = path === '/admin/candidates' ? 'limit=200&q=q-' : path.endsWith('summary') ? '' : 'limit=200';
+    const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);
     expect(marks(mine).some((mark) => answer.text.includes(mark))).toBe(true);
@@ -172,7 +201,7 @@ describe('the scope support, on every route that takes it', () => {
       expect(refusal(refused)).toEqual([403, 'account_forbidden']);
       const same = ({ body: { request_id: _, ...rest } }: Answer) => rest;
       expect(same(unknown)).toEqual(same(refused));
-      const query = `account_code=NOBODY${path === '/admin/candidates' ? '&q=q-' : ''}`;
+      const query = `account_code=NOBODY${NEEDED[path] ?? ''}`;
       const { status, body } = await ask('GET', `${path}?${query}`, undefined, mine.subscribed.operator);
       expect([status, body.errors]).toEqual([
         400,

@@ -127,6 +127,11 @@ describe('signing in at the organisation', () => {
     expect((await session(second.jar)).username).toBe(username);
   });
 
+  it('gives nobody a name that the audit log has for something else', async () => {
+    await provider.person({ sub: 'person-10', preferred_username: 'system', groups: ['exam-admins'] });
+    expect((await session((await signIn()).jar)).username).toBe('person-10');
+  });
+
   it('refuses a user who was disabled here', async () => {
     await provider.person({ sub: 'person-6', preferred_username: 'lee', groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -175,6 +180,50 @@ describe('signing in at the organisation', () => {
     } finally {
       await without.close();
     }
+  });
+});
+
+describe('signing out', () => {
+  const signOut = (jar: CookieJar, path: string) =>
+    app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
+
+  it.each(['/console/session', '/console/sessions'])(
+    'by DELETE %s leads on to the provider where that is asked for, and ends the session there',
+    async (path) => {
+      await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
+      const { jar } = await signIn();
+      const answer = await signOut(jar, `${path}?organisation=true`);
+      const address = new URL(answer.body.organisation as string);
+      expect([answer.status, address.origin]).toEqual([200, provider.issuer]);
+      expect(Object.fromEntries(address.searchParams)).toEqual({
+        client_id: 'console',
+        post_logout_redirect_uri: `${app.url}/console`,
+      });
+      expect(await session(jar)).toBeNull();
+
+      // The provider still knows the browser: nobody is asked who they are.
+      await provider.person(null);
+      expect((await signIn(jar)).status).toBe(303);
+      const [page, at] = await jar.follow(address.href);
+      const [, xsrf] = /name="xsrf" value="([^"]+)"/.exec(await page.text())!;
+      const confirmed = await jar.post(new URL('/session/end/confirm', at).href, { xsrf, logout: 'yes' });
+      expect(confirmed.headers.get('location')).toBe(`${app.url}/console`);
+      expect((await signIn(jar)).status).toBe(403);
+    },
+  );
+
+  it('says nothing of the provider unasked, nor to somebody who did not sign in there', async () => {
+    await provider.person({ sub: 'person-9', preferred_username: 'sam', groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    const plain = await signOut(jar, '/console/session');
+    expect([plain.status, plain.text]).toEqual([204, '']);
+    const nobody = await signOut(jar, '/console/session?organisation=true');
+    expect([nobody.status, nobody.body]).toEqual([200, { organisation: null }]);
+    const forged = await app.call('DELETE', '/console/session?organisation=true', {
+      headers: { cookie: (await signIn()).jar.header },
+    });
+    expect(forged.body).toEqual({ organisation: null });
+    expect((await signOut(jar, '/console/session?organisation=yes')).status).toBe(400);
   });
 });
 

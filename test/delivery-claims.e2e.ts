@@ -1,14 +1,23 @@
 import pg from 'pg';
 import { leaseToken } from '../src/notifications/delivery/delivery-lease';
-import { CLAIM, CLAIM_PROBES, RECORD_FAILED } from '../src/notifications/delivery/delivery-statements';
+import { CLAIM, CLAIM_PROBES } from '../src/notifications/delivery/delivery-statements';
+import { RECORD_FAILED } from '../src/notifications/delivery/record-statements';
 import type { Statement } from '../src/platform/database/database';
 import { Outbox } from '../src/platform/events/outbox';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
+import { queueMany } from './support/queued';
 import { Subscribed } from './support/subscribed';
 
 const WAIT_MS = 10_000;
 const HELD = 4711;
+
+interface PlanNode {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Join Filter'?: number;
+  Plans?: PlanNode[];
+}
 
 /**
  * Claims of several processes at one moment: each is a connection of its own that runs the statement of the delivery loop;
@@ -30,7 +39,7 @@ async function connect(searchPath = 'public, pg_catalog'): Promise<pg.Client> {
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   await app.given.sql('CREATE SCHEMA held');
-  for (const name of ['clock_timestamp', 'transaction_timestamp'])
+  for (const name of ['statement_timestamp', 'transaction_timestamp'])
     await app.given.sql(
       `CREATE FUNCTION held.${name}() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$ BEGIN
          PERFORM pg_advisory_lock_shared(${HELD}); PERFORM pg_advisory_unlock_shared(${HELD});
@@ -165,7 +174,7 @@ test('what a probe records late does not move the time of the probe that followe
   const refuse = ({ position, lease_token }: Awaited<ReturnType<typeof claimOne>>) =>
     client.query(RECORD_FAILED.text, [
       ...[[subscribed.id], [position], [lease_token], ['AUTO'], [null], [true], [new Date()], [1], [null], ['MANUAL']],
-      ...[['client_error'], [400], [true], [false], [5, 30], [null]],
+      ...[['client_error'], [400], [true], [false], [5, 30], [null], [1]],
     ]);
   await due();
   const late = await claimOne();
@@ -208,4 +217,31 @@ test('an event that was mended and comes late is not claimed beside a later one 
   expect(await claim(await connect())).toEqual([mended['id']]);
   expect(await late.goOn()).toEqual([]);
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
+});
+
+test('a claim looks at what it takes, not at all that its partner has left, however the planner sees it', async () => {
+  await queueMany(subscribed, 2000);
+  await app.given.sql(
+    `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+     SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications WHERE subscription_id = $1`,
+    [subscribed.id],
+  );
+  // Most partners have hardly anything: that is what the planner expects of this one.
+  await app.given.sql(
+    `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+     SELECT gen_random_uuid(), n, 'OTHER', 1, 'FIRST' FROM generate_series(1000001, 1002000) AS n`,
+  );
+  await app.given.sql('ANALYZE deliveries, notifications, subscriptions');
+  const client = await connect();
+  await client.query('SET plan_cache_mode = force_generic_plan');
+  await client.query(`PREPARE claim AS ${CLAIM.text}`);
+  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE claim ('{${subscribed.id}}', '{32}', ${WAIT_MS}, ${leaseToken()})`,
+  );
+  const looked = (node: PlanNode): number =>
+    node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Join Filter'] ?? 0)) +
+    (node.Plans ?? []).reduce((sum, child) => sum + looked(child), 0);
+  const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
+  expect(plan['Actual Rows']).toBe(32);
+  expect(looked(plan)).toBeLessThan(32 * 40);
 });

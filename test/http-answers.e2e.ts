@@ -195,6 +195,31 @@ describe('§2 odd addresses', () => {
   });
 });
 
+describe('a message that can be understood in two ways', () => {
+  const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
+  const path = () => `/accounts/${scene.account}/eligibilities`;
+  const mine = () => `Authorization: Bearer ${scene.token}`;
+
+  it.each([
+    ['two tokens', () => [mine(), 'authorization: Bearer x']],
+    ['two hosts', () => [mine(), 'host: elsewhere']],
+    ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
+    ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
+    ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
+  ])('is 400 and ends the connection: %s', async (_title, headers) => {
+    const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
+    const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toMatch(/\r\nConnection: close\r\n/);
+    expect(answer.split('HTTP/1.1 ')).toHaveLength(2);
+  });
+
+  it('is none when a header stands twice that may', async () => {
+    const headers = { authorization: `Bearer ${scene.token}`, accept: ['a/b', 'application/json'] };
+    expect((await rawCall(app.url, 'GET', path(), { headers })).status).toBe(200);
+  });
+});
+
 describe('§2 RateLimit', () => {
   it('is told on every answer, with a caller or without', async () => {
     const limited = await startApp({

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DESCRIPTIONS } from '../src/documented-operations';
 import { openApiDocument } from '../src/documents';
+import { catalogueMarkdown } from '../src/platform/http/problem-catalogue';
 import { startApp, type TestApp } from './support/app';
 
 let app: TestApp;
@@ -56,6 +59,10 @@ describe('the OpenAPI document', () => {
         expect([name, status, content['schema']]).toEqual([name, status, expect.any(Object)]);
       }
     }
+  });
+
+  it('has a catalogue of errors beside it, which docs/problems.md tells as the code has it', () => {
+    expect(readFileSync(join(__dirname, '../docs/problems.md'), 'utf8')).toBe(catalogueMarkdown());
   });
 
   it('describes every operation, and its subject in the order of a client’s day', () => {

@@ -191,6 +191,21 @@ describe('the number of values', () => {
     expect((await send(wide(100_001))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
   });
 
+  it('makes bodies of thousands of values of one caller take turns; no other caller waits for them', async () => {
+    const other = await app.given.scene();
+    const order: string[] = [];
+    const send = async (name: string, { account, token }: typeof scene) => {
+      const body = wide(60_000);
+      const { status } = await app.call('POST', `/accounts/${account}/candidates`, { token, body });
+      order.push(`${name} ${status}`);
+    };
+    await send('mine', scene);
+    const mine = [1, 2].map(() => send('mine', scene));
+    await send('theirs', other);
+    await Promise.all(mine);
+    expect(order).toEqual(['mine 400', 'theirs 400', 'mine 400', expect.stringMatching(/^mine (400|429)$/)]);
+  });
+
   it('counts what stands under one name again and again', async () => {
     const again = `{${Array(870_000).fill('"a":1').join()}}`;
     expect((await new Deliveries(app).register(scene.token, again)).status).toBe(413);

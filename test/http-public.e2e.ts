@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { GuideController } from '../src/guide/guide.controller';
 import { startApp, type Answer, type TestApp } from './support/app';
+import { buildGuide } from './support/guide';
 
 /** Contract section 2: public documents, pages and their files have an ETag, and a quota for each address. */
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "$basePath"', ({ basePath }) => {
@@ -71,35 +76,83 @@ describe('the quota of an address', () => {
   });
   afterAll(() => app.close());
 
-  const from = (address: string, path: string) => app.call('GET', path, { headers: { 'x-forwarded-for': address } });
+  const from = (address: string, path: string, token?: string, headers = {}) =>
+    app.call('GET', path, { token, headers: { 'x-forwarded-for': address, ...headers } });
+  const left = ({ headers }: Answer) => Number(/;r=(\d+)/.exec(headers.get('ratelimit')!)![1]);
+
+  /** Asks until 429, at most so many times a path. */
+  async function untilRefused(address: string, paths: string[], most: number): Promise<[number, Answer]> {
+    for (let asked = 0; asked < most; asked += 60) {
+      const answers = await Promise.all(Array.from({ length: 60 }, (_, at) => from(address, paths[at % paths.length])));
+      const refused = answers.find(({ status }) => status === 429);
+      if (refused) return [asked + answers.filter(({ status }) => status !== 429).length, refused];
+    }
+    throw new Error('Nobody was refused.');
+  }
+
+  /** The first answer of 429, and how long it took; the quota grows while it is asked. */
+  async function firstRefusal(ask: () => Promise<Answer>): Promise<[Answer, number]> {
+    for (let asked = 0; asked < 2000; asked++) {
+      const begun = performance.now();
+      const answer = await ask();
+      if (answer.status === 429) return [answer, performance.now() - begun];
+    }
+    throw new Error('Nobody was refused.');
+  }
 
   it('is 1200 a minute over all public routes; then 429, and other addresses are not concerned', async () => {
-    const paths = [
-      '/openapi.yaml',
-      '/problems',
-      '/docs',
-      '/console',
-      '/.well-known/jwks.json',
-      `/launch/${'x'.repeat(43)}`,
-    ];
-    const answers: Answer[] = [];
-    for (let batch = 0; batch < 60 && answers.at(-1)?.status !== 429; batch++)
-      answers.push(
-        ...(await Promise.all(Array.from({ length: 60 }, (_, at) => from('192.0.2.1', paths[at % paths.length])))),
-      );
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(answers.length - refused.length).toBeGreaterThanOrEqual(1200);
-    expect(refused[0].body).toMatchObject({ code: 'rate_limited', status: 429 });
-    expect(refused[0].headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    const paths = ['/problems/not_found', '/console', '/.well-known/jwks.json', `/launch/${'x'.repeat(43)}`];
+    const [answered, refused] = await untilRefused('192.0.2.1', paths, 6000);
+    expect(answered).toBeGreaterThanOrEqual(1200);
+    expect(refused.body).toMatchObject({ code: 'rate_limited', status: 429 });
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect((await from('192.0.2.2', '/openapi.yaml')).status).toBe(200);
     expect((await from('192.0.2.1', '/health/live')).status).toBe(200);
     const token = await app.given.token([await app.given.account()]);
-    const mine = await app.call('GET', '/nowhere', { token, headers: { 'x-forwarded-for': '192.0.2.1' } });
-    expect(mine.status).toBe(404);
+    expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
+  });
+
+  it('counts a document by its length, and next to nothing who has it already', async () => {
+    const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
+    const document = await from('192.0.2.3', '/openapi.yaml');
+    expect(small - left(document)).toBeGreaterThan(document.text.length / 32_768 - 1);
+    const again = await from('192.0.2.3', '/openapi.yaml', undefined, {
+      'if-none-match': document.headers.get('etag')!,
+    });
+    expect([again.status, left(document) - left(again) <= 1]).toEqual([304, true]);
+    const streamed = await from('192.0.2.3', '/docs/swagger-ui-bundle.js');
+    expect(left(again) - left(streamed)).toBeGreaterThan(streamed.text.length / 32_768 - 1);
+  });
+
+  it('counts what strangers are refused, on every route, and puts refusals for too many requests off', async () => {
+    const paths = ['/nowhere', '/accounts/NOBODY/eligibilities', '/admin/users'];
+    const [answered] = await untilRefused('192.0.2.4', paths, 6000);
+    expect(answered).toBeGreaterThanOrEqual(1200);
+    const headers = { 'x-forwarded-for': '192.0.2.4', authorization: `Basic ${btoa('x:y')}` };
+    const [refused, ms] = await firstRefusal(() => app.call('POST', '/introspect', { headers }));
+    expect([refused.body.error, refused.headers.get('retry-after')]).toEqual([
+      'temporarily_unavailable',
+      expect.stringMatching(/^[1-9]\d*$/),
+    ]);
+    const [, later] = await firstRefusal(() => from('192.0.2.4', '/problems'));
+    expect(Math.min(ms, later)).toBeGreaterThan(450);
+    const token = await app.given.token([await app.given.account()]);
+    expect((await from('192.0.2.4', '/accounts/NOBODY/eligibilities', token)).status).toBe(403);
   });
 });
 
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('GET / under "$basePath"', ({ basePath }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'eligibility-guide-'));
+  const own = GuideController.folder;
+  beforeAll(() => {
+    GuideController.folder = join(folder, 'guide');
+    expect(buildGuide(resolve(__dirname, '..'), GuideController.folder).status).toBe(0);
+  });
+  afterAll(() => {
+    GuideController.folder = own;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   it('is a page for a browser and JSON for programs, and leads to what there is', async () => {
     const app = await startApp({ env: { BASE_PATH: basePath } });
     try {

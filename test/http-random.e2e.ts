@@ -159,7 +159,9 @@ interface Shape {
 
 const shapes = async (): Promise<Shape[]> => {
   const { body } = await app.call('GET', '/openapi.json');
-  return Object.entries(body.paths as Record<string, object>).flatMap(([template, item]) =>
+  // A stream has no end.
+  const paths = Object.entries(body.paths as Record<string, object>).filter(([path]) => path !== '/admin/events');
+  return paths.flatMap(([template, item]) =>
     Object.keys(item).map((method) => ({ method: method.toUpperCase(), template })),
   );
 };

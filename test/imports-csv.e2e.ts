@@ -135,6 +135,28 @@ describe('an import of CSV', () => {
     expect(await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher])).toEqual([{ uses: 1 }]);
   });
 
+  it('leaves an expired record its voucher when the row that would take its place is refused', async () => {
+    const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
+    await app.given.eligibility(scene, { client_eligibility_id: 'EL-1' });
+    const expired = await app.given.eligibility(scene, { voucher_codes: [voucher] });
+    await app.given.sql(
+      `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 hour' WHERE svc_eligiblity_id = $1`,
+      [expired['svc_eligiblity_id']],
+    );
+    const header = 'candidate_id,first_name,last_name,test_code,client_eligibility_id\n';
+    const row = (id: string, clientId: string) => `${id},Ada,Lovelace,${scene.testCode},${clientId}\n`;
+    const id: string = expired['candidate'].candidate_id;
+    const refused = await imported(header + row(id, 'EL-1') + row('W-1', ''));
+    expect(refused.lines.map((text) => text.split(',').slice(1, 3).join(' '))).toEqual([
+      'REFUSED client_eligibility_id_in_use',
+      'CREATED ',
+    ]);
+    const uses = () => app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher]);
+    expect(await uses()).toEqual([{ uses: 1 }]);
+    expect(await imported(header + row(id, 'EL-2') + row('W-2', ''))).toMatchObject({ created: 2 });
+    expect(await uses()).toEqual([{ uses: 0 }]);
+  });
+
   it('changes nothing when it is dry, and says what it would do', async () => {
     const result = await imported(
       `candidate_id,first_name,last_name,test_code\nD-1,Ada,Lovelace,${scene.testCode}\nD-1,Ada,Lovelace,${scene.testCode}`,

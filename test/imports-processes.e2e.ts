@@ -65,7 +65,7 @@ describe('imports of several processes', () => {
   it('go on where a killed process stopped, and no row counts twice', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-import-'));
     const scene = await app.given.scene();
-    const path = await start(scene, rowsOf(scene.testCode, 'k', 3000));
+    const path = await start(scene, rowsOf(scene.testCode, 'k', 6000));
     const env = {
       DATABASE_URL: app.databaseUrl,
       ROLES: 'delivery',
@@ -77,7 +77,7 @@ describe('imports of several processes', () => {
     killed.child.kill('SIGKILL');
     const left = await stateOf(path, scene.token);
     expect(left.state).toBe('RUNNING');
-    expect(left.done).toBeLessThan(3000);
+    expect(left.done).toBeLessThan(6000);
     // What the dead process holds is free after its lease; the test does not wait for it.
     await app.given.sql('UPDATE eligibility_imports SET leased_until = NULL');
     const heir = await worker();
@@ -86,10 +86,10 @@ describe('imports of several processes', () => {
       expect(now.state).toBe('DONE');
       return now;
     }, 60_000);
-    expect(end).toMatchObject({ rows: 3000, done: 3000, created: 3000, refused: 0 });
-    expect(await recordsOf(scene.account)).toBe(3000);
+    expect(end).toMatchObject({ rows: 6000, done: 6000, created: 6000, refused: 0 });
+    expect(await recordsOf(scene.account)).toBe(6000);
     const lines = (await app.call('GET', `${path}/report`, { token: scene.token })).text.trim().split('\r\n').slice(1);
-    expect(lines.map((line) => line.split(',')[0])).toEqual(Array.from({ length: 3000 }, (_, row) => String(row + 1)));
+    expect(lines.map((line) => line.split(',')[0])).toEqual(Array.from({ length: 6000 }, (_, row) => String(row + 1)));
     await heir.close();
     rmSync(folder, { recursive: true });
   }, 120_000);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { transformSync } from 'esbuild';
+import { buildSync } from 'esbuild';
 import { startApp, type TestApp } from './support/app';
 
 describe('npm run import', () => {
@@ -46,8 +46,8 @@ describe('npm run import', () => {
       `candidate_id,first_name,last_name,test_code\nP-1,Ada,Lovelace,${testCode}\nP-2,,X,${testCode}\n`,
     );
     const program = join(folder, 'import-file.cjs');
-    const source = readFileSync(join(__dirname, '../src/import-file.ts'), 'utf8');
-    writeFileSync(program, transformSync(source, { loader: 'ts', format: 'cjs' }).code);
+    const entryPoints = [join(__dirname, '../src/import-file.ts')];
+    buildSync({ entryPoints, outfile: program, bundle: true, platform: 'node', format: 'cjs' });
 
     const child = spawn(process.execPath, [program, file, '--credentials', credentials]);
     let output = '';

@@ -37,6 +37,7 @@ test('go oldest first, each once, and are counted', async () => {
     kind: 'RESEND',
     state: 'DONE',
     paused_because: null,
+    paused_by: null,
     matched: 12,
     waiting: 0,
     sent: 12,
@@ -88,7 +89,8 @@ test('the set is frozen: what comes into the queue later is not sent', async () 
   await subscribed.post('suspend');
   const id = await resend();
   await jobs.having(id, { state: 'RUNNING', matched: 1 });
-  await jobs.steer(id, 'pause');
+  const paused = await jobs.steer(id, 'pause');
+  expect(paused).toMatchObject({ paused_because: 'operator', paused_by: paused['actor'] });
   await subscribed.post('resume');
   subscribed.partner.answer({ status: 400 });
   await subscribed.booking();
@@ -108,11 +110,11 @@ test('one event tries the partner first; a failure of the partner pauses the job
   const rows = await refused(subscribed, 5);
   subscribed.partner.answer({ status: 401 });
   const id = await resend();
-  const paused = { paused_because: 'auth', matched: 5, waiting: 4, sent: 1, delivered: 0, failed: 1 };
+  const paused = { paused_because: 'auth', paused_by: null, matched: 5, waiting: 4, sent: 1, delivered: 0, failed: 1 };
   expect(await jobs.having(id, { state: 'PAUSED' })).toMatchObject(paused);
   expect(sentIds()).toEqual([rows[0]['id']]);
   subscribed.partner.answer({ status: 200 });
-  expect(await jobs.steer(id, 'resume')).toMatchObject({ state: 'RUNNING', paused_because: null });
+  expect(await jobs.steer(id, 'resume')).toMatchObject({ state: 'RUNNING', paused_because: null, paused_by: null });
   expect(await jobs.having(id, { state: 'DONE' })).toMatchObject({ sent: 5, delivered: 4, failed: 1 });
   expect(await jobs.outcomes(id)).toEqual(['FAILED', ...Array<string>(4).fill('DELIVERED')]);
 });

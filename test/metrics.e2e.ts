@@ -48,6 +48,21 @@ describe('§14 the metrics of a process', () => {
   });
   afterAll(() => app.close());
 
+  it('time how long calls wait for a connection, by pool', async () => {
+    const acquired = async (pool: string) =>
+      Number(
+        new RegExp(`^database_pool_acquisition_seconds_count\\{pool="${pool}"\\} (\\d+)$`, 'm').exec(
+          await metricsOf(app),
+        )?.[1] ?? 0,
+      );
+    const scene = await app.given.scene();
+    const [statements, units] = [await acquired('statements'), await acquired('units_of_work')];
+    const eligibility = await app.given.eligibility(scene);
+    expect(await acquired('statements')).toBeGreaterThan(statements);
+    await app.given.booking(scene, eligibility);
+    expect(await acquired('units_of_work')).toBeGreaterThan(units);
+  });
+
   it('time each request by route pattern, method and class of status, and never by its path', async () => {
     await app.call('GET', '/health/live');
     await app.call('GET', '/accounts/ACCOUNT/candidates/ada-0001');

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Metrics } from '../src/platform/observability/metrics';
 import { NotificationRetention } from '../src/notifications/delivery/notification-retention';
+import type { Statement } from '../src/platform/database/database';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
 import { Subscribed } from './support/subscribed';
@@ -82,6 +83,28 @@ test('what a killed process had claimed is sent when the lease lapses, never bef
   await subscribed.stop();
 });
 
+test('a token of a lease does not come again when sequences do, as after a failover to a standby that lagged', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  subscribed.partner.answer({ endless: 'silence' });
+  const sequences = await app.given.sql(
+    `SELECT format('%I.%I', schemaname, sequencename) AS name, coalesce(last_value, start_value) AS value, last_value IS NOT NULL AS called
+     FROM pg_sequences`,
+  );
+  await subscribed.booking();
+  const token = async () => (await app.given.sql('SELECT lease_token AS token FROM deliveries'))[0]['token'] as unknown;
+  await subscribed.partner.received(1);
+  const first = await token();
+  expect(first).not.toBeNull();
+  for (const { name, value, called } of sequences)
+    await app.given.sql('SELECT setval($1, $2, $3)', [name, value, called]);
+  await app.given.sql(`UPDATE deliveries SET leased_until = clock_timestamp() - interval '1 second'`);
+  await subscribed.partner.received(2, 30_000);
+  expect(await token()).not.toEqual(first);
+  subscribed.partner.dropConnections();
+  await subscribed.stop();
+});
+
 test('a worker whose lease was taken over writes nothing', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
@@ -124,6 +147,27 @@ test('on shutdown an attempt in flight ends and is recorded, and nothing stays l
   expect(states.filter((state) => state === 'DELIVERED')).toHaveLength(subscribed.partner.requests.length);
   const [leased] = await keeper.given.sql('SELECT count(*) AS n FROM deliveries WHERE lease_token IS NOT NULL');
   expect(leased['n']).toBe(0);
+  await subscribed.stop();
+});
+
+test('after a shutdown nobody goes on trying to record what the database did not take', async () => {
+  const keeper = await start({ ROLES: 'api' });
+  const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '500' }, keeper.databaseUrl);
+  const subscribed = await Subscribed.start(keeper);
+  const query = delivery.database.query.bind(delivery.database);
+  let refused = 0;
+  jest.spyOn(delivery.database, 'query').mockImplementation((statement: Statement, values?: unknown[]) => {
+    if (statement.name !== 'delivery-record-delivered') return query(statement, values);
+    refused += 1;
+    return Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+  });
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await eventually(() => expect(refused).toBeGreaterThan(0));
+  await close(delivery);
+  const before = refused;
+  await pause(1000);
+  expect(refused).toBe(before);
   await subscribed.stop();
 });
 

@@ -28,7 +28,8 @@ function watched(): [string, number][] {
   const execute = app.database.execute.bind(app.database);
   jest.spyOn(app.database, 'execute').mockImplementation(async (statement: Statement, values?: unknown[]) => {
     const changed = await execute(statement, values);
-    done.push([statement.name ?? '', changed]);
+    // Other rounds of the process go on meanwhile.
+    if (statement.name?.startsWith('queue-')) done.push([statement.name, changed]);
     return changed;
   });
   return done;
@@ -42,6 +43,8 @@ test('what waited for deleted partners is settled in batches, and every kind of 
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();
+  // However long it takes on a busy machine, it is one round.
+  jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   await upkeep();
   expect(await Promise.all(subscribed.map(unresolved))).toEqual([0, 0, 0]);
   expect(Math.max(...done.map(([, changed]) => changed))).toBe(BATCH);
@@ -60,4 +63,69 @@ test('a round ends after some seconds, whatever is left; the next one goes on', 
     left.push(await unresolved(subscribed[0]));
   }
   expect(left).toEqual([1500, 500, 0]);
+});
+
+describe('giving up', () => {
+  const HOURS = 24;
+
+  /** So many events that are retried automatically, in the queue for so long. */
+  async function retried(one: Subscribed, n: number, age: string): Promise<void> {
+    await queueMany(one, n);
+    await app.given.sql(
+      `UPDATE notifications SET retry = 'AUTO', queued_datetime = now() - $2::interval
+       WHERE subscription_id = $1 AND retry = 'MANUAL'`,
+      [one.id, age],
+    );
+    await app.given.sql(
+      `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+       SELECT subscription_id, position, booking_code, event_sequence, 'AUTO' FROM notifications n
+       WHERE subscription_id = $1 ON CONFLICT DO NOTHING`,
+      [one.id],
+    );
+  }
+  const become = ({ id }: Subscribed, health: 'UP' | 'DOWN', settings = '') =>
+    app.given.sql(
+      `UPDATE subscriptions SET health = '${health}', next_probe_at = ${health === 'DOWN' ? 'now()' : 'NULL'} ${settings}
+       WHERE id = $1`,
+      [id],
+    );
+  const manual = async ({ id }: Subscribed) =>
+    (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND retry = 'MANUAL'`, [id])).length;
+
+  test('leaves alone what waits for a partner that is suspended, or that is back', async () => {
+    const [down, suspended, back] = subscribed;
+    for (const one of subscribed) await retried(one, 3, `${HOURS + 1} hours`);
+    await become(down, 'DOWN');
+    await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now()`);
+    await become(back, 'UP');
+    await upkeep();
+    expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
+  });
+
+  test('does not read what has time left, however much that is', async () => {
+    const [suspended, once] = subscribed;
+    await retried(suspended, 4000, '60 hours');
+    await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);
+    // Of its 60 hours, 40 do not count.
+    await retried(once, 4000, '60 hours');
+    await retried(once, 2, '65 hours');
+    await become(
+      once,
+      'DOWN',
+      `, suspensions = tstzmultirange(tstzrange(now() - interval '55 hours', now() - interval '15 hours'))`,
+    );
+    let text = '';
+    const execute = app.database.execute.bind(app.database);
+    jest.spyOn(app.database, 'execute').mockImplementation((statement: Statement, values?: unknown[]) => {
+      if (statement.name === 'queue-give-up') text = statement.text;
+      return execute(statement, values);
+    });
+    await upkeep();
+    expect(await Promise.all([suspended, once].map(manual))).toEqual([0, 2]);
+    await app.given.sql('ANALYZE notifications');
+    const [{ 'QUERY PLAN': plan }] = await app.given.sql(
+      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text.replaceAll('$1', String(HOURS))}`,
+    );
+    expect(plan[0].Plan['Shared Hit Blocks'] + plan[0].Plan['Shared Read Blocks']).toBeLessThan(100);
+  });
 });

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { HttpClient } from '../demo/http-client';
+import { EligibilityClient } from '../clients/typescript/src/index';
 import { isSigned } from '../demo/signature';
 import { eventually } from './support/eventually';
 
@@ -104,24 +104,37 @@ describe('README.md', () => {
     it('leads to the error queue of docs/operations.md, whose lines do what they say', async () => {
       const base = await service.says(/Ready: (\S+)/);
       const sandbox = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'));
-      const { client: operator, token } = await HttpClient.login(base, sandbox.operator);
-      const [subscription] = await operator.call<any[]>(200, 'GET', '/admin/subscriptions');
-      const settings = `/admin/subscriptions/${subscription.id}`;
+      const { consumer_key, consumer_secret, username, password } = sandbox.operator;
+      const client = new EligibilityClient({
+        baseUrl: base,
+        credentials: { consumerKey: consumer_key, consumerSecret: consumer_secret, username, password },
+      });
+      const token = await client.accessToken();
+      const { api: operator } = client;
+      const { data: [subscription] = [] } = await operator.GET('/admin/subscriptions');
+      const params = { path: { id: subscription.id } };
       // Without the partner's certificate its TLS is not trusted.
-      await operator.call(200, 'PATCH', settings, { ca_pem: null });
+      await operator.PATCH('/admin/subscriptions/{id}', { params, body: { ca_pem: null } });
+      const path = { account_code: sandbox.account_code, candidate_id: 'grace', test_code: 'SANDBOX-ONE' };
       const candidate = { candidate_id: 'grace', first_name: 'Grace', last_name: 'Hopper' };
-      const account = `/accounts/${sandbox.account_code}`;
-      await operator.call(200, 'POST', `${account}/candidates`, { test_code: 'SANDBOX-ONE', candidate });
-      const { booking_code } = await operator.call<any>(
-        201,
-        'POST',
-        `${account}/candidates/grace/tests/SANDBOX-ONE/bookings`,
-        { booking_on: '2030-05-14T09:00:00Z', delivery_mode: 'SVC_REMOTE_PROCTORED' },
+      await operator.POST('/accounts/{account_code}/candidates', {
+        params: { path },
+        body: { test_code: 'SANDBOX-ONE', candidate },
+      });
+      const { data: booked } = await operator.POST(
+        '/accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/bookings',
+        { params: { path }, body: { booking_on: '2030-05-14T09:00:00Z', delivery_mode: 'SVC_REMOTE_PROCTORED' } },
       );
-      await operator.call(204, 'DELETE', `${account}/bookings/${booking_code}`);
-      const queued = () => operator.call<any[]>(200, 'GET', '/admin/error-queue?failure=tls&retry=MANUAL');
+      const { booking_code } = booked!;
+      await operator.DELETE('/accounts/{account_code}/bookings/{booking_code}', {
+        params: { path: { ...path, booking_code } },
+      });
+      const queued = async () => {
+        const query = { failure: 'tls', retry: 'MANUAL' } as const;
+        return (await operator.GET('/admin/error-queue', { params: { query } })).data!;
+      };
       await eventually(async () => (await queued()).length === 2, 30_000);
-      await operator.call(200, 'PATCH', settings, { ca_pem: subscription.ca_pem });
+      await operator.PATCH('/admin/subscriptions/{id}', { params, body: { ca_pem: subscription.ca_pem } });
 
       const blocks = blocksOf(readFileSync(join(ROOT, 'docs/operations.md'), 'utf8'), 'The error queue');
       expect(blocks).toHaveLength(4);

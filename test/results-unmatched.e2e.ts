@@ -302,3 +302,110 @@ describe('an operator accepts', () => {
       expect((await accept(unmatched, body)).body).toMatchObject({ status: 400, code: 'validation_error' });
   });
 });
+
+describe('an operator who rejects a result', () => {
+  const reject = (unmatched: string, body: unknown = { reason: 'A rehearsal.' }, token = operator) =>
+    app.call('POST', `/admin/unmatched-results/${unmatched}/reject`, { token, body });
+
+  it('takes it from the list, with a reason; the same body does not come back, and may be accepted still', async () => {
+    const body = registrationBody({ marker: app.given.unique('m') });
+    await deliveries.register(scene.token, body);
+    const [{ id: unmatched }] = await list();
+    expect((await reject(unmatched, {})).status).toBe(400);
+    for (let i = 0; i < 2; i++) expect((await reject(unmatched)).status).toBe(204);
+    await deliveries.register(scene.token, body);
+    expect((await list()).map((row) => row['id'])).not.toContain(unmatched);
+    expect((await get(unmatched)).body).toMatchObject({
+      rejected_datetime: expect.any(String),
+      rejected_by: expect.stringMatching(/^user-/),
+      reject_reason: 'A rehearsal.',
+      accepted_datetime: null,
+    });
+    const audit = await app.call('GET', `/admin/audit?subject=${unmatched}`, { token: operator });
+    expect(audit.body[0]).toMatchObject({ action: 'unmatched-result.reject', changed: ['reason'] });
+    expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
+    expect((await reject(unmatched)).body).toMatchObject({ status: 409, code: 'unmatched_result_accepted' });
+  });
+
+  it('reaches those of the own accounts alone', async () => {
+    const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
+    const support = await app.given.token([(await app.given.scene()).account], ['support']);
+    expect((await reject(unmatched, { reason: 'x' }, support)).body.code).toBe('account_forbidden');
+    expect((await reject('01a1f92d-04c9-711b-9d51-664e3a5595bb')).body.code).toBe('unmatched_result_not_found');
+  });
+});
+
+describe('the exams that an unmatched result may belong to', () => {
+  const likely = async (unmatched: string, token = operator) => {
+    const answer = await app.call('GET', `/admin/unmatched-results/${unmatched}/candidates`, { token });
+    expect(answer.status).toBe(200);
+    return (answer.body as Record<string, any>[]).map(({ record, because }) => [record.svc_eligiblity_id, because]);
+  };
+  const exam = async (candidate_: object, where = scene) =>
+    (await app.given.eligibility(where, { candidate: candidate_ }))['svc_eligiblity_id'] as string;
+
+  it('are found by e-mail address, names and test, the likeliest first', async () => {
+    const named = { first_name: 'Grace', last_name: 'Hopper' };
+    const byName = await exam({ ...named, email: 'other@example.org' });
+    const byMail = await exam({ first_name: 'G', last_name: 'H', email: 'Grace@Example.org' });
+    const byBoth = await exam({ ...named, email: 'grace@example.org' });
+    const byLast = await exam({ first_name: 'Anna', last_name: 'HOPPER', email: null });
+    await exam({ first_name: 'Anna', last_name: 'Hopperton', email: null });
+    await exam({ ...named, email: 'grace@example.org' }, await app.given.scene());
+    const cancelled = await exam(named);
+    await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [cancelled]);
+    const unmatched = await refused({
+      examMetaData: { examCode: scene.testCode },
+      examTakerEmail: 'GRACE@example.org',
+      examTakerFirstName: 'grace',
+      examTakerLastName: 'hopper',
+    });
+    expect(await likely(unmatched)).toEqual([
+      [byBoth, ['EMAIL', 'NAME', 'TEST', 'LAST_NAME']],
+      [byMail, ['EMAIL', 'TEST']],
+      [byName, ['NAME', 'TEST', 'LAST_NAME']],
+      [byLast, ['TEST', 'LAST_NAME']],
+    ]);
+  });
+
+  it('are found by the codes and the locator of the result, and by the candidate_id of an account result', async () => {
+    const booked = await app.given.booking(scene, eligibility);
+    const locator = app.given.unique('L-');
+    const other = await exam({});
+    await deliveries.register(
+      scene.token,
+      registrationBody({ examMetaData: { examCode: other, extRecordLocator: locator } }),
+    );
+    const names = { examTakerFirstName: '', examTakerLastName: '' };
+    const unmatched = await refused({
+      examMetaData: { examCode: booked['booking_code'], extRecordLocator: locator },
+      ...names,
+    });
+    expect(await likely(unmatched)).toEqual([
+      [id, ['BOOKING_CODE']],
+      [other, ['RECORD_LOCATOR']],
+    ]);
+    const ofAccount = await refusedAccount(candidate, { result_id: 'R-1' }).catch(() => null);
+    expect(ofAccount).toBeNull();
+    await deliveries.put(scene, accountBody('SOMEBODY', { result_id: 'R-1', marker: 1 }));
+    const [{ id: conflict }] = await list();
+    expect(await likely(conflict)).toEqual([]);
+    await app.given.sql(`UPDATE unmatched_results SET body = replace(body, 'SOMEBODY', lower($2)) WHERE id = $1`, [
+      conflict,
+      candidate,
+    ]);
+    expect(await likely(conflict)).toEqual([[id, ['CANDIDATE_ID']]]);
+  });
+
+  it('are those of accounts in reach; a result that says nothing leads to none', async () => {
+    const nothing = await refused({ examTakerFirstName: null, examTakerLastName: '  ' });
+    expect(await likely(nothing)).toEqual([]);
+    const both = await app.given.token([scene.account, (await app.given.scene()).account]);
+    await deliveries.register(both, registrationBody({ marker: app.given.unique('m'), examTakerLastName: 'Lovelace' }));
+    const [{ id: unmatched }] = await list();
+    expect(await likely(unmatched)).toEqual([[id, ['NAME', 'LAST_NAME']]]);
+    const support = await app.given.token([(await app.given.scene()).account], ['support']);
+    const path = `/admin/unmatched-results/${unmatched}/candidates`;
+    expect((await app.call('GET', path, { token: support })).body.code).toBe('account_forbidden');
+  });
+});

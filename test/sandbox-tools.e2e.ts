@@ -77,6 +77,44 @@ describe('the tools of the sandbox', () => {
     });
   });
 
+  it('complete an exam by a result, as a test driver does: it can be read, and a driver’s own is a revision', async () => {
+    const code = await booking();
+    expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(202);
+    const { candidate_id, test_code } = (
+      await app.call('GET', `/accounts/${scene.account}/bookings/${code}`, { token: scene.token })
+    ).body;
+    const results = async () =>
+      (
+        await app.call('GET', `/accounts/${scene.account}/candidates/${candidate_id}/tests/${test_code}/results`, {
+          token: scene.token,
+        })
+      ).body;
+    expect(await results()).toMatchObject([
+      {
+        source: 'REGISTRATION',
+        revision: 1,
+        body: { examMetaData: { examCode: code }, examProcessingStatus: 'Completed' },
+      },
+    ]);
+    const delivered = await app.call('POST', '/registrations/registration/results', {
+      token: scene.token,
+      body: { examMetaData: { examCode: code }, overAllComments: 'No incident.' },
+    });
+    expect(delivered.status).toBe(200);
+    expect(await results()).toMatchObject([{ revision: 2 }, { revision: 1 }]);
+    await app.given.settled();
+    const feed = await app.call('GET', `/accounts/${scene.account}/changes?kind=RESULT`, { token: scene.token });
+    expect(
+      feed.body
+        .filter((entry: any) => entry.booking_code === code)
+        .map(({ change, revision }: any) => [change, revision]),
+    ).toEqual([
+      ['RESULT_RECEIVED', 1],
+      ['RESULT_REVISED', 2],
+    ]);
+    expect((await raise(code, 'EXAM_COMPLETED')).status).toBe(409);
+  });
+
   it('move a booking to its own time where its window has no room', async () => {
     const end = new Date(Date.now() + 7 * 86_400_000 + 60_000).toISOString().slice(0, 19) + 'Z';
     const code = await booking({ eligibility_end_date: end });

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { ensureSandbox } from '../src/sandbox';
 import { startApp, type TestApp } from './support/app';
 import { openPage, startBrowser, type WatchedPage } from './support/browser';
 import { OAuth, type Login } from './support/oauth';
@@ -88,5 +91,53 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await answer.locator('.response-col_status', { hasText: '200' }).waitFor();
     await answer.getByText(testCode).first().waitFor();
     expect(watched.refusals).toEqual([]);
+  });
+});
+
+/** The examples of the document, sent as they stand. */
+describe('Swagger UI of a sandbox', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let sandbox: Record<string, any>;
+
+  beforeAll(async () => {
+    app = await startApp({ env: { SANDBOX: 'true' } });
+    await ensureSandbox(app.app, app.config);
+    sandbox = JSON.parse(readFileSync(join(app.config.dataDir, 'sandbox.json'), 'utf8'));
+    browser = await startBrowser();
+    watched = await openPage(browser);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  it('creates with "Execute" alone', async () => {
+    const { page } = watched;
+    await page.goto(`${app.url}/docs`);
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    const { username, password, consumer_key, consumer_secret } = sandbox['client'];
+    await page.getByLabel('username:').fill(username);
+    await page.getByLabel('password:').fill(password);
+    await page.getByLabel('client_id:').fill(consumer_key);
+    await page.getByLabel('client_secret:').fill(consumer_secret);
+    await page.locator('.scopes').getByText('create', { exact: true }).first().click();
+    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    await page.locator('.auth-container').getByText('Authorized').waitFor();
+    await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
+
+    const operation = page.locator('.opblock-post', {
+      has: page.locator('[data-path="/accounts/{account_code}/candidates"]'),
+    });
+    await operation.locator('.opblock-summary-control').click();
+    const [answer] = await Promise.all([
+      page.waitForResponse((response) => response.request().method() === 'POST'),
+      operation.getByRole('button', { name: 'Execute' }).click(),
+    ]);
+    const created = { status: answer.status(), sent: answer.request().postData() };
+    expect(created).toMatchObject({ status: 200, sent: expect.stringContaining('"candidate_id": "C-1001"') });
+    expect([watched.complaints, watched.refusals]).toEqual([[], []]);
   });
 });

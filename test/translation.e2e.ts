@@ -1,7 +1,9 @@
 import { DeliveryInvariant } from '../src/notifications/delivery/delivery-invariant';
+import { DeliveryLoop } from '../src/notifications/delivery/delivery-loop';
 import { Metrics } from '../src/platform/observability/metrics';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
+import { holdAt } from './support/races';
 import { Subscribed } from './support/subscribed';
 
 let app: TestApp;
@@ -66,6 +68,23 @@ test('a burst of many events for many subscriptions is translated whole, and oth
   await other.stop();
 });
 
+test('the first event of a booking goes out under the claim that it was born with', async () => {
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  const loop = app.app.get(DeliveryLoop);
+  await eventually(() => expect(loop.readyFor(1)).toEqual([subscribed.id]));
+  const tokens = () => app.given.sql('SELECT lease_token FROM deliveries');
+  const [hold, partner] = [holdAt(app, 'translated'), subscribed.partner];
+  partner.answer({ status: 200, delayMs: 500 });
+  await subscribed.booking();
+  await hold.reached;
+  const born = await tokens();
+  expect(born).toEqual([{ lease_token: expect.any(Number) }]);
+  hold.release();
+  await partner.received(2);
+  expect(await tokens()).toEqual(born);
+});
+
 describe('an event that cannot be translated', () => {
   beforeEach(async () => {
     await subscribed.booking();
@@ -104,6 +123,19 @@ describe('an event that cannot be translated', () => {
     await subscribed.partner.receivedFor('LEFT000013', 0);
     await eventually(async () => expect(await count(`notifications WHERE booking_code = 'LEFT000013'`)).toBe(1));
   });
+});
+
+test('an event translated once more, as after a restore to a moment before, makes the same notification', async () => {
+  const booking = await subscribed.booking();
+  const [before] = await subscribed.partner.received(1);
+  await eventually(async () => expect(await count('deliveries')).toBe(0));
+  await app.given.sql('DELETE FROM notification_attempts');
+  await app.given.sql('DELETE FROM notifications WHERE booking_code = $1', [booking]);
+  await app.given.sql(`UPDATE domain_events SET settled_at = NULL, claimed_until = now() - interval '1 second'`);
+  const [, again] = await subscribed.partner.received(2, 15_000);
+  expect(again.headers['webhook-id']).toBe(before.headers['webhook-id']);
+  expect(again.headers['webhook-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(again.raw).toEqual(before.raw);
 });
 
 test('an event of a name that only a newer release knows is left to it, and holds up nobody', async () => {

@@ -15,9 +15,13 @@ interface Manifest {
 }
 
 const kustomization = parse(read(`${folder}/kustomization.yaml`)) as { resources: string[] };
-const manifests = kustomization.resources.flatMap((file) =>
-  parseAllDocuments(read(`${folder}/${file}`)).map((document) => document.toJS() as Manifest),
-);
+const manifestsIn = (file: string) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
+// What Helm made of deploy/chart: scripts/helm.mjs compares.
+const manifests = kustomization.resources.flatMap((file) => manifestsIn(`${folder}/${file}`));
+const cells = ['A', 'B'].map((letter) => ({
+  letter,
+  manifests: manifestsIn(`test/fixtures/chart/cell-${letter.toLowerCase()}.yaml`),
+}));
 const named = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
 const pods = manifests.flatMap(({ spec }) => (spec['template'] ? [spec['template'].spec as Record<string, any>] : []));
 
@@ -43,10 +47,31 @@ function faultsOf(checked: Manifest[]): string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
 }
 
-describe('the manifests in deploy/kubernetes', () => {
+describe('the manifests that the chart renders', () => {
   it('are what Kubernetes takes', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
+    for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
+  });
+
+  it('make each cell a service of its own: its letter, its address, and everything else as without cells', () => {
+    const environment = (of: Manifest[]) =>
+      of
+        .filter(({ kind }) => kind === 'Deployment')
+        .map(({ spec }) => spec['template'].spec.containers[0].env as { name: string; value?: string }[]);
+    for (const { letter, manifests: ofCell } of cells) {
+      for (const env of environment(ofCell)) {
+        expect(env).toContainEqual({ name: 'CELL', value: letter });
+        expect(env).toContainEqual({
+          name: 'BASE_URL',
+          value: `https://${letter.toLowerCase()}.eligibility.example.com`,
+        });
+      }
+      expect(ofCell.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(
+        manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+      );
+    }
+    for (const env of environment(manifests)) expect(env.map(({ name }) => name)).not.toContain('CELL');
   });
 
   it.each([
@@ -91,7 +116,9 @@ describe('the manifests in deploy/kubernetes', () => {
       const { labels } = spec['template'].metadata;
       const [container] = spec['template'].spec.containers;
       expect(spec['selector'].matchLabels).toEqual(labels);
-      expect(container.env).toContainEqual({ name: 'ROLES', value: metadata.name });
+      const role = labels['app.kubernetes.io/component'] as string;
+      expect(metadata.name).toBe(`eligibility-${role}`);
+      expect(container.env).toContainEqual({ name: 'ROLES', value: role });
       expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
       expect(container.livenessProbe.httpGet.path).toBe('/health/live');
       const budgets = named('PodDisruptionBudget').map(({ spec: { selector } }) => selector.matchLabels as unknown);
@@ -103,7 +130,10 @@ describe('the manifests in deploy/kubernetes', () => {
       const grace = Number(/`SHUTDOWN_GRACE_MS` *\| `(\d+)`/.exec(read('docs/configuration.md'))?.[1]);
       expect(spec['template'].spec.terminationGracePeriodSeconds).toBeGreaterThan((2 * grace) / 1000 + 5);
     }
-    expect(named('Deployment').map(({ metadata }) => metadata.name)).toEqual(['api', 'delivery']);
+    expect(named('Deployment').map(({ metadata }) => metadata.name)).toEqual([
+      'eligibility-api',
+      'eligibility-delivery',
+    ]);
   });
 
   it('scale by figures that the adapter serves', () => {

@@ -17,39 +17,8 @@ function patternsIn(value: unknown, name = ''): string[] {
 const unportable = (pattern: string): string[] =>
   pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
 
-const TEXTS = [
-  '',
-  'a',
-  'A1',
-  'a b',
-  ' a',
-  'a ',
-  '\u00a0a',
-  'a/b',
-  'a\\b',
-  'a\n',
-  'a\tb',
-  '\u0000',
-  '\u007f',
-  '\u0085',
-  'é',
-].concat(
-  [
-    '😀',
-    'a😀b',
-    '\u200f',
-    '\u2028',
-    'ß',
-    '٣',
-    '2027-01-31T08:00:00Z',
-    'ada@example.org',
-    '@',
-    'true',
-    'TRUE',
-    'Europe/Rome',
-  ],
-  ['K7MWQ2XA', '00000000-0000-0000-0000-000000000000', '.', '..', 'x'.repeat(300), 'p{C}', 'x:y', 'ada@b.c@d'],
-);
+/** Also what tools/openapi gives to the engines of other languages. */
+const TEXTS = JSON.parse(readFileSync(join(__dirname, 'pattern-texts.json'), 'utf8')) as string[];
 
 describe('the patterns of the OpenAPI document', () => {
   const patterns = [...new Set(patternsIn(JSON.parse(document)))];

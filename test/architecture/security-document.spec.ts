@@ -1,30 +1,88 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
-const document = readFileSync(join(root, 'docs/security.md'), 'utf8');
+const read = (name: string) => readFileSync(join(root, name), 'utf8');
+const document = read('docs/security.md');
 
-/** The names in the last column of every table that has a test behind each line. */
-function namedTests(): { line: string; names: string[] }[] {
-  return document
+const specs = new Map(
+  readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.spec.ts'))
+    .map((path) => [path.split(/[\\/]/).at(-1)!, join('src', path)]),
+);
+
+/** The file of a test by the name that the documents have for it; null when there is none. */
+function fileOf(name: string): string | null {
+  const file = name.endsWith('.spec.ts') ? specs.get(name) : `test/${name}.e2e.ts`;
+  return file !== undefined && existsSync(join(root, file)) ? file : null;
+}
+
+/** The cells of the lines of Markdown tables, without their heads. */
+function linesOf(markdown: string): string[][] {
+  return markdown
     .split('\n')
-    .filter((line) => /^\| /.test(line) && line.split('|').length === 5)
-    .map((line) => ({ line, names: [...line.split('|')[3].matchAll(/`([a-z-]+)`/g)].map(([, name]) => name) }));
+    .filter((line, at, lines) => /^\| /.test(line) && !/^\| -/.test(line) && !/^\| -/.test(lines[at + 1] ?? ''))
+    .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | +\|$/g, '').trim()));
+}
+
+/** What is wrong with the last cell of a line, which names the tests behind it: `name`, `name.spec.ts`. */
+function faultsOfLine(line: string[]): string[] {
+  const names = [...line.at(-1)!.matchAll(/`([\w.-]+)`/g)].map(([, name]) => name);
+  if (names.length === 0) return [`${line[0]}: no test`];
+  return names.filter((name) => fileOf(name) === null).map((name) => `${line[0]}: ${name}`);
+}
+
+/** The same of docs/oauth.md, where titles of tests follow a name: `name: _title …_, _title_; name`. */
+function faultsOfClause(line: string[]): string[] {
+  let source = '';
+  return line
+    .at(-1)!
+    .split('; ')
+    .flatMap((cited) => {
+      const [, name, titles = ''] = /^`?([\w.-]+)`?(?:: (.+))?$/.exec(cited) ?? [];
+      const file = name === undefined ? null : fileOf(name);
+      if (file === null) return [`${line[0]}: ${cited}`];
+      source = read(file);
+      const parts = [...titles.matchAll(/_(.+?)_(?=,|$)/g)].flatMap(([, title]) => title.split('…'));
+      return parts.filter((part) => !source.includes(part.trim())).map((part) => `${name}: ${part.trim()}`);
+    });
 }
 
 describe('docs/security.md', () => {
   it('names a test behind each line of what is checked, and each is there', () => {
     const [, checked] = document.split('## One caller does not cost another anything');
-    const lines = namedTests().filter(({ line }) => checked.includes(line) && !/\| (Test|-+) +\|$/.test(line));
-    expect(lines.length).toBeGreaterThan(40);
-    for (const { line, names } of lines) {
-      expect([line, names.length > 0]).toEqual([line, true]);
-      expect([line, names.filter((name) => !existsSync(join(root, `test/${name}.e2e.ts`)))]).toEqual([line, []]);
-    }
+    const lines = linesOf(checked);
+    expect(lines.length).toBeGreaterThan(50);
+    expect(lines.flatMap(faultsOfLine)).toEqual([]);
   });
 
   it('has a line for each of the ten risks', () => {
     const risks = [...document.matchAll(/^\| API(\d+) /gm)].map(([, number]) => Number(number));
     expect(risks).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+});
+
+describe('docs/oauth.md', () => {
+  it('names tests and titles that are there', () => {
+    const lines = linesOf(read('docs/oauth.md').split('## Conformance')[1]);
+    expect(lines.length).toBeGreaterThan(40);
+    expect(lines.flatMap(faultsOfClause)).toEqual([]);
+  });
+});
+
+describe('the check', () => {
+  const table = (line: string) => linesOf(`| A | B |\n| --- | --- |\n${line}\n`);
+
+  it.each([
+    ['a line without a test', '| nothing | tested by eye |', ['nothing: no test']],
+    ['a test that is gone', '| gone | `audit`, `no-such-test` |', ['gone: no-such-test']],
+    ['a spec that is gone', '| gone | `no-such.spec.ts` |', ['gone: no-such.spec.ts']],
+  ])('notices %s', (_title, line, faults) => {
+    expect(table(line).flatMap(faultsOfLine)).toEqual(faults);
+  });
+
+  it('notices a title that no test has', () => {
+    const line = '| a | oauth-token: _answers a wrong …_, _does what nobody does_; oauth-tokens |';
+    expect(table(line).flatMap(faultsOfClause)).toEqual(['oauth-token: does what nobody does', 'a: oauth-tokens']);
   });
 });

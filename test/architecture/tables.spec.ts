@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { arrowsIn, brokenBy, hiddenTablesIn, ownersIn } from './tables';
+import { arrowsIn, brokenBy, hiddenTablesIn, ownersIn, volatileFunctionsIn } from './tables';
 
 const root = join(__dirname, '../..');
 const violations = join(__dirname, 'violations');
@@ -43,5 +43,23 @@ describe('the check of the tables', () => {
       ['src/platform/reads-accounts.ts', 'accounts', 'platform-knows-no-module'],
     ]);
     expect(hiddenTablesIn(violations)).toEqual(['src/auth/hides-the-table.ts']);
+  });
+});
+
+describe('a statement means the same wherever it is carried out', () => {
+  it('no volatile function stands in SQL but where rows are made', () => {
+    expect(volatileFunctionsIn(root)).toEqual([
+      'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
+      'src/notifications/delivery/notification.entity.ts: clock_timestamp',
+      'src/notifications/delivery/translation-statement.ts: nextval',
+    ]);
+  });
+
+  it('and planted ones are found, in an UPDATE and in a part of one', () => {
+    expect(volatileFunctionsIn(violations)).toEqual([
+      'src/notifications/draws-in-an-update.ts: clock_timestamp',
+      'src/notifications/draws-in-an-update.ts: random',
+      'src/notifications/draws-in-an-update.ts: nextval',
+    ]);
   });
 });

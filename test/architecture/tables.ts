@@ -106,6 +106,23 @@ export function hiddenTablesIn(root: string): string[] {
   );
 }
 
+const VOLATILE = /\b(clock_timestamp|timeofday|random|nextval|setval|gen_random_uuid|pg_sleep)\s*\(/g;
+
+/**
+ * Functions in SQL that answer otherwise at each call, migrations and the sandbox's own schema aside. An UPDATE with one means
+ * something else wherever a statement is carried out in another place than it was planned, and Citus refuses it.
+ */
+export function volatileFunctionsIn(root: string): string[] {
+  const found = sourcesIn(root)
+    .filter((file) => !['migrations', 'sandbox'].includes(moduleOf(file) ?? ''))
+    .flatMap((file) =>
+      nodesOf(root, file)
+        .map(textOf)
+        .flatMap((text) => [...(text ?? '').matchAll(VOLATILE)].map(([, name]) => `${file}: ${name}`)),
+    );
+  return [...new Set(found)];
+}
+
 /** The rules that an arrow breaks: SQL may go where an import may, and rows are changed by their owner alone. */
 export function brokenBy({ from, to, changes }: Arrow): string[] {
   const { forbidden } = createRequire(__filename)(config) as { forbidden: Direction[] };

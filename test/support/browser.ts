@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
-const MODULES = join(__dirname, '..', '..', 'node_modules');
+// Compiled, this file lies a folder deeper.
+const MODULES = ['../..', '../../..']
+  .map((up) => join(__dirname, up, 'node_modules'))
+  .find((folder) => existsSync(join(folder, '@sparticuz')))!;
 const CHROMIUM = join(MODULES, '@sparticuz', 'chromium');
 const { version } = JSON.parse(readFileSync(join(CHROMIUM, 'package.json'), 'utf8')) as { version: string };
 const HOME = join(MODULES, '.cache', `chromium-${version}`);
@@ -80,7 +83,11 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
     if (told && !message.text().startsWith('Failed to load resource')) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`));
+  page.on('requestfailed', (request) => {
+    const fault = request.failure()?.errorText;
+    // Who leaves a page ends what it still asks for, the stream of changes first of all.
+    if (fault !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${fault}`);
+  });
   page.on('response', (response) => {
     if (response.status() < 400) return;
     refusals.push(`${response.status()} ${response.request().method()} ${new URL(response.url()).pathname}`);

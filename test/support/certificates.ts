@@ -40,7 +40,7 @@ export class Authority {
       keys,
       signingAlgorithm: algorithm,
       notBefore: new Date(Date.now() - DAY_MS),
-      notAfter: new Date(Date.now() + DAY_MS),
+      notAfter: new Date(Date.now() + 30 * DAY_MS),
       extensions: [
         new x509.BasicConstraintsExtension(true, 1, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
@@ -116,7 +116,7 @@ async function privateKeyPem(keys: webcrypto.CryptoKeyPair): Promise<string> {
 function validity({ notBefore, notAfter }: CertificateOptions) {
   return {
     notBefore: notBefore ?? new Date(Date.now() - DAY_MS),
-    notAfter: notAfter ?? new Date(Date.now() + DAY_MS),
+    notAfter: notAfter ?? new Date(Date.now() + 30 * DAY_MS),
   };
 }
 

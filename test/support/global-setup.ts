@@ -1,4 +1,5 @@
 import './resolve-ts';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,19 +8,40 @@ import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embe
 import { migrate } from '../../src/platform/database/migrate';
 import { TEMPLATE } from './database';
 
-/** One PostgreSQL for the whole run, with one migrated template that every test file clones. */
+/**
+ * One PostgreSQL for the whole run, with one migrated template that every test file clones; of another release with `TEST_SERVER_URL`,
+ * the URL of a superuser on a server that nothing else uses (bench/drill/oldest-postgres.ts).
+ */
 export default async function globalSetup(): Promise<void> {
+  execFileSync(process.execPath, [join(__dirname, '../../scripts/build-console.mjs')], {
+    env: { ...process.env, NODE_ENV: 'production' },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const given = process.env['TEST_SERVER_URL'];
+  const url = given === undefined ? await startOwn() : await createTemplate(given);
+  await migrate(url);
+  const client = new pg.Client({ connectionString: url.replace(/[^/]+$/, 'postgres') });
+  await client.connect();
+  await client.query(`ALTER DATABASE ${TEMPLATE} IS_TEMPLATE true ALLOW_CONNECTIONS false`);
+  await client.end();
+  process.env['TEST_POSTGRES_URL'] = url;
+}
+
+async function startOwn(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-test-'));
   chmodSync(dataDir, 0o755);
   // What the tests write need not outlive them; durability is proved on servers of their own.
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '300' };
   const server = await startEmbeddedPostgres({ dataDir, database: TEMPLATE, settings });
-  await migrate(server.url);
-  const client = new pg.Client({ connectionString: server.url.replace(/[^/]+$/, 'postgres') });
-  await client.connect();
-  await client.query(`ALTER DATABASE ${TEMPLATE} IS_TEMPLATE true ALLOW_CONNECTIONS false`);
-  await client.end();
-  process.env['TEST_POSTGRES_URL'] = server.url;
   writeFileSync(join(dataDir, 'test-run'), String(process.pid));
   (globalThis as Record<string, unknown>)['__postgres'] = { server, dataDir };
+  return server.url;
+}
+
+async function createTemplate(server: string): Promise<string> {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  await client.query(`CREATE DATABASE ${TEMPLATE}`);
+  await client.end();
+  return server.replace(/[^/]+$/, TEMPLATE);
 }

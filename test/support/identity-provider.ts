@@ -69,6 +69,18 @@ export class CookieJar {
     return response;
   }
 
+  async post(address: string, form: Record<string, string>): Promise<Response> {
+    const body = new URLSearchParams(form);
+    const response = await fetch(address, {
+      method: 'POST',
+      redirect: 'manual',
+      body,
+      headers: { cookie: this.header },
+    });
+    this.keep(response.headers);
+    return response;
+  }
+
   /** Follows every redirect, at most so many, until `enough` says of an address that it is not to be visited. */
   async follow(address: string, enough: (address: string) => boolean = () => false): Promise<[Response, string]> {
     for (let hops = 0, at = address; hops < 10; hops++) {

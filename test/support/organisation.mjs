@@ -18,6 +18,7 @@ const provider = new Provider(issuer, {
       client_id: 'console',
       client_secret: 'a-secret-of-the-console',
       redirect_uris: [process.argv[2]],
+      post_logout_redirect_uris: [new URL('/console', process.argv[2]).href],
       grant_types: ['authorization_code'],
       response_types: ['code'],
     },

@@ -33,28 +33,25 @@ export class PostgresServer {
 
   /** A second server with the same content, which follows this one as long as it is not promoted. */
   async standby(name: string): Promise<PostgresServer> {
-    const logs = mkdtempSync(join(tmpdir(), 'eligibility-standby-'));
-    const folder = join(this.cluster.folder, `../${name}-${process.pid}-${this.port}`);
     const connection = new pg.Client({ connectionString: this.url('postgres') });
     await connection.connect();
     await connection.query(`SELECT pg_backup_start('${name}', true)`);
-    execFileSync('cp', ['-a', this.cluster.folder, folder]);
+    const { cluster, remove } = this.copyFolder(name);
     const { rows } = await connection.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
     await connection.end();
-    const cluster = { ...this.cluster, folder, logFile: join(logs, 'postgres.log') };
-    rmSync(join(folder, 'postmaster.pid'), { force: true });
-    rmSync(join(folder, 'postmaster.opts'), { force: true });
     own(cluster, 'backup_label', rows[0].labelfile);
     own(cluster, 'standby.signal', '');
     const primary = `host=127.0.0.1 port=${this.port} user=postgres password=${this.secret} application_name=${name}`;
     own(cluster, 'postgresql.auto.conf', `primary_conninfo = '${primary}'\n`);
-    const port = await choosePort(cluster);
-    const server = new PostgresServer(cluster, port, this.settings, () => {
-      rmSync(folder, { recursive: true, force: true });
-      rmSync(logs, { recursive: true, force: true });
-    });
-    await server.launch();
-    return server;
+    return this.second(cluster, remove);
+  }
+
+  /** A second server with what this one had in its folder when it was stopped for the copy. */
+  async coldCopy(name: string): Promise<PostgresServer> {
+    await endPostmaster(this.pid);
+    const { cluster, remove } = this.copyFolder(name);
+    await this.launch();
+    return this.second(cluster, remove);
   }
 
   get address(): string {
@@ -95,6 +92,11 @@ export class PostgresServer {
     this.signal('SIGKILL');
   }
 
+  /** Again, after it was killed. */
+  restart(): Promise<void> {
+    return this.launch();
+  }
+
   /** It is there and answers nobody, or goes on. */
   freeze(frozen: boolean): void {
     this.signal(frozen ? 'SIGSTOP' : 'SIGCONT');
@@ -114,6 +116,22 @@ export class PostgresServer {
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
       }
     }
+  }
+
+  private copyFolder(name: string): { cluster: Cluster; remove: () => void } {
+    const logs = mkdtempSync(join(tmpdir(), 'eligibility-copy-'));
+    const folder = join(this.cluster.folder, `../${name}-${process.pid}-${this.port}`);
+    execFileSync('cp', ['-a', this.cluster.folder, folder]);
+    rmSync(join(folder, 'postmaster.pid'), { force: true });
+    rmSync(join(folder, 'postmaster.opts'), { force: true });
+    const remove = () => [folder, logs].forEach((path) => rmSync(path, { recursive: true, force: true }));
+    return { cluster: { ...this.cluster, folder, logFile: join(logs, 'postgres.log') }, remove };
+  }
+
+  private async second(cluster: Cluster, remove: () => void): Promise<PostgresServer> {
+    const server = new PostgresServer(cluster, await choosePort(cluster), this.settings, remove);
+    await server.launch();
+    return server;
   }
 
   private async launch(): Promise<void> {

@@ -1,0 +1,142 @@
+import { startApp, type TestApp } from './support/app';
+import { ConsoleDriver } from './support/console';
+import { Deliveries, registrationBody } from './support/deliveries';
+
+const { MARKUP } = ConsoleDriver;
+
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+let driver: ConsoleDriver;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+  driver = await ConsoleDriver.start(app, '/work/approvals');
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver.stop();
+  await app.close();
+});
+
+const row = (text: string) => driver.page.getByRole('row').filter({ hasText: text });
+const record = (candidate: object) => app.given.eligibility(scene, { candidate });
+const statusOf = async (id: string) =>
+  (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
+
+describe('the work lists', () => {
+  it('approve accommodations, from a list that others change while it is looked at', async () => {
+    const code = await app.given.accommodation(scene.account, true);
+    const special_accommodations = [code];
+    const { svc_eligiblity_id: id } = await record({
+      first_name: MARKUP,
+      last_name: 'Approved',
+      special_accommodations,
+    });
+    await driver.goTo('/work/approvals');
+    await driver.title('Approvals');
+    await row('Approved').getByText(code).waitFor();
+    await driver.expectGoodPage('work-approvals');
+    await record({ last_name: 'Later', special_accommodations });
+    await row('Later').waitFor();
+    await row('Approved')
+      .getByRole('button', { name: /^Approve for/ })
+      .click();
+    await driver.inDialog('Approve').click();
+    await driver.told('Approved.');
+    await row('Approved').waitFor({ state: 'detached' });
+    expect(await statusOf(id as string)).toBe('ELIGIBLE');
+  });
+
+  it('release holds by keyboard alone', async () => {
+    const { svc_eligiblity_id: id } = await record({ last_name: 'Holder' });
+    const operator = await app.given.operator();
+    await app.call('POST', `/admin/eligibilities/${id}/hold`, {
+      token: operator,
+      body: { reason: `Identity ${MARKUP}` },
+    });
+    await driver.goTo('/work/holds');
+    await row('Holder').getByText(`Identity ${MARKUP}`).waitFor();
+    await driver.expectGoodPage('work-holds');
+    await row('Holder')
+      .getByRole('button', { name: /^Release/ })
+      .focus();
+    await driver.page.keyboard.press('Enter');
+    await driver.inDialog('Release').focus();
+    await driver.page.keyboard.press('Enter');
+    await driver.told('Released.');
+    expect(await statusOf(id as string)).toBe('ELIGIBLE');
+    await driver.page.getByText('Nothing is held.').waitFor();
+  });
+
+  it('show an unmatched result beside its likely candidates, and accept it for one', async () => {
+    const named = { first_name: 'Grace', last_name: 'Unmatched', email: 'grace@example.org' };
+    const { svc_eligiblity_id: id } = await record(named);
+    await new Deliveries(app).register(
+      scene.token,
+      registrationBody({
+        examMetaData: { examCode: MARKUP },
+        examTakerEmail: 'grace@example.org',
+        examTakerFirstName: 'Grace',
+        examTakerLastName: 'Unmatched',
+      }),
+    );
+    await driver.goTo('/work/unmatched');
+    await driver.title('Unmatched results');
+    await driver.expectGoodPage('work-unmatched');
+    await driver.link(/Grace Unmatched/).click();
+    await driver.page.getByText('Same e-mail address').waitFor();
+    await driver.expectGoodPage('work-unmatched-result');
+    await driver.page.reload();
+    await driver.button('Accept for Grace Unmatched').click();
+    await driver.inDialog('Accept').click();
+    await driver.told('Accepted.');
+    await driver.title('Unmatched results');
+    expect(await statusOf(id as string)).toBe('COMPLETED');
+  });
+
+  it('reject a result, with a reason', async () => {
+    await new Deliveries(app).register(
+      scene.token,
+      registrationBody({ examMetaData: { examCode: 'NOWHERE' }, examTakerLastName: 'Stray' }),
+    );
+    await driver.goTo('/work/unmatched');
+    await driver.link(/Stray/).click();
+    await driver.button('Reject …').click();
+    await driver.inDialog('Reject').click();
+    await driver.dialog().getByText('This is needed.').waitFor();
+    await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
+    await driver.inDialog('Reject').click();
+    await driver.told('Rejected.');
+    await driver.page.getByText('Every result found its exam.').waitFor();
+  });
+
+  it('try a file, import it, and have its report', async () => {
+    await driver.goTo('/work/imports');
+    await driver.title('Imports');
+    const csv = `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\nUP-2,Ada,L,NO-SUCH-TEST\n`;
+    await driver.button('Try it').click();
+    await driver.page.getByText('Choose a file.').waitFor();
+    await driver.page
+      .getByLabel('Account', { exact: true })
+      .or(driver.page.getByLabel(/^Account \*?$/))
+      .first()
+      .fill(scene.account);
+    await driver.page
+      .locator('#import-file')
+      .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await driver.button('Try it').click();
+    await driver.told(/nothing is changed/);
+    await row('dry run').getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').waitFor();
+    await driver.expectGoodPage('work-imports');
+    expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toEqual([]);
+    const report = driver.page.waitForEvent('download');
+    await row('dry run').getByRole('button', { name: 'Report' }).click();
+    expect((await report).suggestedFilename()).toMatch(/^import-.*\.csv$/);
+    await driver.page.getByText('Dry run', { exact: true }).click();
+    await driver.button('Import').click();
+    await driver.told(/are being done/);
+    await driver.page.getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').nth(1).waitFor();
+    expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,144 @@
+import { deepStrictEqual } from 'node:assert';
+import { readFileSync } from 'node:fs';
+import type { Browser, BrowserContextOptions, Locator } from 'playwright-core';
+import { SCOPES } from '../../src/platform/context/caller';
+import type { TestApp } from './app';
+import { openPage, startBrowser, type WatchedPage } from './browser';
+import { OAuth, type Login } from './oauth';
+
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+/** A directory to leave pictures of the pages in: wide and narrow, light and dark. */
+const PICTURES = process.env['CONSOLE_PICTURES'];
+
+/** An operator at the console, in a real browser. Text that a partner or a candidate wrote must never become markup. */
+export class ConsoleDriver {
+  static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
+
+  private constructor(
+    readonly app: TestApp,
+    readonly browser: Browser,
+    private readonly watched: WatchedPage,
+    readonly operator: Login,
+  ) {}
+
+  /** Opens `path` of the console and signs in there. */
+  static async start(app: TestApp, path = '', options: BrowserContextOptions = {}): Promise<ConsoleDriver> {
+    const browser = await startBrowser();
+    const operator = await new OAuth(app).login({ scopes: SCOPES });
+    const driver = new ConsoleDriver(app, browser, await openPage(browser, { ...WINDOW, ...options }), operator);
+    await driver.goTo(path);
+    await driver.signIn();
+    return driver;
+  }
+
+  /** Another operator, in a browser of their own. */
+  async another(path = ''): Promise<ConsoleDriver> {
+    const operator = await new OAuth(this.app).login({ scopes: SCOPES });
+    const driver = new ConsoleDriver(this.app, this.browser, await openPage(this.browser, WINDOW), operator);
+    await driver.goTo(path);
+    await driver.signIn();
+    return driver;
+  }
+
+  get page() {
+    return this.watched.page;
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+  }
+
+  /** @param path below `/console`: `/queue?retry=MANUAL` */
+  async goTo(path: string): Promise<void> {
+    await this.page.goto(`${this.app.url}/console${path}`);
+  }
+
+  async signIn({ username, password }: { username: string; password: string } = this.operator): Promise<void> {
+    await this.page.getByLabel('User name').fill(username);
+    await this.page.getByLabel('Password').fill(password);
+    await this.button('Sign in').click();
+    await this.page.getByRole('navigation', { name: 'Areas' }).or(this.page.getByRole('alert')).first().waitFor();
+  }
+
+  button(name: string | RegExp): Locator {
+    return this.page.getByRole('button', { name, exact: true });
+  }
+
+  link(name: string | RegExp): Locator {
+    return this.page.getByRole('link', { name });
+  }
+
+  dialog(name?: string | RegExp): Locator {
+    return this.page.getByRole('dialog', { name }).or(this.page.getByRole('alertdialog', { name }));
+  }
+
+  inDialog(name: string | RegExp): Locator {
+    return this.dialog().getByRole('button', { name });
+  }
+
+  /** The heading of the page: it has come. */
+  title(name: string | RegExp): Promise<void> {
+    return this.page.getByRole('heading', { level: 1, name }).waitFor();
+  }
+
+  /** What the page told its user. */
+  told(text: string | RegExp): Promise<void> {
+    return this.page.getByRole('status').filter({ hasText: text }).first().waitFor();
+  }
+
+  /** The answers of 400 and above since the last call, as `status METHOD path`. */
+  refusals(): string[] {
+    return this.watched.refusals.splice(0);
+  }
+
+  /** To be called after each test: nothing was complained about, and nothing was run that somebody wrote. */
+  async expectNoComplaints(): Promise<void> {
+    // A page that is left does not wait for what it asked for.
+    const complaints = this.watched.complaints.splice(0).filter((text) => !text.endsWith('net::ERR_ABORTED'));
+    deepStrictEqual(complaints, []);
+    deepStrictEqual(await this.page.evaluate('window.hacked'), undefined);
+  }
+
+  /**
+   * The bars of every page: no violation that axe knows, in both themes, wide and at 360 px; no part wider than the window,
+   * at 200 % zoom neither; every control named; markup of others only as text.
+   */
+  async expectGoodPage(name: string): Promise<void> {
+    const { page } = this;
+    for (const note of await page.getByText(/^(Loading|Starting) …$/).all()) await note.waitFor({ state: 'hidden' });
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      for (const width of [1280, 640, 360]) {
+        await page.setViewportSize({ width, height: 900 });
+        await page.waitForTimeout(50);
+        if (width !== 640)
+          deepStrictEqual([name, colorScheme, width, await this.violations()], [name, colorScheme, width, []]);
+        const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+        deepStrictEqual([name, width, over], [name, width, 0]);
+        if (PICTURES && width !== 640)
+          await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+      }
+    }
+    await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+    await page.setViewportSize(WINDOW.viewport);
+    const nameless = await page.evaluate<string[]>(`
+      [...document.querySelectorAll('input, select, textarea')]
+        .filter((control) => !control.labels?.length && !control.getAttribute('aria-label'))
+        .concat([...document.querySelectorAll('button, a, summary, legend')].filter((control) => !control.textContent.trim()))
+        .map((control) => control.outerHTML)`);
+    deepStrictEqual([name, nameless], [name, []]);
+    deepStrictEqual(await page.locator('main img').count(), 0);
+    await this.expectNoComplaints();
+  }
+
+  private async violations(): Promise<string[]> {
+    // The page forbids scripts that are not its own; the debugger's connection brings this one.
+    if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
+    // What the kit has read out names the button that was busy, which may be gone again.
+    return this.page.evaluate<string[]>(`
+      axe.run({ exclude: ['[data-live-announcer]'] }, { resultTypes: ['violations'] }).then(({ violations }) =>
+        violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`);
+  }
+}
+
+const WINDOW = { viewport: { width: 1280, height: 900 }, locale: 'en-US' };
