@@ -1,9 +1,10 @@
 // What others make of docs/openapi.json: Spectral and Redocly find nothing; the clients that openapi-typescript, hey-api and orval
-// make of it compile; and the zod schemas among them take every example of the document.
+// make of it compile; the zod schemas among them take every example of the document; and its patterns mean the same in every language.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { comparePatterns } from './patterns.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const document = join(here, '../../docs/openapi.json');
@@ -48,6 +49,12 @@ writeFileSync(
   `module.exports = ${JSON.stringify({ service: { input: document, output } })};`,
 );
 run('orval', '--config', join(folder, 'orval.config.cjs'));
+
+const { differing, asked, compared } = comparePatterns();
+if (differing.length > 0) fail(...differing);
+else console.log(`patterns: ${compared} comparisons agree in JavaScript, ${asked.join(', ')}`);
+// It would see a difference.
+if (comparePatterns({ pattern: '^\\w+$' }).differing.length === 0) fail('The comparison of patterns compares nothing.');
 
 // A call that is right, and one that is not.
 writeFileSync(
