@@ -4,11 +4,10 @@
  * usage: node dist/bench/error-queue.js [--rows 1000000]   (goal: each under 50 ms)
  */
 import 'reflect-metadata';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createApp, listen } from '../src/app.js';
 import { Config } from '../src/config.js';
@@ -16,23 +15,10 @@ import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedde
 import { migrate } from '../src/platform/database/migrate.js';
 import { Database } from '../src/platform/database/database.js';
 import { runCommand } from './command.js';
-import { prepare, query } from './prepare.js';
+import { fillQueue } from './long-queue.js';
+import { prepare } from './prepare.js';
 
 const CALLS = 40;
-const BATCH = 20_000;
-const SUBSCRIPTIONS = 20;
-
-const SUBSCRIBE = `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on,
-    signing_secret, state, health, next_probe_at, health_changed_at, created_datetime, updated_datetime)
-  VALUES ($1, $2, 'https://partner.example', '{ABSENT}', '{"type": "none"}', '{500}', '\\x00', 'SUSPENDED', 'UP', NULL,
-    NULL, now(), now())`;
-
-const QUEUE = `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code,
-    event_sequence, effective_date, body, state, retry, failure, http_status, queued_datetime)
-  SELECT gen_random_uuid(), ($1::uuid[])[1 + i % ${SUBSCRIPTIONS}], $2, 'ABSENT', 'B' || lpad(i::text, 9, '0'), 1, now(),
-    '{"booking_code": "' || repeat('x', 400) || '"}', 'ERROR_QUEUE', 'MANUAL',
-    (ARRAY['client_error', 'auth', 'tls', 'server_error'])[1 + i % 4], (ARRAY[400, 401, NULL, 503])[1 + i % 4], now()
-  FROM generate_series($3::int, $4::int - 1) i`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } }, strict: false });
@@ -53,15 +39,7 @@ async function main(): Promise<void> {
   });
   const app = await createApp(config, server.url);
   await listen(app, config);
-  const database = app.get(Database);
-  const subscriptions = Array.from({ length: SUBSCRIPTIONS }, () => randomUUID());
-  for (const id of subscriptions) await database.query({ text: SUBSCRIBE }, [id, account]);
-  for (let from = 0; from < rows; from += BATCH)
-    await database.query({ text: QUEUE }, [subscriptions, account, from, Math.min(rows, from + BATCH)]);
-  // A sweep folds the counts; what autovacuum does within its minute is done now.
-  await pause(3_000);
-  await query(server.url, 'VACUUM ANALYZE notifications');
-  await query(server.url, 'VACUUM error_queue_causes');
+  const subscriptions = await fillQueue(app.get(Database), server.url, account, rows);
 
   const pages: Record<string, string> = {
     list: '',

@@ -57,17 +57,27 @@ class Bench {
 
   async fanOut(notifications: number): Promise<void> {
     const costs: number[] = [];
-    process.stdout.write('subscriptions   processor time of a notification   notifications a second\n');
+    process.stdout.write(
+      'subscriptions   µs of processor for a notification   service   PostgreSQL   statements   sent a second\n',
+    );
     for (const subscriptions of FAN_OUTS) {
       const account = await this.account();
       const known = await this.book(account, 'first');
       for (let n = 0; n < subscriptions; n++) await this.subscribe(account, this.farm.url('well', n));
       // The first round opens the connections that the second one needs, and plans the statements; it does not count.
       await this.deliver(account, known, notifications, subscriptions);
-      const { cost, rate } = await this.deliver(account, known, notifications, subscriptions);
-      costs.push(cost);
+      const { cost, statements, rate } = await this.deliver(account, known, notifications, subscriptions);
+      costs.push(cost.service + cost.database);
+      const columns: [number, number, number][] = [
+        [subscriptions, 13, 0],
+        [costs.at(-1)! * 1e6, 37, 0],
+        [cost.service * 1e6, 10, 0],
+        [cost.database * 1e6, 13, 0],
+        [statements, 13, 3],
+        [rate, 16, 0],
+      ];
       process.stdout.write(
-        `${String(subscriptions).padStart(13)}   ${(cost * 1e6).toFixed(0).padStart(27)} µs   ${rate.toFixed(0).padStart(22)}\n`,
+        columns.map(([value, width, digits]) => value.toFixed(digits).padStart(width)).join('') + '\n',
       );
       await this.client.query('DELETE FROM subscriptions WHERE account_code = $1', [account]);
       await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
@@ -108,18 +118,26 @@ class Bench {
   /** What it costs to send so many notifications to an account's subscriptions, from the event on. */
   private async deliver(account: string, known: string, notifications: number, subscriptions: number) {
     const events = Math.max(1, Math.round(notifications / subscriptions));
-    const [expected, before] = [events * subscriptions, this.processorSeconds()];
+    const [expected, before] = [events * subscriptions, await this.used()];
     this.farm.arrivals = [];
     await this.client.query(LEFT_OVER, [account, known, events]);
     while (this.farm.arrivals.length < expected) await pause(20);
     const times = Float64Array.from(this.farm.arrivals, ({ at }) => at).sort();
     while ((await this.client.query('SELECT FROM deliveries LIMIT 1')).rowCount !== 0) await pause(20);
     const seconds = (times.at(-1)! - times[0]) / 1000;
-    return { cost: (this.processorSeconds() - before) / expected, rate: expected / seconds };
+    const after = await this.used();
+    const [service, database, statements] = after.map((value, at) => (value - before[at]) / expected);
+    return { cost: { service, database }, statements, rate: expected / seconds };
   }
 
-  private processorSeconds(): number {
-    return this.pids.reduce((sum, pid) => sum + processorSeconds(pid), 0);
+  /** Processor time of the service and of PostgreSQL, and how many transactions there were: nearly all have one statement. */
+  private async used(): Promise<number[]> {
+    // The counts of other sessions come in within a second of their last statement.
+    await pause(1_500);
+    const { rows } = await this.client.query<{ n: string }>(
+      'SELECT xact_commit AS n FROM pg_stat_database WHERE datname = current_database()',
+    );
+    return [...this.pids.map((pid) => processorSeconds(pid)), Number(rows[0].n)];
   }
 
   /** Milliseconds from each booking to each arrival at the partners that are well. */

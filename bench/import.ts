@@ -1,6 +1,7 @@
 /**
- * How fast a file of eligibilities comes in: rows a second to those of single calls and to COPY into the same tables, what
- * single calls notice of an import beside them, and how much memory it takes. A service and a PostgreSQL of its own.
+ * How fast a file of eligibilities comes in: rows a second to those of single calls and to COPY into the same tables, the
+ * processor time of a row, what single calls notice of an import beside them, and how much memory it takes, at what part of the
+ * way. A service and a PostgreSQL of its own.
  *
  * usage: npm run build && node dist/bench/import.js [--rows 100000] [--rounds 3] [--seconds 10]
  */
@@ -13,12 +14,15 @@ import { runCommand } from './command.js';
 import { atRate, Caller } from './calls.js';
 import { isMet, median, quantile, round, type Figure } from './figures.js';
 import { Load } from './load.js';
+import { processorSeconds } from './processor-time.js';
 import { createBody, type Scene } from './scene.js';
 import { clearEligibilities } from './seed.js';
 import { BenchedService } from './service.js';
 import { Stage } from './stage.js';
 
 const CALLS_PER_SECOND = 50;
+/** More than are done beside calls in a round. */
+const MOST_BESIDE = 100_000;
 const LOOK_MS = 100;
 const DATABASE = 'imports';
 /** What a row of an import writes. */
@@ -97,6 +101,18 @@ async function peakDuring<T>(service: BenchedService, work: Promise<T>): Promise
   return { value: await value, peak };
 }
 
+/** Until the import has ended; says on its way how much memory the service has. */
+async function watched(service: BenchedService, imports: Imports, id: string, rows: number): Promise<ImportState> {
+  const shares = [0.1, 0.5, 1];
+  for (;;) {
+    const now = await imports.state(id);
+    while (shares.length > 0 && now.done >= shares[0] * rows)
+      process.stderr.write(`at ${shares.shift()! * 100} %: ${round(await service.residentMiB())} MiB\n`);
+    if (now.state === 'DONE') return now;
+    await pause(LOOK_MS);
+  }
+}
+
 /** Rows a second of COPY, which writes into empty tables what the import wrote. */
 async function copy(stage: Stage, rows: number): Promise<number> {
   const folder = join(stage.folder, 'copy');
@@ -124,7 +140,7 @@ async function beside(service: BenchedService, imports: Imports, rows: number, r
   const p95 = { alone: [] as number[], beside: [] as number[] };
   for (let number = 0; number <= rounds; number++)
     for (const phase of ['alone', 'beside'] as const) {
-      const id = phase === 'beside' ? await imports.send(`beside-${number}`, rows) : null;
+      const id = phase === 'beside' ? await imports.send(`beside-${number}`, Math.min(rows, MOST_BESIDE)) : null;
       const times = await atRate(CALLS_PER_SECOND, seconds, (call) =>
         caller.call(
           'POST',
@@ -161,8 +177,12 @@ async function main(): Promise<void> {
     const begun = performance.now();
     const received = await peakDuring(service, imports.send('row', rows));
     const sent = performance.now();
-    const done = await peakDuring(service, imports.ended(received.value));
+    const postmaster = await stage.postmaster();
+    const used = () => [service.pid, postmaster].map(processorSeconds);
+    const usedBefore = used();
+    const done = await peakDuring(service, watched(service, imports, received.value, rows));
     const perSecond = rows / ((performance.now() - sent) / 1000);
+    const [ofService, ofPostgres] = used().map((seconds, index) => ((seconds - usedBefore[index]) / rows) * 1e6);
     const wholePerSecond = rows / ((performance.now() - begun) / 1000);
     if (done.value.created !== rows) throw new Error(`${done.value.created} of ${rows} rows were created.`);
     const peak = Math.max(received.peak, done.peak);
@@ -177,7 +197,9 @@ async function main(): Promise<void> {
       const { rows: counted } = await client.query<{ count: string }>('SELECT count(*) FROM eligibilities');
       return counted[0];
     });
+    const copiedBefore = processorSeconds(postmaster);
     const copied = await copy(stage, Number(count));
+    const ofCopy = ((processorSeconds(postmaster) - copiedBefore) / Number(count)) * 1e6;
 
     const figures: Figure[] = [
       { name: 'rows done a second', value: perSecond, unit: '/s', goal: null },
@@ -194,6 +216,9 @@ async function main(): Promise<void> {
       },
       { name: `resident memory above idle, ${rows} rows`, value: peak - idle, unit: 'MiB', goal: { atMost: 150 } },
     ];
+    process.stdout.write(
+      `processor time of a row, µs: service ${ofService.toFixed(0)}, PostgreSQL ${ofPostgres.toFixed(0)}; COPY, out and in, ${ofCopy.toFixed(0)}\n`,
+    );
     for (const figure of figures) {
       const met = isMet(figure);
       const verdict = met === null ? '' : met ? '   met' : '   NOT MET';

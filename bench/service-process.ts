@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const MAIN = join(__dirname, '../main.js');
-const START_MS = 60_000;
+const START_MS = 180_000;
 
 /** The service as a process of its own, which can be killed and started again. */
 export class ServiceProcess {

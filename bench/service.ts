@@ -61,6 +61,10 @@ export class BenchedService {
     return service;
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   get url(): string {
     return serverOf(this.dataDir).base_url.replace('localhost', '127.0.0.1');
   }
@@ -83,6 +87,11 @@ export class BenchedService {
 
   operatorToken(): Promise<string> {
     return this.token(this.sandbox.operator);
+  }
+
+  /** How the client asks for tokens. */
+  get client(): Login {
+    return this.sandbox.client;
   }
 
   /** The request for the client's token, as often as one likes. */

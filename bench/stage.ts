@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -27,6 +27,15 @@ export class Stage {
       settings: { track_commit_timestamp: 'on' },
     });
     return new Stage(folder, postgres);
+  }
+
+  /** The process identifier of the server, whose children serve the connections. */
+  async postmaster(): Promise<number> {
+    const [{ data_directory }] = await this.withDatabase(
+      'bench',
+      async (client) => (await client.query<{ data_directory: string }>('SHOW data_directory')).rows,
+    );
+    return Number(readFileSync(join(data_directory, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
   }
 
   get log(): string {

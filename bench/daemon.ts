@@ -1,0 +1,77 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface DaemonOptions {
+  /** Where its output is kept. */
+  readonly folder: string;
+  readonly env?: Record<string, string>;
+  /** PostgreSQL, pgbouncer and Patroni refuse to run as root. */
+  readonly user?: string;
+  /** What the command reads. */
+  readonly input?: string;
+}
+
+/** A program in the background that can be killed and started again. */
+export class Daemon {
+  private child: ChildProcess | null = null;
+
+  constructor(
+    readonly name: string,
+    private readonly command: readonly string[],
+    private readonly options: DaemonOptions,
+  ) {}
+
+  get isRunning(): boolean {
+    return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  get log(): string {
+    return readFileSync(this.logFile, 'utf8');
+  }
+
+  start(): void {
+    if (this.isRunning) return;
+    const { user, env, input } = this.options;
+    const as = user === undefined ? [] : ['setpriv', '--reuid', user, '--regid', user, '--init-groups'];
+    const [program, ...rest] = [...as, ...this.command];
+    const output = openSync(this.logFile, 'a');
+    // A group of its own: what interrupts this program must not reach it before it is told.
+    this.child = spawn(program, rest, {
+      env: { ...process.env, ...env },
+      stdio: ['pipe', output, output],
+      detached: true,
+    });
+    closeSync(output);
+    this.child.stdin!.on('error', () => undefined).end(input);
+  }
+
+  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const { child } = this;
+    if (child === null || !this.isRunning) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+  }
+
+  private get logFile(): string {
+    return join(this.options.folder, `${this.name}.log`);
+  }
+}
+
+/** Waits until the check holds (no throw, not false). */
+export async function until(what: string, check: () => unknown, withinMs: number): Promise<void> {
+  const giveUpAt = Date.now() + withinMs;
+  for (;;) {
+    let cause: unknown;
+    try {
+      if ((await check()) !== false) return;
+    } catch (error) {
+      cause = error;
+    }
+    if (Date.now() > giveUpAt) throw new Error(`Within ${withinMs / 1000} s it never came true: ${what}.`, { cause });
+    await pause(100);
+  }
+}

@@ -1,0 +1,114 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+interface Entry {
+  readonly id: string;
+  readonly change: string;
+  readonly svc_eligiblity_id: string;
+  readonly booking_code: string | null;
+}
+
+/** What the change feed has shown and should not have, or the other way round. */
+export interface FeedFaults {
+  /** Acknowledged, and in no page. */
+  readonly missing: number;
+  /** In the feed read from its beginning, and not in the pages of the one who followed it. */
+  readonly skipped: number;
+  /** The other way round. */
+  readonly vanished: number;
+  readonly twice: number;
+  readonly expired: number;
+}
+
+/** A client that follows the change feed of an account, whatever happens to the servers. */
+export class FeedFollower {
+  /** How often its cursor was refused, and it began anew. */
+  expired = 0;
+  private seen: Entry[] = [];
+  private following = false;
+  private done = Promise.resolve();
+
+  private constructor(
+    private readonly baseUrl: string,
+    private readonly account: string,
+    private readonly token: string,
+    private next: string,
+  ) {
+    this.goOn();
+  }
+
+  static async start(baseUrl: string, account: string, token: string): Promise<FeedFollower> {
+    const { next } = await page(`${baseUrl}/accounts/${account}/changes?after=now`, token);
+    return new FeedFollower(baseUrl, account, token, next);
+  }
+
+  /** Keeps its cursor, and asks no more until it goes on. */
+  async rest(): Promise<void> {
+    this.following = false;
+    await this.done;
+  }
+
+  goOn(): void {
+    this.following = true;
+    this.done = this.follow();
+  }
+
+  /** Reads to the end, and once more from the beginning. */
+  async judge(eligibilities: ReadonlySet<string>, bookings: ReadonlyMap<string, number>): Promise<FeedFaults> {
+    await this.rest();
+    const all: Entry[] = [];
+    let next = this.beginning;
+    for (let entries: Entry[] | null = null; entries === null || entries.length > 0; all.push(...entries))
+      ({ entries, next } = await page(next, this.token));
+    const created = new Set(all.filter(({ change }) => change === 'CREATED').map((entry) => entry.svc_eligiblity_id));
+    let missing = [...eligibilities].filter((id) => !created.has(id)).length;
+    for (const [booking, changes] of bookings)
+      missing += Math.max(0, changes - all.filter(({ booking_code }) => booking_code === booking).length);
+    const [followed, whole] = [this.seen, all].map((entries) => new Set(entries.map(({ id }) => id)));
+    const [skipped, vanished] = [except(whole, followed), except(followed, whole)];
+    const twice = this.seen.length - followed.size + all.length - whole.size;
+    return { missing, skipped, vanished, twice, expired: this.expired };
+  }
+
+  private get beginning(): string {
+    return `${this.baseUrl}/accounts/${this.account}/changes?limit=200`;
+  }
+
+  private async follow(): Promise<void> {
+    for (;;) {
+      const last = !this.following;
+      try {
+        const { entries, next } = await page(this.next, this.token);
+        this.seen.push(...entries);
+        this.next = next;
+        if (last && entries.length === 0) return;
+        if (entries.length === 0) await pause(200);
+      } catch (error) {
+        if (error instanceof ExpiredCursor) {
+          this.expired += 1;
+          this.seen = [];
+          this.next = this.beginning;
+        }
+        // As a client would: the same page again.
+        await pause(200);
+      }
+    }
+  }
+}
+
+class ExpiredCursor extends Error {}
+
+function except(some: ReadonlySet<string>, others: ReadonlySet<string>): number {
+  return [...some].filter((id) => !others.has(id)).length;
+}
+
+async function page(url: string, token: string): Promise<{ entries: Entry[]; next: string }> {
+  const answer = await fetch(url, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(10_000),
+  });
+  if (answer.status === 410) throw new ExpiredCursor();
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
+  const next = /<([^>]+)>; *rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+  if (next === undefined) throw new Error('The feed has no next page.');
+  return { entries: (await answer.json()) as Entry[], next: new URL(next, url).href };
+}

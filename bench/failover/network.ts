@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+
+/** Machines of a network of their own: namespaces behind one switch, which this program's processes are at too. */
+const SWITCH = 'eligibility0';
+const NETWORK = '10.77.17';
+/** The address of this program's own processes there. */
+const HERE = `${NETWORK}.254`;
+
+function ip(...words: string[]): string {
+  return execFileSync('ip', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+export class Machine {
+  readonly address: string;
+  private readonly port: string;
+
+  constructor(
+    readonly name: string,
+    readonly number: number,
+  ) {
+    this.address = `${NETWORK}.${number}`;
+    this.port = `eligibility${number}`;
+  }
+
+  /** What begins a command that is to run there. */
+  get prefix(): string[] {
+    return ['ip', 'netns', 'exec', this.name];
+  }
+
+  connect(): void {
+    ip('netns', 'add', this.name);
+    ip('link', 'add', this.port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.name);
+    ip('-n', this.name, 'link', 'set', 'lo', 'up');
+    ip('-n', this.name, 'address', 'add', `${this.address}/24`, 'dev', 'eth0');
+    ip('-n', this.name, 'link', 'set', 'eth0', 'up');
+    ip('link', 'set', this.port, 'up', 'master', SWITCH);
+  }
+
+  disconnect(): void {
+    if (ip('netns', 'list').split(/\s/).includes(this.name)) {
+      this.kill();
+      ip('netns', 'del', this.name);
+    }
+    // The namespace lasts as long as its last process.
+    if (ip('-brief', 'link').includes(`${this.port}@`)) ip('link', 'del', this.port);
+  }
+
+  /** Its cable is pulled at the switch: nothing comes, nothing goes, and nobody is told. */
+  cut(): void {
+    ip('link', 'set', this.port, 'nomaster');
+  }
+
+  join(): void {
+    ip('link', 'set', this.port, 'master', SWITCH);
+  }
+
+  /** What it sends to this one is lost from now on; all others hear it. */
+  stopsReaching(other: Machine): void {
+    ip('-n', this.name, 'route', 'add', 'blackhole', `${other.address}/32`);
+  }
+
+  reaches(other: Machine): void {
+    ip('-n', this.name, 'route', 'del', 'blackhole', `${other.address}/32`);
+  }
+
+  /** All of its processes, at once, as when it loses its power. */
+  kill(): void {
+    for (const pid of this.pids()) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
+    }
+  }
+
+  private pids(): number[] {
+    return ip('netns', 'pids', this.name).split('\n').filter(Boolean).map(Number);
+  }
+}
+
+/** Takes away what a run before has left. */
+export function openNetwork(machines: readonly Machine[]): void {
+  closeNetwork(machines);
+  ip('link', 'add', SWITCH, 'type', 'bridge');
+  ip('address', 'add', `${HERE}/24`, 'dev', SWITCH);
+  ip('link', 'set', SWITCH, 'up');
+  for (const machine of machines) machine.connect();
+}
+
+export function closeNetwork(machines: readonly Machine[]): void {
+  for (const machine of machines) machine.disconnect();
+  if (ip('-brief', 'link').includes(SWITCH)) ip('link', 'del', SWITCH);
+}
