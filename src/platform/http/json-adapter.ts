@@ -20,6 +20,8 @@ export class JsonAdapter extends ExpressAdapter {
       IncomingMessage: bornWith(IncomingMessage, app.request),
       ServerResponse: bornWith(ServerResponse, app.response),
     };
+    app.request = served.IncomingMessage.prototype;
+    app.response = served.ServerResponse.prototype;
     this.setHttpServer(createServer(served, app));
   }
 
@@ -38,11 +40,12 @@ export class JsonAdapter extends ExpressAdapter {
   }
 }
 
-/** Makes the same objects as `Base`, with another prototype that descends from that of `Base`. */
+/**
+ * The same objects as `Base` makes, which also inherit from `prototype`. A class, because V8 keeps the shape of what derived
+ * classes make: by `Reflect.construct` with any other function each object gets a shape of its own.
+ */
 function bornWith<Class extends new (...parameters: never[]) => object>(Base: Class, prototype: object): Class {
-  function Born(...parameters: never[]): object {
-    return Reflect.construct(Base, parameters, Born) as object;
-  }
-  Born.prototype = prototype;
+  const Born = class extends (Base as unknown as new () => object) {};
+  Object.setPrototypeOf(Born.prototype, prototype);
   return Born as unknown as Class;
 }
