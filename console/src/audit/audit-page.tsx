@@ -24,7 +24,7 @@ const FILTERS: readonly Filter[] = [
 ];
 
 const COLUMNS: readonly Column<Row>[] = [
-  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+  { id: 'at', header: 'When', as: 'time', text: ({ at }) => at },
   {
     id: 'action',
     header: 'What',
@@ -66,24 +66,22 @@ const COLUMNS: readonly Column<Row>[] = [
     id: 'changed',
     header: 'Changed',
     kind: 'wide',
-    cell: ({ changed }) => changed?.join(', ') || <span className="nothing">–</span>,
-    text: ({ changed }) => changed?.join(' '),
+    text: ({ changed }) => changed?.join(', '),
   },
   {
     id: 'account',
     header: 'Account',
-    cell: ({ account_code: code }) => code ?? <span className="nothing">–</span>,
     text: ({ account_code: code }) => code,
   },
   {
     id: 'request',
     header: 'Request id',
     hidden: true,
-    cell: ({ request_id: id }) => <code>{id}</code>,
+    as: 'code',
     text: ({ request_id: id }) => id,
   },
-  { id: 'address', header: 'Address', hidden: true, cell: ({ address }) => address, text: ({ address }) => address },
-  { id: 'id', header: 'Row', hidden: true, kind: 'number', cell: ({ id }) => id, text: ({ id }) => id },
+  { id: 'address', header: 'Address', hidden: true, text: ({ address }) => address },
+  { id: 'id', header: 'Row', hidden: true, kind: 'number', text: ({ id }) => id },
 ];
 
 export function AuditPage() {

@@ -1,12 +1,10 @@
 import { Link, useSearch } from '@tanstack/react-router';
 import { api, pageOf, type Schemas } from '../api/client';
-import { Badge } from '../components/badge';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import { Empty } from '../components/states';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { nameOf } from './record-text';
 
 type Found = Schemas['FoundEligibilityModel'];
@@ -34,34 +32,31 @@ const COLUMNS: readonly Column<Found>[] = [
   {
     id: 'id',
     header: 'Candidate id',
-    cell: ({ candidate }) => candidate.candidate_id,
     text: ({ candidate }) => candidate.candidate_id,
   },
-  { id: 'test', header: 'Test', cell: ({ test_code: code }) => code, text: ({ test_code: code }) => code },
-  { id: 'status', header: 'Status', cell: ({ status }) => <Badge state={status} />, text: ({ status }) => status },
+  { id: 'test', header: 'Test', text: ({ test_code: code }) => code },
+  { id: 'status', header: 'Status', as: 'badge', text: ({ status }) => status },
   {
     id: 'email',
     header: 'E-mail',
-    cell: ({ candidate }) => candidate.email ?? <span className="nothing">–</span>,
     text: ({ candidate }) => candidate.email,
   },
   {
     id: 'created',
     header: 'Created',
-    cell: ({ created_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ created_datetime: at }) => at,
   },
   {
     id: 'account',
     header: 'Account',
-    cell: ({ account_code: code }) => code,
     text: ({ account_code: code }) => code,
   },
   {
     id: 'record',
     header: 'Record',
     hidden: true,
-    cell: ({ svc_eligiblity_id: id }) => <code>{id}</code>,
+    as: 'code',
     text: ({ svc_eligiblity_id: id }) => id,
   },
 ];

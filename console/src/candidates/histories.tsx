@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, pageOf, type Schemas } from '../api/client';
-import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Dialog } from '../components/dialog';
@@ -9,7 +8,6 @@ import { List } from '../components/list';
 import { Section } from '../components/page';
 import { Shown } from '../components/states';
 import { Table, type Column } from '../components/table';
-import { Time } from '../components/time';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { eventText } from '../notification/words';
 
@@ -30,8 +28,8 @@ const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
     ),
     text: ({ booking_code: code }) => code,
   },
-  { id: 'status', header: 'Status', cell: ({ status }) => <Badge state={status} />, text: ({ status }) => status },
-  { id: 'on', header: 'Exam', cell: ({ booking_on: at }) => <Time at={at} />, text: ({ booking_on: at }) => at },
+  { id: 'status', header: 'Status', as: 'badge', text: ({ status }) => status },
+  { id: 'on', header: 'Exam', as: 'time', text: ({ booking_on: at }) => at },
   {
     id: 'place',
     header: 'Where',
@@ -42,7 +40,7 @@ const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
   {
     id: 'made',
     header: 'Made',
-    cell: ({ created_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ created_datetime: at }) => at,
   },
 ];
@@ -109,10 +107,10 @@ export function Results({ path }: Props) {
     {
       id: 'received',
       header: 'Received',
-      cell: ({ received_datetime: at }) => <Time at={at} />,
+      as: 'time',
       text: ({ received_datetime: at }) => at,
     },
-    { id: 'from', header: 'From', cell: ({ username }) => username, text: ({ username }) => username },
+    { id: 'from', header: 'From', text: ({ username }) => username },
     {
       id: 'kind',
       header: 'Kind',
@@ -217,15 +215,14 @@ const CHANGES: readonly Column<Schemas['ChangeModel']>[] = [
     ),
     text: ({ change }) => change,
   },
-  { id: 'test', header: 'Test', cell: ({ test_code: test }) => test, text: ({ test_code: test }) => test },
-  { id: 'status', header: 'Status then', cell: ({ status }) => <Badge state={status} />, text: ({ status }) => status },
+  { id: 'test', header: 'Test', text: ({ test_code: test }) => test },
+  { id: 'status', header: 'Status then', as: 'badge', text: ({ status }) => status },
   {
     id: 'booking',
     header: 'Booking',
-    cell: ({ booking_code: code }) => code ?? <span className="nothing">–</span>,
     text: ({ booking_code: code }) => code,
   },
-  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+  { id: 'at', header: 'When', as: 'time', text: ({ at }) => at },
 ];
 
 export function Changes({ path }: Props) {
@@ -253,16 +250,15 @@ export function Changes({ path }: Props) {
 }
 
 const AUDIT: readonly Column<Schemas['AuditEntryModel']>[] = [
-  { id: 'action', header: 'Action', kind: 'main', cell: ({ action }) => action, text: ({ action }) => action },
-  { id: 'actor', header: 'By', cell: ({ actor }) => actor, text: ({ actor }) => actor },
+  { id: 'action', header: 'Action', kind: 'main', text: ({ action }) => action },
+  { id: 'actor', header: 'By', text: ({ actor }) => actor },
   {
     id: 'changed',
     header: 'Changed',
-    cell: ({ changed }) => changed?.join(', ') ?? <span className="nothing">–</span>,
     text: ({ changed }) => changed?.join(', '),
   },
-  { id: 'at', header: 'When', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
-  { id: 'subject', header: 'Subject', hidden: true, cell: ({ subject }) => subject, text: ({ subject }) => subject },
+  { id: 'at', header: 'When', as: 'time', text: ({ at }) => at },
+  { id: 'subject', header: 'Subject', hidden: true, text: ({ subject }) => subject },
 ];
 
 export function Audit({ path }: Props) {

@@ -9,16 +9,21 @@ import {
 } from '@tanstack/react-table';
 import { useMemo, useState, type ReactNode } from 'react';
 import type { Page } from '../api/client';
+import { Badge } from './badge';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
 import { Empty } from './states';
+import { Time } from './time';
 
 export interface Column<Row> {
   id: string;
   header: string;
-  cell: (row: Row) => ReactNode;
-  /** What a CSV has of it. */
+  /** What a CSV has of it, and the cell too if it says nothing else. */
   text: (row: Row) => string | number | null | undefined;
+  /** What the text is: a moment of the API, an id, or a state. */
+  as?: 'time' | 'code' | 'badge';
+  /** Shows more than the text. */
+  cell?: (row: Row) => ReactNode;
   kind?: 'main' | 'number' | 'wide';
   /** Not shown until it is chosen. */
   hidden?: boolean;
@@ -61,7 +66,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       columns.map((column): ColumnDef<typeof features, Row> => ({
         id: column.id,
         header: column.header,
-        cell: ({ row }) => column.cell(row.original),
+        cell: ({ row }) => cellOf(column, row.original),
       })),
     [columns],
   );
@@ -155,4 +160,20 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       )}
     </>
   );
+}
+
+function cellOf<Row>({ text, as, cell }: Column<Row>, row: Row): ReactNode {
+  if (cell) return cell(row);
+  const value = text(row);
+  if (value == null || value === '') return <span className="nothing">–</span>;
+  switch (as) {
+    case 'time':
+      return <Time at={String(value)} />;
+    case 'code':
+      return <code>{value}</code>;
+    case 'badge':
+      return <Badge state={String(value)} />;
+    case undefined:
+      return value;
+  }
 }

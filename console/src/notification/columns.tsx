@@ -1,6 +1,5 @@
 import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../api/client';
-import { Badge } from '../components/badge';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 import { eventText, failureText, retryText } from './words';
@@ -26,7 +25,7 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
     cell: ({ change_reason: reason }) => eventText(reason),
     text: ({ change_reason: reason }) => reason,
   },
-  { id: 'state', header: 'State', cell: ({ state }) => <Badge state={state} />, text: ({ state }) => state },
+  { id: 'state', header: 'State', as: 'badge', text: ({ state }) => state },
   {
     id: 'failure',
     header: 'Failure',
@@ -59,22 +58,21 @@ export const NOTIFICATION_COLUMNS: readonly Column<Schemas['NotificationModel']>
   {
     id: 'created',
     header: 'Created',
-    cell: ({ created_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ created_datetime: at }) => at,
   },
   {
     id: 'delivered',
     header: 'Delivered',
     hidden: true,
-    cell: ({ delivered_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ delivered_datetime: at }) => at,
   },
   {
     id: 'account',
     header: 'Account',
     hidden: true,
-    cell: ({ account_code: code }) => code,
     text: ({ account_code: code }) => code,
   },
-  { id: 'id', header: 'webhook-id', hidden: true, cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
+  { id: 'id', header: 'webhook-id', hidden: true, as: 'code', text: ({ id }) => id },
 ];

@@ -72,14 +72,13 @@ const COLUMNS: readonly Column<Partner>[] = [
   {
     id: 'account',
     header: 'Account',
-    cell: ({ account_code: code }) => code,
     text: ({ account_code: code }) => code,
   },
   {
     id: 'id',
     header: 'Id',
     hidden: true,
-    cell: ({ subscription_id: id }) => <code>{id}</code>,
+    as: 'code',
     text: ({ subscription_id: id }) => id,
   },
 ];

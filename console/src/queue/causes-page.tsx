@@ -8,7 +8,6 @@ import { Filters, type Filter } from '../components/filters';
 import { Shown } from '../components/states';
 import { Table, type Column } from '../components/table';
 import { Page, Section } from '../components/page';
-import { Time } from '../components/time';
 import { LinkButton } from '../components/button';
 import { PartnerLink, PartnerSettingsLink } from '../notification/partner-link';
 import { failureText, RETRY_OPTIONS, retryText } from '../notification/words';
@@ -65,15 +64,15 @@ const COLUMNS: readonly Column<Cause>[] = [
   {
     id: 'exam',
     header: 'Next exam',
-    cell: ({ next_booking_on: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ next_booking_on: at }) => at,
   },
-  { id: 'oldest', header: 'First seen', cell: ({ oldest: at }) => <Time at={at} />, text: ({ oldest: at }) => at },
+  { id: 'oldest', header: 'First seen', as: 'time', text: ({ oldest: at }) => at },
   {
     id: 'newest',
     header: 'Last seen',
     hidden: true,
-    cell: ({ newest: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ newest: at }) => at,
   },
   {

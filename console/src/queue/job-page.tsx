@@ -47,13 +47,13 @@ const COLUMNS: readonly Column<Item>[] = [
   {
     id: 'outcome',
     header: 'Outcome',
-    cell: ({ outcome }) => <Badge state={outcome} />,
+    as: 'badge',
     text: ({ outcome }) => outcome,
   },
   {
     id: 'id',
     header: 'webhook-id',
-    cell: ({ notification_id: id }) => id && <code>{id}</code>,
+    as: 'code',
     text: ({ notification_id: id }) => id,
   },
 ];

@@ -7,7 +7,6 @@ import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
 import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, type Job } from './job-text';
@@ -51,12 +50,12 @@ const COLUMNS: readonly Column<Job>[] = [
     cell: (job) => <JobProgress job={job} />,
     text: ({ matched }) => matched,
   },
-  { id: 'reason', header: 'Reason', cell: ({ reason }) => reason, text: ({ reason }) => reason },
-  { id: 'actor', header: 'By', cell: ({ actor }) => actor, text: ({ actor }) => actor },
+  { id: 'reason', header: 'Reason', text: ({ reason }) => reason },
+  { id: 'actor', header: 'By', text: ({ actor }) => actor },
   {
     id: 'made',
     header: 'Begun',
-    cell: ({ created_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ created_datetime: at }) => at,
   },
   {
@@ -64,10 +63,9 @@ const COLUMNS: readonly Column<Job>[] = [
     header: 'Failed',
     hidden: true,
     kind: 'number',
-    cell: ({ failed }) => failed,
     text: ({ failed }) => failed,
   },
-  { id: 'id', header: 'Id', hidden: true, cell: ({ job_id: id }) => <code>{id}</code>, text: ({ job_id: id }) => id },
+  { id: 'id', header: 'Id', hidden: true, as: 'code', text: ({ job_id: id }) => id },
   {
     id: 'actions',
     header: 'Steer',

@@ -10,7 +10,6 @@ import { Form, FormField, useForm } from '../components/form';
 import { List } from '../components/list';
 import { Facts, Page } from '../components/page';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { SCOPE_OPTIONS } from './scopes';
 import { SetupNav } from './setup-nav';
@@ -45,14 +44,13 @@ export function ApplicationsPage() {
         id: 'scopes',
         header: 'Scopes',
         kind: 'wide',
-        cell: ({ scopes }) => scopes.join(', '),
-        text: ({ scopes }) => scopes.join(' '),
+        text: ({ scopes }) => scopes.join(', '),
       },
       {
         id: 'created',
         header: 'Made',
         hidden: true,
-        cell: ({ created_datetime: at }) => <Time at={at} />,
+        as: 'time',
         text: ({ created_datetime: at }) => at,
       },
       {

@@ -31,12 +31,11 @@ export function CataloguePage() {
               cell: ({ code }) => <Copyable text={code} />,
               text: ({ code }) => code,
             },
-            { id: 'text', header: 'What', cell: (entry) => entry.text, text: (entry) => entry.text },
+            { id: 'text', header: 'What', text: (entry) => entry.text },
             {
               id: 'more',
               header: 'More',
               kind: 'wide',
-              cell: ({ more }) => more || <span className="nothing">–</span>,
               text: ({ more }) => more,
             },
             {

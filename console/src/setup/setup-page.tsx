@@ -9,7 +9,6 @@ import { Form, FormField, useForm } from '../components/form';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { SetupNav } from './setup-nav';
 
 type Account = Schemas['AccountModel'];
@@ -35,7 +34,7 @@ const COLUMNS: readonly Column<Account>[] = [
   {
     id: 'created',
     header: 'Opened',
-    cell: ({ created_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ created_datetime: at }) => at,
   },
 ];

@@ -8,7 +8,6 @@ import { Form, FormField, useForm } from '../components/form';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { SCOPE_OPTIONS } from './scopes';
 import { SetupNav } from './setup-nav';
@@ -35,19 +34,17 @@ export function UsersPage() {
         id: 'scopes',
         header: 'Scopes',
         kind: 'wide',
-        cell: ({ scopes }) => scopes.join(', '),
-        text: ({ scopes }) => scopes.join(' '),
+        text: ({ scopes }) => scopes.join(', '),
       },
       {
         id: 'accounts',
         header: 'Accounts',
-        cell: ({ account_codes: codes }) => codes.join(', ') || <span className="nothing">–</span>,
-        text: ({ account_codes: codes }) => codes.join(' '),
+        text: ({ account_codes: codes }) => codes.join(', '),
       },
       {
         id: 'created',
         header: 'Made',
-        cell: ({ created_datetime: at }) => <Time at={at} />,
+        as: 'time',
         text: ({ created_datetime: at }) => at,
       },
       {

@@ -18,7 +18,6 @@ import { List } from '../components/list';
 import { Page, Section } from '../components/page';
 import { ProblemNote } from '../components/states';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import type { operations } from '../../../clients/typescript/src/openapi';
 import { WorkNav } from './work-nav';
@@ -37,7 +36,7 @@ const COLUMNS: readonly Column<Import>[] = [
     id: 'received',
     header: 'Received',
     kind: 'main',
-    cell: ({ received }) => <Time at={received} />,
+    as: 'time',
     text: ({ received }) => received,
   },
   {
@@ -72,7 +71,6 @@ const COLUMNS: readonly Column<Import>[] = [
     header: 'Refused',
     hidden: true,
     kind: 'number',
-    cell: ({ refused }) => refused,
     text: ({ refused }) => refused,
   },
   {

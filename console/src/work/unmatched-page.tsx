@@ -4,7 +4,6 @@ import { useLive } from '../api/live';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { cluesOf, codeText, type Unmatched } from './unmatched-text';
 import { WorkNav } from './work-nav';
 
@@ -24,7 +23,7 @@ const COLUMNS: readonly Column<Unmatched>[] = [
   {
     id: 'received',
     header: 'Received',
-    cell: ({ received_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ received_datetime: at }) => at,
   },
   {
@@ -41,7 +40,6 @@ const COLUMNS: readonly Column<Unmatched>[] = [
   {
     id: 'account',
     header: 'Account',
-    cell: ({ account_code: code }) => code ?? <span className="nothing">–</span>,
     text: ({ account_code: code }) => code,
   },
 ];

@@ -9,7 +9,6 @@ import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import type { Column } from '../components/table';
-import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { nameOf, type CandidateRecord } from '../candidates/record-text';
 import { WorkNav } from './work-nav';
@@ -43,27 +42,26 @@ const COMMON: readonly Column<CandidateRecord>[] = [
   {
     id: 'end',
     header: 'Window ends',
-    cell: ({ eligibility_end_date: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ eligibility_end_date: at }) => at,
   },
   {
     id: 'created',
     header: 'Created',
-    cell: ({ created_datetime: at }) => <Time at={at} />,
+    as: 'time',
     text: ({ created_datetime: at }) => at,
   },
   {
     id: 'account',
     header: 'Account',
     hidden: true,
-    cell: ({ account_code: code }) => code,
     text: ({ account_code: code }) => code,
   },
   {
     id: 'svc',
     header: 'Record id',
     hidden: true,
-    cell: ({ svc_eligiblity_id: id }) => <code>{id}</code>,
+    as: 'code',
     text: ({ svc_eligiblity_id: id }) => id,
   },
 ];
