@@ -8,9 +8,9 @@ import { Chart } from '../components/chart';
 import { Page, Section } from '../components/page';
 import { Shown } from '../components/states';
 import { Time } from '../components/time';
+import { JobLines } from '../queue/job-lines';
 import { LiveNote } from './live-note';
 import { PartnersInTrouble } from './partners-in-trouble';
-import { JobsUnderWay } from './jobs-under-way';
 
 type Overview = Schemas['OverviewModel'];
 
@@ -112,7 +112,7 @@ function Everything({ overview }: { overview: Overview }) {
       </Section>
       {jobs.length > 0 && (
         <Section title="Jobs under way" actions={<Link to="/jobs">All jobs</Link>}>
-          <JobsUnderWay jobs={jobs} />
+          <JobLines jobs={jobs} />
         </Section>
       )}
     </>

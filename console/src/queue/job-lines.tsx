@@ -1,14 +1,15 @@
+import './queue.css';
 import { Link } from '@tanstack/react-router';
-import type { Schemas } from '../api/client';
 import { Badge } from '../components/badge';
 import { Time } from '../components/time';
-import { JobProgress } from '../queue/job-progress';
-import { jobNote, kindText } from '../queue/job-text';
+import { JobActions } from './job-actions';
+import { JobProgress } from './job-progress';
+import { jobNote, kindText, type Job } from './job-text';
 
-/** Jobs that have not ended, of all operators. */
-export function JobsUnderWay({ jobs }: { jobs: readonly Schemas['JobModel'][] }) {
+/** A few jobs, whoever began them: how far each is, and what may be done to it. */
+export function JobLines({ jobs }: { jobs: readonly Job[] }) {
   return (
-    <ul className="troubles">
+    <ul className="jobs">
       {jobs.map((job) => (
         <li key={job.job_id} className="panel">
           <p className="line">
@@ -17,11 +18,15 @@ export function JobsUnderWay({ jobs }: { jobs: readonly Schemas['JobModel'][] })
             </Link>
             <Badge state={job.state} />
             <span className="hint">
-              {job.actor}, <Time at={job.created_datetime} compact />: {job.reason}
+              {job.actor}, <Time at={job.created_datetime} compact />
             </span>
           </p>
+          <p>{job.reason}</p>
           <JobProgress job={job} />
           <p className="hint">{jobNote(job)}</p>
+          <div className="actions">
+            <JobActions job={job} small />
+          </div>
         </li>
       ))}
     </ul>
