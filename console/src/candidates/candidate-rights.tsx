@@ -4,6 +4,7 @@ import { sessionState } from '../api/session';
 import { useStore } from '../api/store';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
+import { download } from '../components/list-csv';
 import { toast } from '../components/toast';
 import type { CandidateRecord } from './record-text';
 
@@ -24,12 +25,7 @@ export function CandidateRights({ path, name, records }: Props) {
     const whole = await dataOf(
       api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/export', { params: { path } }),
     );
-    const file = new Blob([JSON.stringify(whole, null, 2)], { type: 'application/json' });
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(file);
-    link.download = `candidate-${path.candidate_id}.json`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    download(`candidate-${path.candidate_id}.json`, JSON.stringify(whole, null, 2), 'application/json');
   }
 
   async function askToExport() {
