@@ -6,7 +6,7 @@
 import type { components } from '../../../clients/typescript/src/openapi';
 import { ProblemError } from './problem';
 import { CONSOLE_PATH, ROOT } from './root';
-import { Store } from './store';
+import { Store, useStore } from './store';
 
 export type Session = components['schemas']['SessionModel'];
 export type SignInWays = components['schemas']['SignInWays'];
@@ -19,6 +19,12 @@ type State =
   | { kind: 'expired'; session: Session; ways: SignInWays };
 
 export const sessionState = new Store<State>({ kind: 'unknown' });
+
+/** What the operator may do. They keep it while a session that ended waits for them to sign in again. */
+export function useScopes(): readonly string[] {
+  const state = useStore(sessionState);
+  return 'session' in state ? state.session.scopes : [];
+}
 
 /** Which no page of another site can send. */
 export const FROM_CONSOLE = { 'Console-Request': '1' };

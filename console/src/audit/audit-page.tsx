@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { api, dataOf, pageOf, type Schemas } from '../api/client';
-import { sessionState } from '../api/session';
-import { useStore } from '../api/store';
+import { useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { Copyable } from '../components/copy';
 import { Filters, type Filter } from '../components/filters';
@@ -86,8 +85,7 @@ const COLUMNS: readonly Column<Row>[] = [
 
 export function AuditPage() {
   const search = useSearch({ from: '/audit' });
-  const state = useStore(sessionState);
-  const isAdmin = 'session' in state && state.session.scopes.includes('admin');
+  const isAdmin = useScopes().includes('admin');
   return (
     <Page title="Audit" lead="Who did what, the newest first. Values and secrets are not kept.">
       {isAdmin && <Seals />}

@@ -1,7 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { api, dataOf } from '../api/client';
-import { sessionState } from '../api/session';
-import { useStore } from '../api/store';
+import { useScopes } from '../api/session';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { download } from '../components/list-csv';
@@ -16,10 +15,9 @@ interface Props {
 
 /** What a candidate may ask for: what is held, and that it goes. */
 export function CandidateRights({ path, name, records }: Props) {
-  const state = useStore(sessionState);
+  const scopes = useScopes();
   const navigate = useNavigate();
-  const mayRead = 'session' in state && state.session.scopes.includes('admin');
-  if (!mayRead) return null;
+  if (!scopes.includes('admin')) return null;
 
   async function exportAll() {
     const whole = await dataOf(

@@ -1,8 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, newIdempotencyKey } from '../api/client';
-import { sessionState } from '../api/session';
-import { useStore } from '../api/store';
+import { useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
@@ -55,8 +54,7 @@ export function RecordPanel({ record }: { record: CandidateRecord }) {
 
 function RecordActions({ record }: { record: CandidateRecord }) {
   const [open, setOpen] = useState<'BOOK' | 'MOVE_BOOKING' | 'SET_VOUCHERS' | null>(null);
-  const state = useStore(sessionState);
-  const scopes: readonly string[] = 'session' in state ? state.session.scopes : [];
+  const scopes = useScopes();
   const queries = useQueryClient();
   const { account_code: account, test_code: test, svc_eligiblity_id: id, booking_code: booking } = record;
   const byId = { path: { svc_id: id } };

@@ -6,8 +6,7 @@ import { api, pageOf, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { ProblemError } from '../api/problem';
 import { ROOT } from '../api/root';
-import { FROM_CONSOLE, sessionFetch, sessionState } from '../api/session';
-import { useStore } from '../api/store';
+import { FROM_CONSOLE, sessionFetch, useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
@@ -87,15 +86,9 @@ const COLUMNS: readonly Column<Import>[] = [
   { id: 'do', header: 'Action', cell: (row) => <ImportActions of={row} />, text: () => '' },
 ];
 
-function useScope(scope: string): boolean {
-  const state = useStore(sessionState);
-  return 'session' in state && (state.session.scopes as string[]).includes(scope);
-}
-
 function ImportActions({ of }: { of: Import }) {
   const queries = useQueryClient();
-  const mayRead = useScope('read');
-  const mayAbort = useScope('create');
+  const scopes = useScopes();
   const { import_id, account_code, state } = of;
   const path = { account_code, import_id };
 
@@ -124,12 +117,12 @@ function ImportActions({ of }: { of: Import }) {
 
   return (
     <div className="actions">
-      {mayRead && (
+      {scopes.includes('read') && (
         <Button small onPress={() => void report()}>
           Report
         </Button>
       )}
-      {mayAbort && (state === 'RECEIVING' || state === 'RUNNING') && (
+      {scopes.includes('create') && (state === 'RECEIVING' || state === 'RUNNING') && (
         <Button small kind="danger" onPress={() => void abort()}>
           Abort …
         </Button>
@@ -143,7 +136,7 @@ export function ImportsPage() {
   useLive(['imports'], [['imports']]);
   return (
     <Page title="Imports" trail={<WorkNav />} lead="Files of eligibilities, and what became of their rows.">
-      {useScope('create') && <Upload />}
+      {useScopes().includes('create') && <Upload />}
       <Section title="All imports">
         <Filters of={FILTERS} />
         <List
