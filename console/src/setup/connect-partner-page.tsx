@@ -10,6 +10,7 @@ import { ProblemNote } from '../components/states';
 import { CHANGE_REASON_OPTIONS } from '../notification/words';
 import { AUTH_FIELDS, AUTH_OPTIONS, isSecret, type AuthType } from '../partners/auth-fields';
 import { SampleReport } from '../partners/sample-report';
+import { useSample } from '../partners/use-sample';
 import { SetupNav } from './setup-nav';
 
 type Made = Schemas['SubscriptionWithSecret'];
@@ -78,23 +79,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
 }
 
 function Prove({ made }: { made: Made }) {
-  const [report, setReport] = useState<Report | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  async function send() {
-    setBusy(true);
-    setError(null);
-    try {
-      const path = { id: made.id };
-      setReport(
-        await dataOf(api.POST('/admin/subscriptions/{id}/sample', { params: { path }, body: { verify: true } })),
-      );
-    } catch (caught) {
-      setError(caught);
-    } finally {
-      setBusy(false);
-    }
-  }
+  const { report, error, busy, send } = useSample(made.id);
   return (
     <>
       <Section title="Made">
@@ -108,7 +93,7 @@ function Prove({ made }: { made: Made }) {
         />
       </Section>
       <Section title="A sample">
-        <Button kind="primary" isPending={busy} onPress={() => void send()}>
+        <Button kind="primary" isPending={busy !== null} onPress={() => void send({ verify: true })}>
           {report === null ? 'Send a sample' : 'Send it again'}
         </Button>
         {error !== null && <ProblemNote error={error} />}

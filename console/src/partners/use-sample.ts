@@ -1,0 +1,38 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf, type Schemas } from '../api/client';
+
+type Body = Schemas['SampleBody'];
+type Report = Schemas['SampleReport'];
+
+interface Sample {
+  /** Of the last that was answered. */
+  report: Report | null;
+  error: unknown;
+  /** What is under way. */
+  busy: Body | null;
+  send: (body: Body) => Promise<void>;
+}
+
+/** Sends samples to a partner, and keeps the report of the last. */
+export function useSample(id: string): Sample {
+  const [report, setReport] = useState<Report | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState<Body | null>(null);
+  const queries = useQueryClient();
+
+  async function send(body: Body) {
+    setBusy(body);
+    setError(null);
+    try {
+      setReport(await dataOf(api.POST('/admin/subscriptions/{id}/sample', { params: { path: { id } }, body })));
+      await queries.invalidateQueries({ queryKey: ['subscriptions', id] });
+    } catch (caught) {
+      setError(caught);
+    } finally {
+      setBusy(null);
+    }
+  }
+
+  return { report, error, busy, send };
+}
