@@ -3,6 +3,7 @@ import { Badge } from '../components/badge';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
 import { PartnerLink } from '../notification/partner-link';
+import { certificateText } from '../partners/condition';
 import { BulkButtons } from '../queue/bulk-buttons';
 
 type Partner = Schemas['PartnerConditionModel'];
@@ -74,22 +75,13 @@ function Trouble({ partner }: { partner: Partner }) {
           </span>
         </>
       )}
-      <Certificate end={partner.certificate_not_after ?? null} />
+      <EndingCertificate notAfter={partner.certificate_not_after} />
     </span>
   );
 }
 
-const DAY_MS = 86_400_000;
-const SOON_DAYS = 14;
-
-function Certificate({ end }: { end: string | null }) {
-  if (end === null) return null;
-  const days = Math.floor((Date.parse(end) - Date.now()) / DAY_MS);
-  if (days >= SOON_DAYS) return null;
-  return (
-    <Badge
-      state={days < 0 ? 'Certificate has ended' : `Certificate: ${days} days left`}
-      tone={days < 3 ? 'bad' : 'warn'}
-    />
-  );
+function EndingCertificate({ notAfter }: { notAfter: string | null | undefined }) {
+  const [text, tone] = certificateText(notAfter) ?? [];
+  if (tone === undefined || tone === 'quiet') return null;
+  return <Badge state={`Certificate: ${text}`} tone={tone} />;
 }

@@ -15,12 +15,13 @@ export function conditionOf({ state, health, failing_since: failing }: Condition
 
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
+const AT_ONCE_DAYS = 3;
 
-/** How long a certificate is good for: `12 days left`. */
+/** How long a certificate is good for: `12 days left`; `quiet` when nobody has to see to it yet. */
 export function certificateText(notAfter: string | null | undefined, now = Date.now()): readonly [string, Tone] | null {
   if (notAfter == null) return null;
   const days = Math.floor((Date.parse(notAfter) - now) / DAY_MS);
   if (days < 0) return ['ended', 'bad'];
   const text = days === 0 ? 'less than a day left' : `${days.toLocaleString('en')} ${days === 1 ? 'day' : 'days'} left`;
-  return [text, days < SOON_DAYS ? 'warn' : 'quiet'];
+  return [text, days < AT_ONCE_DAYS ? 'bad' : days < SOON_DAYS ? 'warn' : 'quiet'];
 }
