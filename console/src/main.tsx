@@ -1,6 +1,12 @@
 import './style/base.css';
 import './style/shell.css';
-import './style/parts.css';
+import './style/page.css';
+import './style/state.css';
+import './style/button.css';
+import './style/table.css';
+import './style/form.css';
+import './style/overlay.css';
+import './style/chart.css';
 import { MutationCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';

@@ -64,7 +64,6 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'changed',
     header: 'Changed',
-    kind: 'wide',
     text: ({ changed }) => changed?.join(', '),
   },
   {

@@ -24,7 +24,7 @@ export interface Column<Row> {
   as?: 'time' | 'code' | 'badge';
   /** Shows more than the text. */
   cell?: (row: Row) => ReactNode;
-  kind?: 'main' | 'number' | 'wide';
+  kind?: 'main' | 'number';
   /** Not shown until it is chosen. */
   hidden?: boolean;
 }

@@ -85,7 +85,6 @@ const COLUMNS: readonly Column<Cause>[] = [
   {
     id: 'todo',
     header: 'What to do',
-    kind: 'wide',
     cell: (cause) => <WhatToDo cause={cause} />,
     text: (cause) => hintFor(cause).text,
   },

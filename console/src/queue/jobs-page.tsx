@@ -46,7 +46,6 @@ const COLUMNS: readonly Column<Job>[] = [
   {
     id: 'progress',
     header: 'Progress',
-    kind: 'wide',
     cell: (job) => <JobProgress job={job} />,
     text: ({ matched }) => matched,
   },

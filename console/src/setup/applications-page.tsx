@@ -43,7 +43,6 @@ export function ApplicationsPage() {
       {
         id: 'scopes',
         header: 'Scopes',
-        kind: 'wide',
         text: ({ scopes }) => scopes.join(', '),
       },
       {

@@ -35,7 +35,6 @@ export function CataloguePage() {
             {
               id: 'more',
               header: 'More',
-              kind: 'wide',
               text: ({ more }) => more,
             },
             {

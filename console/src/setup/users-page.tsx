@@ -33,7 +33,6 @@ export function UsersPage() {
       {
         id: 'scopes',
         header: 'Scopes',
-        kind: 'wide',
         text: ({ scopes }) => scopes.join(', '),
       },
       {

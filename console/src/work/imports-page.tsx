@@ -52,7 +52,6 @@ const COLUMNS: readonly Column<Import>[] = [
   {
     id: 'progress',
     header: 'Rows',
-    kind: 'wide',
     cell: ({ done, rows, created, updated, cancelled, refused }) => (
       <div className="progress">
         <progress max={Math.max(rows, 1)} value={done} aria-label="Rows done" />

@@ -109,7 +109,7 @@ function Waiting({ result }: { result: Unmatched }) {
         <Another id={id} settled={settled} />
       </Section>
       <Section title="As it was delivered">
-        <pre className="panel body" tabIndex={0} role="region" aria-label="The body">
+        <pre className="panel" tabIndex={0} role="region" aria-label="The body">
           {JSON.stringify(result.body, null, 2)}
         </pre>
       </Section>

@@ -71,7 +71,6 @@ const APPROVALS: readonly Column<CandidateRecord>[] = [
   {
     id: 'accommodations',
     header: 'Accommodations',
-    kind: 'wide',
     cell: ({ candidate, hold_reason: held }) => (
       <span>
         {candidate.special_accommodations?.join(', ')}
@@ -89,7 +88,6 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
   {
     id: 'reason',
     header: 'Held because',
-    kind: 'wide',
     cell: ({ hold_reason: reason, approval_pending: approval }) => (
       <span>
         {reason}
