@@ -127,6 +127,23 @@ describe('a body refused by the matching', () => {
     );
   });
 
+  it('is read without what shows a person, which leaves no audit row', async () => {
+    const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
+    const unmatched = await refused({ ...photo, examApiData: { examCode: 'NOWHERE', examPassword: 'hunter2' } });
+    const { body, status } = await get(`${unmatched}?media=false`);
+    expect([status, body.id, body.accepted_datetime]).toEqual([200, unmatched, null]);
+    expect(body.body).toEqual((await list())[0]['body']);
+    expect(body.body.examApiData).toEqual({ examCode: 'NOWHERE' });
+    const audited = () => app.given.sql('SELECT action FROM audit_log WHERE subject = $1 ORDER BY id', [unmatched]);
+    expect(await audited()).toEqual([]);
+    await get(`${unmatched}?media=true`);
+    expect((await audited()).map(({ action }) => action as string)).toEqual([
+      'unmatched-result.read-photo',
+      'unmatched-result.read-video-link',
+    ]);
+    expect((await get(`${unmatched}?media=maybe`)).status).toBe(400);
+  });
+
   it('goes away after 30 days', async () => {
     const [old, young] = [await refused(), await refused()];
     const age = (unmatched: string, days: number) =>

@@ -8,7 +8,7 @@ import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
-import { text } from '../platform/validation/rules.js';
+import { oneOf, text } from '../platform/validation/rules.js';
 import {
   sendArray,
   unmatchedDetailText,
@@ -21,7 +21,7 @@ import { LikelyExamModel } from './likely-exams.fields.js';
 import { LikelyExams } from './likely-exams.js';
 import { AcceptUnmatchedResult, RejectUnmatchedResult } from './results.commands.js';
 import { unmatchedResultNotFound } from './results.errors.js';
-import { UnmatchedStore } from './unmatched-store.js';
+import { UnmatchedStore, type ReadUnmatched } from './unmatched-store.js';
 
 declareFaults({
   one_required: ['Exactly one of several members must be given.', 'Give one of them and leave out the others.'],
@@ -30,6 +30,13 @@ declareFaults({
 class UnmatchedPath {
   @Field(text({ min: 1, max: 50 }), { required: true })
   id: string;
+}
+
+class MediaQuery {
+  @Field(oneOf(['true', 'false'], 'format_invalid'), {
+    description: 'false: as the list shows it, without photo, video link and credentials, which leaves no audit row.',
+  })
+  media?: string;
 }
 
 class AcceptRequest {
@@ -83,9 +90,10 @@ export class UnmatchedResultsController {
   @ApiOperation({ summary: 'A result that no exam was found for, with photo and video link' })
   @Answer(200, UnmatchedResultDetailModel, 'The result.')
   @Problems(400, 404)
-  async get(@Param() { id }: UnmatchedPath, @Res() response: Response): Promise<void> {
-    const result = await this.store.find(id);
-    if (!result) throw unmatchedResultNotFound.error();
+  async get(@Param() { id }: UnmatchedPath, @Query() { media }: MediaQuery, @Res() response: Response): Promise<void> {
+    const found = await this.store.find(id);
+    if (!found) throw unmatchedResultNotFound.error();
+    const result = media === 'false' ? withoutMedia(found) : found;
     await this.reads.record('unmatched-result', [
       { subject: id, accountCode: result.account_code, photo: !!result.body.photo, videoLink: !!result.body.videoLink },
     ]);
@@ -128,6 +136,10 @@ export class UnmatchedResultsController {
   async accept(@Param() { id }: UnmatchedPath, @Body() body: AcceptRequest): Promise<void> {
     await this.commandBus.execute(new AcceptUnmatchedResult(id, examOf(body)));
   }
+}
+
+function withoutMedia(result: ReadUnmatched): ReadUnmatched {
+  return { ...result, body: { ...result.body, photo: null, videoLink: null, credentials: null } };
 }
 
 /** @throws DomainError validation_error unless exactly one is given */

@@ -16116,7 +16116,10 @@ export interface operations {
     };
     UnmatchedResultsController_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description false: as the list shows it, without photo, video link and credentials, which leaves no audit row. */
+                media?: "true" | "false" | null;
+            };
             header?: never;
             path: {
                 /** @example 0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41 */

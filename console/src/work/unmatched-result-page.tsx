@@ -2,7 +2,8 @@ import './work.css';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
-import { api, dataOf, pageOf } from '../api/client';
+import { api, dataOf } from '../api/client';
+import { ProblemError } from '../api/problem';
 import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
@@ -14,21 +15,21 @@ import { toast } from '../components/toast';
 import { nameOf } from '../candidates/record-text';
 import { cluesOf, codeText, likenessText, type Likely, type Unmatched } from './unmatched-text';
 
-/** The list has no photo and no link: reading those leaves an audit row, which is for whoever asks for them. */
-async function findInList(id: string, signal: AbortSignal): Promise<Unmatched | null> {
-  for (let cursor: string | undefined; ;) {
-    const page = await pageOf(
-      api.GET('/admin/unmatched-results', { params: { query: { cursor, limit: 200 } }, signal }),
-    );
-    const found = page.rows.find((row) => row.id === id);
-    if (found || page.next === null) return found ?? null;
-    cursor = page.next;
+/** Null when it waits no more. Without photo and link: reading those leaves an audit row, which is for whoever asks for them. */
+async function findWaiting(id: string, signal: AbortSignal): Promise<Unmatched | null> {
+  const params = { path: { id }, query: { media: 'false' } } as const;
+  try {
+    const result = await dataOf(api.GET('/admin/unmatched-results/{id}', { params, signal }));
+    return result.accepted_datetime == null && result.rejected_datetime == null ? result : null;
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 404) return null;
+    throw error;
   }
 }
 
 export function UnmatchedResultPage() {
   const { id } = useParams({ from: '/work/unmatched/$id' });
-  const result = useQuery({ queryKey: ['unmatched', id], queryFn: ({ signal }) => findInList(id, signal) });
+  const result = useQuery({ queryKey: ['unmatched', id], queryFn: ({ signal }) => findWaiting(id, signal) });
   const trail = <Link to="/work/unmatched">Unmatched results</Link>;
   if (result.data === undefined)
     return (
