@@ -5,23 +5,15 @@
  * usage: node dist/bench/console.js [--rows 200000] [--candidates 2000000]   (goal: each under 100 ms)
  */
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import type { Page } from 'playwright-core';
-import { createApp, listen } from '../src/app.js';
-import { Config } from '../src/config.js';
 import { SCOPES } from '../src/platform/context/caller.js';
-import { Database } from '../src/platform/database/database.js';
-import { migrate } from '../src/platform/database/migrate.js';
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { openPage, startBrowser } from '../test/support/browser.js';
 import { runCommand } from './command.js';
+import { startInside } from './inside.js';
 import { fillQueue } from './long-queue.js';
-import { prepare, TEST_CODE } from './prepare.js';
+import { TEST_CODE } from './prepare.js';
 import { seedEligibilities } from './seed.js';
 
 const ROUNDS = 9;
@@ -96,29 +88,14 @@ async function main(): Promise<void> {
     candidates: { type: 'string', default: '2000000' },
   } as const;
   const { values } = parseArgs({ options, strict: false });
-  const folder = mkdtempSync(join(tmpdir(), 'console-'));
-  chmodSync(folder, 0o755);
-  const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
-  await migrate(server.url);
-  const { account, token } = await prepare(server.url);
-  const config = new Config({
-    DATABASE_URL: server.url,
-    DATA_DIR: folder,
-    SECRETS_KEY: randomBytes(32).toString('base64'),
-    PORT: '0',
-    HOST: '127.0.0.1',
-    LOG_LEVEL: 'fatal',
-    RATE_LIMIT_PER_MINUTE: '0',
-  });
-  const app = await createApp(config, server.url);
-  await listen(app, config);
-  await fillQueue(app.get(Database), server.url, account, Number(values.rows));
-  await seedCandidates(server.url, account, Number(values.candidates));
-  await makeOperator(config.baseUrl, token);
+  const { account, token, baseUrl, databaseUrl, database, ...service } = await startInside();
+  await fillQueue(database, databaseUrl, account, Number(values.rows));
+  await seedCandidates(databaseUrl, account, Number(values.candidates));
+  await makeOperator(baseUrl, token);
 
   const browser = await startBrowser();
   const { page } = await openPage(browser);
-  await page.goto(`${config.baseUrl}/console`);
+  await page.goto(`${baseUrl}/console`);
   await page.getByLabel('User name').fill(OPERATOR.username);
   await page.getByLabel('Password').fill(OPERATOR.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -126,11 +103,9 @@ async function main(): Promise<void> {
   process.stdout.write(
     `${Number(values.rows)} notifications in the error queue, ${Number(values.candidates)} candidates\n`,
   );
-  for (const interaction of INTERACTIONS) await measure(page, config.baseUrl, interaction);
+  for (const interaction of INTERACTIONS) await measure(page, baseUrl, interaction);
   await browser.close();
-  await app.close();
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await service.stop();
 }
 
 async function measure(page: Page, baseUrl: string, { name, path, act, done }: Interaction): Promise<void> {

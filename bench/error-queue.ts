@@ -4,42 +4,18 @@
  * usage: node dist/bench/error-queue.js [--rows 1000000]   (goal: each under 50 ms)
  */
 import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createApp, listen } from '../src/app.js';
-import { Config } from '../src/config.js';
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
-import { migrate } from '../src/platform/database/migrate.js';
-import { Database } from '../src/platform/database/database.js';
 import { runCommand } from './command.js';
+import { startInside } from './inside.js';
 import { fillQueue } from './long-queue.js';
-import { prepare } from './prepare.js';
 
 const CALLS = 40;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } }, strict: false });
   const rows = Number(values.rows);
-  const folder = mkdtempSync(join(tmpdir(), 'error-queue-'));
-  chmodSync(folder, 0o755);
-  const server = await startEmbeddedPostgres({ dataDir: folder, database: 'bench' });
-  await migrate(server.url);
-  const { account, token } = await prepare(server.url);
-  const config = new Config({
-    DATABASE_URL: server.url,
-    DATA_DIR: folder,
-    SECRETS_KEY: randomBytes(32).toString('base64'),
-    PORT: '0',
-    HOST: '127.0.0.1',
-    LOG_LEVEL: 'fatal',
-    RATE_LIMIT_PER_MINUTE: '0',
-  });
-  const app = await createApp(config, server.url);
-  await listen(app, config);
-  const subscriptions = await fillQueue(app.get(Database), server.url, account, rows);
+  const { account, token, baseUrl, ...service } = await startInside();
+  const subscriptions = await fillQueue(service.database, service.databaseUrl, account, rows);
 
   const pages: Record<string, string> = {
     list: '',
@@ -55,7 +31,7 @@ async function main(): Promise<void> {
     const times: number[] = [];
     for (let call = 0; call < CALLS; call++) {
       const started = performance.now();
-      const response = await fetch(`${config.baseUrl}/admin/error-queue${search}`, {
+      const response = await fetch(`${baseUrl}/admin/error-queue${search}`, {
         headers: { authorization: `Bearer ${token}` },
       });
       await response.text();
@@ -66,9 +42,7 @@ async function main(): Promise<void> {
     const [median, p95] = [times[CALLS / 2], times[Math.floor(CALLS * 0.95)]];
     process.stdout.write(`${name.padEnd(28)} p50 ${median.toFixed(1)} ms   p95 ${p95.toFixed(1)} ms\n`);
   }
-  await app.close();
-  await server.stop();
-  rmSync(folder, { recursive: true, force: true });
+  await service.stop();
 }
 
 runCommand(main);
