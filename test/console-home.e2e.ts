@@ -63,7 +63,15 @@ describe('the home of the console', () => {
   it('leads to what is to be done', async () => {
     await tile('Not delivered').click();
     await driver.title('Error queue');
-    await driver.page.goBack();
-    await driver.title('What needs me now');
+    for (const [label, title] of [
+      ['Partners in trouble', 'Partners'],
+      ['Unmatched results', 'Unmatched results'],
+      ['Approvals waiting', 'Approvals'],
+    ]) {
+      await driver.page.goBack();
+      await driver.title('What needs me now');
+      await tile(label).click();
+      await driver.title(title);
+    }
   });
 });

@@ -1,6 +1,6 @@
 import './home.css';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, type LinkProps } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
 import { api, dataOf, type Schemas } from '../api/client';
 import { useLive } from '../api/live';
@@ -78,7 +78,7 @@ function Everything({ overview }: { overview: Overview }) {
         <Tile label="Partners in trouble" count={partners.down + partners.failing} tone="bad" to="/partners">
           {partners.well.toLocaleString('en')} well
         </Tile>
-        <Tile label="Unmatched results" count={overview.unmatched_results} tone="warn" to="/work/unmatched-results">
+        <Tile label="Unmatched results" count={overview.unmatched_results} tone="warn" to="/work/unmatched">
           to be accepted or rejected
         </Tile>
         <Tile label="Approvals waiting" count={overview.approvals} tone="warn" to="/work/approvals">
@@ -123,7 +123,7 @@ interface TileProps {
   label: string;
   count: number;
   tone: string;
-  to: string;
+  to: LinkProps['to'];
   children: ReactNode;
 }
 
