@@ -194,6 +194,7 @@ describe('the error queue in the console', () => {
     await job.getByText(driver.operator.username).waitFor();
     await job.getByRole('button', { name: /^Pause/ }).click();
     await driver.page.locator('.page-head', { hasText: 'PAUSED' }).waitFor();
+    await driver.page.getByText(`Paused by ${other.operator.username}:`).waitFor();
     await driver.button('Resume').click();
     await driver.page.locator('.page-head', { hasText: 'RUNNING' }).waitFor();
     await driver.button('Abort …').click();

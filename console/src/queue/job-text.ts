@@ -1,5 +1,6 @@
 import type { Schemas } from '../api/client';
 import type { Option } from '../components/fields';
+import { failureText } from '../notification/words';
 
 export type Job = Schemas['JobModel'];
 
@@ -30,14 +31,12 @@ export function isMoving(job: Job): boolean {
 
 /** What is going on, in one sentence. */
 export function jobNote(job: Job): string {
-  const { state, kind, paused_because: because, waiting, delivered, failed, skipped } = job;
+  const { state, kind, waiting, delivered, failed, skipped } = job;
   switch (state) {
     case 'PREPARING':
       return 'Looking for what fits; the set is frozen then.';
     case 'PAUSED':
-      return because === 'operator' || because == null
-        ? 'Paused by an operator.'
-        : `Paused by itself, because partners failed: ${because}.`;
+      return pauseNote(job);
     case 'ABORTED':
       return `${waiting.toLocaleString('en')} were not begun; they stay as they were.`;
     case 'RUNNING':
@@ -48,4 +47,14 @@ export function jobNote(job: Job): string {
         ? `${skipped.toLocaleString('en')} were settled otherwise before their turn.`
         : 'All are through.';
   }
+}
+
+/** Who paused it, or what became of its partners. */
+function pauseNote({ paused_by: by, paused_because: because }: Job): string {
+  if (because === 'operator' || because == null)
+    return `Paused by ${by ?? 'an operator'}: nothing more begins; what is on its way comes to its end.`;
+  const failures = because
+    .split(', ')
+    .map((failure) => failureText(failure as Schemas['NotificationModel']['failure']));
+  return `Paused by itself, because its partners failed: ${failures.join(', ')}. Resume it when they are well.`;
 }
