@@ -10,6 +10,7 @@ import {
 import { useMemo, useState, type ReactNode } from 'react';
 import type { Page } from '../api/client';
 import { Badge } from './badge';
+import { Copyable } from './copy';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
 import { Empty } from './states';
@@ -20,7 +21,7 @@ export interface Column<Row> {
   header: string;
   /** What a CSV has of it, and the cell too if it says nothing else. */
   text: (row: Row) => string | number | null | undefined;
-  /** What the text is: a moment of the API, an id, or a state. */
+  /** What the text is: a moment of the API, an id to be copied, or a state. */
   as?: 'time' | 'code' | 'badge';
   /** Shows more than the text. */
   cell?: (row: Row) => ReactNode;
@@ -170,7 +171,7 @@ function cellOf<Row>({ text, as, cell }: Column<Row>, row: Row): ReactNode {
     case 'time':
       return <Time at={String(value)} />;
     case 'code':
-      return <code>{value}</code>;
+      return <Copyable text={String(value)} />;
     case 'badge':
       return <Badge state={String(value)} />;
     case undefined:
