@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { startApp, type TestApp } from './support/app';
 import { ConsoleDriver } from './support/console';
+import { eventually } from './support/eventually';
 
 const ASSETS = join(__dirname, '../dist/console/assets');
 const MOST_BYTES = 250 * 1024;
@@ -128,16 +129,20 @@ describe('the shell of the console', () => {
     await driver.page.keyboard.type('home');
     await driver.page.keyboard.press('Enter');
     await driver.title('What needs me now');
+    await driver.link('Partners').first().focus();
     await driver.page.keyboard.press('Control+k');
     await driver.dialog('Find or go to').waitFor();
     await driver.page.keyboard.press('Escape');
     await driver.dialog('Find or go to').waitFor({ state: 'hidden' });
+    await eventually(async () =>
+      expect(await driver.page.evaluate('document.activeElement.textContent')).toBe('Partners'),
+    );
   });
 
   it('keeps what was typed when the session ends, and repeats the call after a new sign-in', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
-    await app.given.sql(`UPDATE access_tokens SET expires_at = now() - interval '1 second'`);
+    await driver.expire();
     await driver.page.getByLabel('Booking code').fill('TYPED12345');
     await driver.page.keyboard.press('Enter');
     const dialog = driver.dialog('Your session has ended');
@@ -146,9 +151,7 @@ describe('the shell of the console', () => {
     await dialog.getByLabel('Password').fill('not the password');
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.getByRole('alert').filter({ hasText: 'The user name or the password is wrong' }).waitFor();
-    await dialog.getByLabel('Password').fill(driver.operator.password);
-    await dialog.getByRole('button', { name: 'Sign in' }).click();
-    await dialog.waitFor({ state: 'hidden' });
+    await driver.signInAgain();
     await driver.page.getByText('Nothing fits.').waitFor();
     expect(await driver.page.getByLabel('Booking code').inputValue()).toBe('TYPED12345');
     expect(driver.refusals()).toEqual(['401 GET /admin/notifications', '403 POST /console/session']);

@@ -60,6 +60,23 @@ export class ConsoleDriver {
     await this.page.getByRole('navigation', { name: 'Areas' }).or(this.page.getByRole('alert')).first().waitFor();
   }
 
+  /** The operator's session is over, as after its idle time; the page learns it from its next call. */
+  async expire(): Promise<void> {
+    await this.app.given.sql(
+      `UPDATE access_tokens SET expires_at = now() - interval '1 second'
+       WHERE family_id IN (SELECT family_id FROM token_families WHERE username = $1)`,
+      [this.operator.username],
+    );
+  }
+
+  /** In the dialog that a page shows over what was typed when its session has ended. */
+  async signInAgain(): Promise<void> {
+    const dialog = this.dialog('Your session has ended');
+    await dialog.getByLabel('Password').fill(this.operator.password);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  }
+
   button(name: string | RegExp): Locator {
     return this.page.getByRole('button', { name, exact: true });
   }
