@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApp, listen } from '../src/app.js';
 import { Config } from '../src/config.js';
+import { SCOPES } from '../src/platform/context/caller.js';
 import { Database } from '../src/platform/database/database.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
@@ -50,4 +51,16 @@ export async function startInside(): Promise<Inside> {
       removeDataFolder(folder);
     },
   };
+}
+
+/** Who may do everything in the console. */
+export async function makeOperator(baseUrl: string, token: string): Promise<{ username: string; password: string }> {
+  const operator = { username: 'bench-operator', password: 'eleven slow otters sing' };
+  const response = await fetch(`${baseUrl}/admin/users`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...operator, account_codes: [], scopes: SCOPES }),
+  });
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  return operator;
 }

@@ -17,8 +17,12 @@ const HOME = join(MODULES, '.cache', `chromium-${version}`);
  * the system. It talks to loopback alone.
  */
 export async function startBrowser(): Promise<Browser> {
+  return chromium.launch(await browserProgram());
+}
+
+export async function browserProgram() {
   await unpackOnce();
-  return chromium.launch({
+  return {
     executablePath: join(HOME, 'chromium'),
     args: [
       // Chromium refuses to run as root with its sandbox, and what it opens here is our own.
@@ -39,7 +43,7 @@ export async function startBrowser(): Promise<Browser> {
       FONTCONFIG_FILE: join(HOME, 'fonts.conf'),
       TZ: 'America/New_York',
     },
-  });
+  };
 }
 
 /** The package unpacks into the temporary directory of a process; one of several that do so at once wins the rename. */

@@ -1,0 +1,80 @@
+/**
+ * Lighthouse over pages of the console with a signed-in operator and an error queue, as a slow telephone and as a desktop.
+ * It is fetched from npm when it is run: nothing else here needs it.
+ *
+ * usage: node dist/bench/lighthouse.js [--rows 2000]   (goal: each figure 95 or more)
+ */
+import 'reflect-metadata';
+import { execFile } from 'node:child_process';
+import { parseArgs, promisify } from 'node:util';
+import { browserProgram } from '../test/support/browser.js';
+import { runCommand } from './command.js';
+import { makeOperator, startInside } from './inside.js';
+import { fillQueue } from './long-queue.js';
+
+const LIGHTHOUSE = 'lighthouse@12.8.2';
+const GOAL = 95;
+const PAGES = { home: '', queue: '/queue' };
+const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
+
+interface Report {
+  categories: Record<string, { title: string; score: number | null }>;
+  audits: Record<string, { title: string; score: number | null; scoreDisplayMode: string }>;
+}
+
+async function main(): Promise<boolean> {
+  const { values } = parseArgs({ options: { rows: { type: 'string', default: '2000' } }, strict: false });
+  const { baseUrl, token, account, database, databaseUrl, ...service } = await startInside();
+  await fillQueue(database, databaseUrl, account, Number(values.rows));
+  const cookie = await signIn(baseUrl, await makeOperator(baseUrl, token));
+  let isWell = true;
+  for (const [page, path] of Object.entries(PAGES))
+    for (const [form, options] of Object.entries(FORMS)) {
+      const { categories, audits } = await reportOf(`${baseUrl}/console${path}`, cookie, options);
+      const scores = Object.values(categories).map(
+        ({ title, score }) => [title, Math.round((score ?? 0) * 100)] as const,
+      );
+      isWell &&= scores.every(([, score]) => score >= GOAL);
+      process.stdout.write(
+        `${page.padEnd(6)} ${form.padEnd(10)} ${scores.map((score) => score.join(' ')).join('   ')}\n`,
+      );
+      for (const { title, score, scoreDisplayMode } of Object.values(audits))
+        if (scoreDisplayMode === 'binary' && score !== 1) process.stdout.write(`    ${title}\n`);
+    }
+  await service.stop();
+  return isWell;
+}
+
+async function signIn(baseUrl: string, operator: object): Promise<string> {
+  const response = await fetch(`${baseUrl}/console/session`, {
+    method: 'POST',
+    headers: { 'Console-Request': '1', 'Content-Type': 'application/json' },
+    body: JSON.stringify(operator),
+  });
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  return response.headers.getSetCookie()[0].split(';', 1)[0];
+}
+
+async function reportOf(url: string, cookie: string, options: readonly string[]): Promise<Report> {
+  const { executablePath, args, env } = await browserProgram();
+  const { stdout } = await promisify(execFile)(
+    'npx',
+    [
+      '--yes',
+      LIGHTHOUSE,
+      url,
+      '--quiet',
+      '--output=json',
+      `--chrome-flags=${['--headless', ...args].map((arg) => JSON.stringify(arg)).join(' ')}`,
+      `--extra-headers=${JSON.stringify({ Cookie: cookie })}`,
+      ...options,
+    ],
+    {
+      env: { ...process.env, ...env, CHROME_PATH: executablePath, HOME: process.env['HOME'] },
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
+  return JSON.parse(stdout) as Report;
+}
+
+runCommand(main);
