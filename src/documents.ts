@@ -114,9 +114,29 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
       persistAuthorization: false,
       displayRequestDuration: true,
       tryItOutEnabled: true,
-      // Or the browser itself would ask for a password at the Basic challenge of the token service.
-      requestInterceptor: (request: { credentials: string }) => Object.assign(request, { credentials: 'omit' }),
+      requestInterceptor: withOrWithoutSession,
     },
     customSiteTitle: 'Candidate eligibility service',
+  });
+}
+
+interface SwaggerRequest {
+  url: string;
+  credentials: string;
+  headers: Record<string, string>;
+}
+
+/**
+ * Runs in the browser, and stands in its page as text: it knows nothing but its argument. Where the console leads to
+ * (`/docs?session`) routes are tried with the console's session, unless a token was got. No cookie else: the browser itself
+ * would ask for a password at the Basic challenge of the token service.
+ */
+function withOrWithoutSession(request: SwaggerRequest): SwaggerRequest {
+  const { location } = globalThis as unknown as { location: { search: string } };
+  const isToken = request.url.endsWith('/token') || 'Authorization' in request.headers;
+  if (location.search !== '?session' || isToken) return Object.assign(request, { credentials: 'omit' });
+  return Object.assign(request, {
+    credentials: 'same-origin',
+    headers: { ...request.headers, 'Console-Request': '1' },
   });
 }

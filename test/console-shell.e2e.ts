@@ -157,6 +157,28 @@ describe('the shell of the console', () => {
     expect(driver.refusals()).toEqual(['401 GET /admin/notifications', '403 POST /console/session']);
   });
 
+  it('leads to the API documentation, where routes are tried with the session, without a token', async () => {
+    await driver.link('API documentation').click();
+    const { page } = driver;
+    const operation = page.locator('.opblock', { has: page.locator('[data-path="/admin/overview"]') });
+    await operation.locator('.opblock-summary-control').click();
+    const execute = async (): Promise<Record<string, string>> => {
+      const [request] = await Promise.all([
+        page.waitForRequest(`${app.url}/admin/overview`),
+        operation.getByRole('button', { name: 'Execute' }).click(),
+      ]);
+      await operation.locator('.live-responses-table .response-col_status').first().waitFor();
+      return request.allHeaders();
+    };
+    expect(await execute()).not.toHaveProperty('authorization');
+    await operation.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
+    await page.goto(`${app.url}/docs`);
+    await operation.locator('.opblock-summary-control').click();
+    expect(await execute()).not.toHaveProperty('cookie');
+    await operation.locator('.live-responses-table .response-col_status', { hasText: '401' }).waitFor();
+    expect(driver.refusals()).toEqual(['401 GET /admin/overview']);
+  });
+
   it('has good pages', async () => {
     await driver.goTo('');
     await driver.title('What needs me now');

@@ -25,7 +25,7 @@ export function UserMenu({ session }: { session: Session }) {
           ['dark', 'Dark'],
         ]}
       />
-      <a href={new URL('docs', ROOT).href}>API documentation</a>
+      <a href={new URL('docs?session', ROOT).href}>API documentation</a>
       <div className="actions">
         <Button small onPress={() => void leave(() => signOut(false))}>
           Sign out
