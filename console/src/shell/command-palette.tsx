@@ -9,8 +9,13 @@ interface Entry {
   target: Pick<LinkProps, 'to' | 'search' | 'params'>;
 }
 
+export interface PaletteProps {
+  session: Session;
+  onClose: () => void;
+}
+
 /** Goes to an area or looks for something, from the keyboard. */
-export default function CommandPalette({ session, onClose }: { session: Session; onClose: () => void }) {
+export function CommandPalette({ session, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
   const id = useId();

@@ -1,15 +1,17 @@
-import { Link, Outlet, useRouterState } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
+import { useEffect, useState, type ComponentType } from 'react';
 import { areasFor } from '../areas';
 import { sessionState, type Session } from '../api/session';
 import { useStore } from '../api/store';
 import { Button } from '../components/button';
 import { Confirmation } from '../components/confirm';
-import { Toasts } from '../components/toast';
+import { toast, Toasts } from '../components/toast';
+import type { PaletteProps } from './command-palette';
 import { isTyping, useKeys } from './keys';
 import { UserMenu } from './user-menu';
 
-const CommandPalette = lazy(() => import('./command-palette'));
+/** Not by `lazy`: React lets a third of a second pass before it shows what was awaited. */
+const loadPalette = async () => (await import('./command-palette')).CommandPalette;
 
 export function Shell() {
   const state = useStore(sessionState);
@@ -17,17 +19,23 @@ export function Shell() {
 }
 
 function SignedInShell({ session }: { session: Session }) {
-  const [isPaletteOpen, openPalette] = useState(false);
+  const [Palette, setPalette] = useState<ComponentType<PaletteProps> | null>(null);
+  const openPalette = () =>
+    void loadPalette().then(
+      (found) => setPalette(() => found),
+      (error: Error) => toast(`It could not be loaded: ${error.message}`, 'bad'),
+    );
   const [isMenuOpen, openMenu] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => openMenu(false), [path]);
+  useRestLoaded();
   useKeys({
-    'mod+k': () => openPalette(true),
+    'mod+k': openPalette,
     '/': (event) => {
       if (isTyping(event)) return false;
       const field = document.querySelector<HTMLElement>('main [data-search] input');
       if (field) field.focus();
-      else openPalette(true);
+      else openPalette();
       return true;
     },
   });
@@ -41,7 +49,7 @@ function SignedInShell({ session }: { session: Session }) {
           <Link to="/" className="product">
             Console
           </Link>
-          <Button kind="quiet" onPress={() => openPalette(true)} aria-keyshortcuts="Control+K /">
+          <Button kind="quiet" onPress={openPalette} aria-keyshortcuts="Control+K /">
             Find or go to …
           </Button>
           <span className="menu-button">
@@ -76,11 +84,22 @@ function SignedInShell({ session }: { session: Session }) {
       </main>
       <Toasts />
       <Confirmation />
-      {isPaletteOpen && (
-        <Suspense>
-          <CommandPalette session={session} onClose={() => openPalette(false)} />
-        </Suspense>
-      )}
+      {Palette && <Palette session={session} onClose={() => setPalette(null)} />}
     </div>
   );
+}
+
+/** Once the first page is there, and nothing else is to be done, the other pages are loaded: none of them is waited for. */
+function useRestLoaded(): void {
+  const router = useRouter();
+  useEffect(() => {
+    const load = () => {
+      const loading = [loadPalette(), ...Object.values(router.routesById).map((route) => router.loadRouteChunk(route))];
+      // What cannot be loaded is told when it is opened.
+      for (const part of loading) part?.catch(() => undefined);
+    };
+    // Safari has no idle callbacks.
+    if ('requestIdleCallback' in window) requestIdleCallback(load);
+    else setTimeout(load, 1000);
+  }, [router]);
 }
