@@ -36,7 +36,8 @@ export default function ChartCanvas({ at, series, unit = '', height = 180 }: Cha
               stroke: resolved(colour(tone)),
               fill: kind === 'bars' ? resolved(colour(tone)) : undefined,
               width: kind === 'bars' ? 0 : 1.5,
-              points: { show: false },
+              // A line of one point would not be seen.
+              points: { show: kind === 'line', size: 4 },
               paths: kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.2 }) : undefined,
             })),
           ],

@@ -108,56 +108,58 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       {rows.length === 0 ? (
         <Empty good={emptyIsGood}>{empty}</Empty>
       ) : (
-        <table role="table" className="table">
-          <caption>{caption}</caption>
-          <thead role="rowgroup">
-            {table.getHeaderGroups().map((group) => (
-              <tr role="row" key={group.id}>
-                {selection && (
-                  <th role="columnheader" className="select">
-                    <input
-                      type="checkbox"
-                      aria-label="All rows shown"
-                      checked={table.getIsAllRowsSelected()}
-                      onChange={(event) => table.toggleAllRowsSelected(event.target.checked)}
-                    />
-                  </th>
-                )}
-                {group.headers.map((header) => (
-                  <th role="columnheader" scope="col" key={header.id} className={known.get(header.column.id)!.kind}>
-                    <table.FlexRender header={header} />
-                  </th>
-                ))}
-              </tr>
-            ))}
-          </thead>
-          <tbody role="rowgroup">
-            {table.getRowModel().rows.map((row) => (
-              <tr role="row" key={row.id} className={row.getIsSelected() ? 'selected' : undefined}>
-                {selection && (
-                  <td role="cell" className="select">
-                    <input
-                      type="checkbox"
-                      aria-label={`${selection.label} ${row.id}`}
-                      checked={row.getIsSelected()}
-                      onChange={(event) => row.toggleSelected(event.target.checked)}
-                    />
-                  </td>
-                )}
-                {row.getVisibleCells().map((cell) => (
-                  <td
-                    role="cell"
-                    key={cell.id}
-                    className={known.get(cell.column.id)!.kind}
-                    data-label={known.get(cell.column.id)!.header}
-                  >
-                    <table.FlexRender cell={cell} />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <div className="table-frame">
+          <table role="table" className="table">
+            <caption>{caption}</caption>
+            <thead role="rowgroup">
+              {table.getHeaderGroups().map((group) => (
+                <tr role="row" key={group.id}>
+                  {selection && (
+                    <th role="columnheader" className="select">
+                      <input
+                        type="checkbox"
+                        aria-label="All rows shown"
+                        checked={table.getIsAllRowsSelected()}
+                        onChange={(event) => table.toggleAllRowsSelected(event.target.checked)}
+                      />
+                    </th>
+                  )}
+                  {group.headers.map((header) => (
+                    <th role="columnheader" scope="col" key={header.id} className={known.get(header.column.id)!.kind}>
+                      <table.FlexRender header={header} />
+                    </th>
+                  ))}
+                </tr>
+              ))}
+            </thead>
+            <tbody role="rowgroup">
+              {table.getRowModel().rows.map((row) => (
+                <tr role="row" key={row.id} className={row.getIsSelected() ? 'selected' : undefined}>
+                  {selection && (
+                    <td role="cell" className="select">
+                      <input
+                        type="checkbox"
+                        aria-label={`${selection.label} ${row.id}`}
+                        checked={row.getIsSelected()}
+                        onChange={(event) => row.toggleSelected(event.target.checked)}
+                      />
+                    </td>
+                  )}
+                  {row.getVisibleCells().map((cell) => (
+                    <td
+                      role="cell"
+                      key={cell.id}
+                      className={known.get(cell.column.id)!.kind}
+                      data-label={known.get(cell.column.id)!.header}
+                    >
+                      <table.FlexRender cell={cell} />
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </>
   );
