@@ -1,5 +1,6 @@
-// Takes the version of package.json to the packages of clients/ and to docs/openapi.json. npm runs it at `npm version`, which is all that
-// a release has to change beside CHANGELOG.md: npm version 1.2.3 --no-git-tag-version
+// Takes the version of package.json to whatever else names it: the packages of clients/, docs/openapi.json, the chart and what it
+// renders. npm runs it at `npm version`, which is all that a release has to change beside CHANGELOG.md:
+// npm version 1.2.3 --no-git-tag-version
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +14,24 @@ function change(path, set) {
   writeFileSync(join(root, path), `${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Sets what follows a name in a file of YAML. */
+function replace(path, name) {
+  const text = readFileSync(join(root, path), 'utf8');
+  if (!name.test(text)) throw new Error(`${path} has no version after ${name}.`);
+  writeFileSync(
+    join(root, path),
+    text.replaceAll(name, (_all, before) => before + version),
+  );
+}
+
 for (const name of readdirSync(join(root, 'clients')))
   change(`clients/${name}/package.json`, (manifest) => (manifest.version = version));
 change('docs/openapi.json', ({ info }) => (info.version = version));
+
+replace('deploy/chart/Chart.yaml', /^((?:version|appVersion): ).*/gm);
+replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
+for (const file of [
+  'deploy/kubernetes/eligibility.yaml',
+  ...readdirSync(join(root, 'test/fixtures/chart')).map((name) => `test/fixtures/chart/${name}`),
+])
+  replace(file, /(candidate-eligibility-service:)\S+/g);
