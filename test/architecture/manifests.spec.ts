@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Ajv from 'ajv';
 import ts from 'typescript';
 import { parse, parseAllDocuments } from 'yaml';
 
@@ -52,6 +53,17 @@ describe('the manifests that the chart renders', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
+  });
+
+  it('name the image by the version of the service, as `npm version` sets it', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(parse(read('deploy/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
+    expect(parse(read(`${folder}/kustomization.yaml`))).toMatchObject({ images: [{ newTag: version }] });
+    const images = [...manifests, ...cells.flatMap(({ manifests: ofCell }) => ofCell)].flatMap(({ spec }) =>
+      ((spec['template']?.spec.containers ?? []) as { image: string }[]).map(({ image }) => image),
+    );
+    expect(images.length).toBe(9);
+    for (const image of images) expect(image.split(':')[1]).toBe(version);
   });
 
   it('make each cell a service of its own: its letter, its address, and everything else as without cells', () => {
@@ -148,6 +160,54 @@ describe('the manifests that the chart renders', () => {
     );
     expect(asked.sort()).toEqual(served.sort());
   });
+});
+
+describe('the compose files', () => {
+  // Its dialect is draft-07, by an address that Ajv knows in another spelling.
+  const { $schema, ...schema } = JSON.parse(read('test/fixtures/compose/compose-spec.json')) as Record<string, object>;
+  const isCompose = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
+  const faultsIn = (file: string, from = '', to = '') => {
+    isCompose(parse(read(file).replace(from, to), { merge: true }));
+    return (isCompose.errors ?? []).map(({ instancePath, message, params }) =>
+      [instancePath, message, ...Object.values(params as object)].join(' '),
+    );
+  };
+  const files = ['docker-compose.yml', 'docker-compose.scale.yml'];
+
+  it.each(files)('%s is what the Compose Specification takes', (file) => {
+    expect($schema).toBe('https://json-schema.org/draft-07/schema');
+    expect(faultsIn(file)).toEqual([]);
+  });
+
+  it.each([
+    ['a name is misspelt', 'read_only: true', 'readonly: true', 'readonly'],
+    ['a condition does not exist', 'service_healthy', 'healthy', 'depends_on'],
+    ['a value has the wrong type', 'cap_drop: [ALL]', 'cap_drop: ALL', 'cap_drop'],
+  ])('would not be taken if %s', (_what, right, wrong, fault) => {
+    for (const file of files) {
+      expect(read(file)).toContain(right);
+      expect(faultsIn(file, right, wrong).join()).toContain(fault);
+    }
+  });
+
+  it.each(files)(
+    '%s depends on services, and mounts volumes, that are there, and asks for what .env.example names',
+    (file) => {
+      const { services, volumes } = parse(read(file), { merge: true }) as {
+        services: Record<string, { depends_on?: string[] | object; volumes?: string[] }>;
+        volumes: object;
+      };
+      for (const { depends_on: before = [], volumes: mounts = [] } of Object.values(services)) {
+        for (const name of Array.isArray(before) ? before : Object.keys(before))
+          expect(Object.keys(services)).toContain(name);
+        for (const mount of mounts.filter((one) => !one.startsWith('./')))
+          expect(Object.keys(volumes)).toContain(mount.split(':')[0]);
+      }
+      const named = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name);
+      const asked = [...read(file).matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
+      expect(asked.filter((name) => !named.includes(name))).toEqual([]);
+    },
+  );
 });
 
 describe('docker-compose.scale.yml', () => {
