@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|chaos|failover|drill|model|simulate|conformance] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -22,6 +22,8 @@ const programs = {
   model: 'dist/model/check.js',
   simulate: 'dist/test/simulation/simulate.js',
   conformance: 'dist/clients/partner/src/conformance/program.js',
+  // For the migrations.
+  typeorm: 'node_modules/typeorm/cli.js',
 };
 
 function newest(path) {
