@@ -81,6 +81,7 @@ import { ChangeEpochTable1763642800000 } from './src/migrations/1763642800000-ch
 import { EligibilitiesWaitingIndexes1763643200000 } from './src/migrations/1763643200000-eligibilities-waiting-indexes.js';
 import { JobsPausedBy1763643210000 } from './src/migrations/1763643210000-jobs-paused-by.js';
 import { UnmatchedResultsRejected1763643220000 } from './src/migrations/1763643220000-unmatched-results-rejected.js';
+import { ImportsPosition1763643400000 } from './src/migrations/1763643400000-imports-position.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -177,6 +178,7 @@ const MIGRATIONS = [
   EligibilitiesWaitingIndexes1763643200000,
   JobsPausedBy1763643210000,
   UnmatchedResultsRejected1763643220000,
+  ImportsPosition1763643400000,
 ];
 
 /**

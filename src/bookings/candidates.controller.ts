@@ -5,12 +5,11 @@ import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { SearchEligibilities } from '../eligibility/eligibility.queries.js';
 import { FoundEligibilityModel } from '../eligibility/search.fields.js';
-import { currentReach } from '../platform/context/request-context.js';
 import { Access } from '../platform/http/access.js';
 import { sealCursor } from '../platform/http/cursor.js';
 import { AnswerList, Problems } from '../platform/http/documented.js';
 import { linkNext, PageQuery, pageOf } from '../platform/http/paging.js';
-import { assertAccountKnown } from '../platform/known-accounts.js';
+import { accountsOfList } from '../platform/known-accounts.js';
 import { Field } from '../platform/validation/fields.js';
 import { text } from '../platform/validation/rules.js';
 import { BookingStore } from './booking-store.js';
@@ -48,8 +47,7 @@ export class CandidatesController {
   ): Promise<FoundEligibilityModel[]> {
     const page = pageOf(query);
     const skip = page.after ?? 0;
-    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
-    const accountCodes = query.account_code === undefined ? currentReach() : [query.account_code];
+    const accountCodes = await accountsOfList(this.queryBus, query.account_code);
     const ids = await this.store.eligibilitiesOf(query.q, accountCodes);
     const found = await this.queryBus.execute(new SearchEligibilities(accountCodes, query.q, ids, skip, page.take));
     if (found.length > page.size)

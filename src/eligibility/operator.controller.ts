@@ -3,12 +3,11 @@ import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
-import { currentReach } from '../platform/context/request-context.js';
 import { declareFaults } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
-import { assertAccountKnown } from '../platform/known-accounts.js';
+import { accountsOfList } from '../platform/known-accounts.js';
 import { Field } from '../platform/validation/fields.js';
 import { oneOf, text } from '../platform/validation/rules.js';
 import { CandidatePath } from './eligibility.fields.js';
@@ -56,9 +55,8 @@ export class OperatorEligibilitiesController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OperatorEligibilityModel[]> {
-    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    const accounts = query.account_code === undefined ? currentReach() : [query.account_code];
+    const accounts = await accountsOfList(this.queryBus, query.account_code);
     const rows = await this.records.waiting(query.waiting_for, accounts, page);
     return this.records.present(sendPage(rows, page, request, response, this.config));
   }

@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, prepared } from '../platform/database/database.js';
-import type { Page } from '../platform/http/paging.js';
+import { afterCursor, type Page } from '../platform/http/paging.js';
 import type { Import } from './import.entity.js';
 import { MarkImports } from './imports.queries.js';
 import type { ImportState } from './imports.rules.js';
 
-/** $1 accounts, or null for all, $2 state, or null, $3 cursor in seconds, $4 rows. Ended ones go after some weeks: there are few. */
+/** $1 accounts, or null for all, $2 state, or null, $3 cursor, $4 rows. Ended ones go after some weeks: there are few. */
 const LIST = prepared(
   'imports-list',
-  `SELECT *, floor(extract(epoch FROM received_datetime) * 1000)::bigint AS position FROM eligibility_imports
-   WHERE ($1::text[] IS NULL OR account_code = ANY ($1)) AND ($2::text IS NULL OR state = $2)
-     AND ($3::bigint IS NULL OR received_datetime < to_timestamp($3::float8 / 1000))
-   ORDER BY received_datetime DESC LIMIT $4`,
+  `SELECT * FROM eligibility_imports
+   WHERE ($1::text[] IS NULL OR account_code = ANY ($1)) AND ($2::text IS NULL OR state = $2) AND ${afterCursor('$3')}
+   ORDER BY position DESC LIMIT $4`,
 );
 const MARK = prepared(
   'imports-mark',
@@ -21,16 +20,14 @@ const MARK = prepared(
    LEFT JOIN eligibility_imports ON state IN ('RECEIVING', 'RUNNING') GROUP BY max_finished`,
 );
 
-export type ListedImport = Import & { position: number };
-
 /** Imports of many accounts, as operators look at them. */
 @Injectable()
 export class ImportList {
   constructor(private readonly database: Database) {}
 
   /** The rows of a page, newest first. */
-  list(accountCodes: readonly string[] | null, state: ImportState | null, page: Page): Promise<ListedImport[]> {
-    return this.database.query<ListedImport>(LIST, [accountCodes, state, page.after, page.take]);
+  list(accountCodes: readonly string[] | null, state: ImportState | null, page: Page): Promise<Import[]> {
+    return this.database.query<Import>(LIST, [accountCodes, state, page.after, page.take]);
   }
 }
 

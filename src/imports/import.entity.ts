@@ -6,6 +6,9 @@ export class Import {
   @PrimaryColumn('uuid')
   import_id: string;
 
+  @Column({ type: 'bigint', insert: false, update: false })
+  position: number;
+
   @Column('text')
   account_code: string;
 

@@ -4,11 +4,10 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatDateTime } from '../platform/clock.js';
-import { currentReach } from '../platform/context/request-context.js';
 import { Access } from '../platform/http/access.js';
 import { AnswerList, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
-import { assertAccountKnown } from '../platform/known-accounts.js';
+import { accountsOfList } from '../platform/known-accounts.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, oneOf, text } from '../platform/validation/rules.js';
 import { ImportList } from './import-list.js';
@@ -53,9 +52,8 @@ export class OperatorImportsController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ListedImportModel[]> {
-    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    const accounts = query.account_code === undefined ? currentReach() : [query.account_code];
+    const accounts = await accountsOfList(this.queryBus, query.account_code);
     const rows = await this.imports.list(accounts, query.state ?? null, page);
     return sendPage(rows, page, request, response, this.config).map((row) => ({
       ...presentImport(row),

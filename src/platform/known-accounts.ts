@@ -1,4 +1,6 @@
 import { Query, type QueryBus } from '@nestjs/cqrs';
+import type { Reach } from './context/caller.js';
+import { currentReach } from './context/request-context.js';
 import { accountNotFound, type Fault } from './errors.js';
 
 /** Those of the account codes that exist. Asked by modules that do not know the accounts, which answer it. */
@@ -19,4 +21,14 @@ export async function assertAccountKnown(
   throw accountNotFound.error({
     errors: [{ ...where, code: accountNotFound.code, detail: 'No account has this code.' }],
   });
+}
+
+/**
+ * The accounts that a list is about: the one of its filter, else all that the caller reaches (null: every one).
+ * A filter by an account out of reach is refused before (access.guard.ts).
+ * @throws DomainError account_not_found
+ */
+export async function accountsOfList(queryBus: QueryBus, accountCode: string | undefined): Promise<Reach> {
+  await assertAccountKnown(queryBus, accountCode, { parameter: 'account_code' });
+  return accountCode === undefined ? currentReach() : [accountCode];
 }

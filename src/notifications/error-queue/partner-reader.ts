@@ -10,6 +10,11 @@ import type { JobModel } from './jobs.dto.js';
 const RECENT = 20;
 const HOURS = 24;
 
+/** SQL: a common table `hour ("from")` of so many hours, of which the last one is the present. */
+export const lastHours = (count: number): string => `hour AS MATERIALIZED (
+     SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${count - 1} hours',
+       statement_timestamp(), interval '1 hour') "from")`;
+
 /** How a subscription `s` does. */
 const CONDITION = `s.id AS subscription_id, s.account_code, s.partner_url, s.state, s.health, s.health_changed_at,
   s.next_probe_at, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
@@ -32,9 +37,7 @@ const SURVEY = prepared(
 /** $1 accounts, or null for all, $2 cursor, $3 rows. */
 const LIST = prepared(
   'partners-list',
-  `WITH hour AS MATERIALIZED (
-     SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${HOURS - 1} hours',
-       statement_timestamp(), interval '1 hour') "from"),
+  `WITH ${lastHours(HOURS)},
    s AS MATERIALIZED (
      SELECT * FROM subscriptions
      WHERE deleted_datetime IS NULL AND ($1::text[] IS NULL OR account_code = ANY ($1)) AND ${afterCursor('$2')}

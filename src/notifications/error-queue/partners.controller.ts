@@ -4,11 +4,10 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatDateTime } from '../../platform/clock.js';
-import { currentReach } from '../../platform/context/request-context.js';
 import { Access } from '../../platform/http/access.js';
 import { AnswerList, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
-import { assertAccountKnown } from '../../platform/known-accounts.js';
+import { accountsOfList } from '../../platform/known-accounts.js';
 import { Field } from '../../platform/validation/fields.js';
 import { dateTime, listOf } from '../../platform/validation/rules.js';
 import { PartnerConditionModel, presentPartner } from '../partner-condition.fields.js';
@@ -65,9 +64,8 @@ export class PartnersController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ListedPartnerModel[]> {
-    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    const accounts = query.account_code === undefined ? currentReach() : [query.account_code];
+    const accounts = await accountsOfList(this.queryBus, query.account_code);
     const rows = sendPage(await this.reader.list(accounts, page), page, request, response, this.config);
     return rows.map((row) => ({
       ...presentPartner(row),

@@ -10,6 +10,7 @@ import { dateTime } from '../../platform/validation/rules.js';
 import { SubscriptionStore } from '../subscriptions/subscription-store.js';
 import { CAUSES, lastTold, NEXT_EXAM, NOW } from './notification-reader.js';
 import { count } from './notifications.dto.js';
+import { lastHours } from './partner-reader.js';
 
 const HOURS = 7 * 24;
 /** Of what waits for its first attempt, so many bookings are looked at, those of the oldest. */
@@ -62,9 +63,7 @@ class SubscriptionStatistics {
 /** $1 subscription. One stretch of an index, which holds all that is asked. */
 const ATTEMPTS = prepared(
   'statistics-attempts',
-  `WITH hour AS MATERIALIZED (
-     SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${HOURS - 1} hours',
-       statement_timestamp(), interval '1 hour') "from"),
+  `WITH ${lastHours(HOURS)},
    attempt AS MATERIALIZED (
      SELECT date_trunc('hour', at, 'UTC') AS "from", duration_ms, failure FROM notification_attempts
      WHERE subscription_id = $1 AND at >= (SELECT min("from") FROM hour)),

@@ -129,7 +129,6 @@ function describe(socket: TLSSocket, seen: Inspection): void {
 /** `CN=…, O=…`: what the partner wrote, without anything that a line cannot hold. */
 function nameOf(name: object | undefined): string {
   const parts = Object.entries(name ?? {}).map(([key, value]) => `${key}=${String(value)}`);
-
   return parts
     .join(', ')
     .replace(/[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/g, '\u{fffd}')

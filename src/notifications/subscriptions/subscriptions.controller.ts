@@ -5,11 +5,10 @@ import type { Request, Response } from 'express';
 import { In, IsNull } from 'typeorm';
 import { Config } from '../../config.js';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
-import { currentReach } from '../../platform/context/request-context.js';
 import { Database } from '../../platform/database/database.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
-import { assertAccountKnown } from '../../platform/known-accounts.js';
+import { accountsOfList } from '../../platform/known-accounts.js';
 import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
 import { Subscription } from './subscription.entity.js';
 import { SubscriptionStore } from './subscription-store.js';
@@ -63,10 +62,8 @@ export class SubscriptionsController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SubscriptionModel[]> {
-    await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    // A filter by an account out of reach is refused before (access.guard.ts).
-    const accounts = query.account_code === undefined ? currentReach() : [query.account_code];
+    const accounts = await accountsOfList(this.queryBus, query.account_code);
     const ofAccounts = accounts === null ? {} : { account_code: In(accounts) };
     const rows = await this.database.manager.find(
       Subscription,
