@@ -14,7 +14,7 @@ import { runCommand } from './command.js';
 import { atRate, Caller } from './calls.js';
 import { isMet, median, quantile, round, type Figure } from './figures.js';
 import { Load } from './load.js';
-import { processorSeconds } from './processor-time.js';
+import { processorSeconds, residentMiB } from './processor-time.js';
 import { createBody, type Scene } from './scene.js';
 import { clearEligibilities } from './seed.js';
 import { BenchedService } from './service.js';
@@ -95,7 +95,7 @@ async function peakDuring<T>(service: BenchedService, work: Promise<T>): Promise
   const value = work.finally(() => (ended = true));
   let peak = 0;
   while (!ended) {
-    peak = Math.max(peak, await service.residentMiB());
+    peak = Math.max(peak, residentMiB(service.pid));
     await Promise.race([pause(LOOK_MS), value.catch(() => undefined)]);
   }
   return { value: await value, peak };
@@ -107,7 +107,7 @@ async function watched(service: BenchedService, imports: Imports, id: string, ro
   for (;;) {
     const now = await imports.state(id);
     while (shares.length > 0 && now.done >= shares[0] * rows)
-      process.stderr.write(`at ${shares.shift()! * 100} %: ${round(await service.residentMiB())} MiB\n`);
+      process.stderr.write(`at ${shares.shift()! * 100} %: ${round(residentMiB(service.pid))} MiB\n`);
     if (now.state === 'DONE') return now;
     await pause(LOOK_MS);
   }
@@ -173,7 +173,7 @@ async function main(): Promise<void> {
     stage.onClear(() => service.stop());
     const imports = await Imports.of(service);
     await imports.ended(await imports.send('warm', 1000));
-    const idle = await service.residentMiB();
+    const idle = residentMiB(service.pid);
     const begun = performance.now();
     const received = await peakDuring(service, imports.send('row', rows));
     const sent = performance.now();
