@@ -5,7 +5,14 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Faults } from '../platform/validation/faults.js';
 import { refusalFaults, SetVouchers } from '../vouchers/vouchers.commands.js';
 import { CatalogueCheck } from './catalogue-check.js';
-import { CreateEligibilities, CreateEligibility, type Creation, type NewRecord } from './eligibility.commands.js';
+import {
+  CreateEligibilities,
+  CreateEligibility,
+  JudgeCreations,
+  type Creation,
+  type JudgedCreations,
+  type NewRecord,
+} from './eligibility.commands.js';
 import { EligibilityCreation } from './eligibility-creation.js';
 import { REGISTRATION_MODES, type EligibilityModel } from './eligibility-model.fields.js';
 import { demographicsOf, type NewEligibility } from './eligibility.columns.js';
@@ -48,26 +55,25 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   }
 }
 
-@CommandHandler(CreateEligibilities)
-export class CreateEligibilitiesHandler implements ICommandHandler<CreateEligibilities> {
+/** Between these others get their turn. */
+const JUDGED_AT_ONCE = 100;
+
+@CommandHandler(JudgeCreations)
+export class JudgeCreationsHandler implements ICommandHandler<JudgeCreations> {
   constructor(
-    private readonly unitOfWork: UnitOfWork,
     private readonly catalogue: CatalogueCheck,
     private readonly creation: EligibilityCreation,
     private readonly clock: Clock,
   ) {}
 
-  async execute({ accountCode, asked }: CreateEligibilities): Promise<Creation[]> {
-    return this.unitOfWork.run(async () => {
-      const now = this.clock.now();
-      const answers = await Promise.all(asked.map((one) => this.judge(accountCode, one, now)));
-      const records = answers.filter((answer): answer is NewEligibility => !(answer instanceof DomainError));
-      const created = (records.length > 0 ? await this.creation.insertMany(records) : []).values();
-      return answers.map((answer) => {
-        if (answer instanceof DomainError) return answer;
-        return created.next().value!;
-      });
-    });
+  async execute({ accountCode, asked }: JudgeCreations): Promise<JudgedCreations> {
+    const now = this.clock.now();
+    const answers: (NewEligibility | DomainError)[] = [];
+    for (let from = 0; from < asked.length; from += JUDGED_AT_ONCE) {
+      const some = asked.slice(from, from + JUDGED_AT_ONCE);
+      answers.push(...(await Promise.all(some.map((one) => this.judge(accountCode, one, now)))));
+    }
+    return { answers, values: this.creation.valuesOf(answers.filter(isReady)) };
   }
 
   private async judge(
@@ -82,6 +88,21 @@ export class CreateEligibilitiesHandler implements ICommandHandler<CreateEligibi
       throw error;
     }
   }
+}
+
+@CommandHandler(CreateEligibilities)
+export class CreateEligibilitiesHandler implements ICommandHandler<CreateEligibilities> {
+  constructor(private readonly creation: EligibilityCreation) {}
+
+  async execute({ judged: { answers, values } }: CreateEligibilities): Promise<Creation[]> {
+    const records = answers.filter(isReady);
+    const created = (records.length > 0 ? await this.creation.insertMany(records, values) : []).values();
+    return answers.map((answer) => (isReady(answer) ? created.next().value! : answer));
+  }
+}
+
+function isReady(answer: NewEligibility | DomainError): answer is NewEligibility {
+  return !(answer instanceof DomainError);
 }
 
 /** The record that the body says. @throws DomainError validation_error */

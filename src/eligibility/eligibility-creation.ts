@@ -99,12 +99,14 @@ export class EligibilityCreation {
     }
   }
 
+  /** What {@link insertMany} writes, in the name of the running request. */
+  valuesOf(records: readonly NewEligibility[]): [string] {
+    return numbered(records.map((record) => this.rowOf(record)));
+  }
+
   /** What became of each, by one statement, and one more when something stands in the way of some. */
-  async insertMany(records: readonly NewEligibility[]): Promise<Creation[]> {
-    const created = await this.database.query<{ n: number }>(
-      CREATE_MANY,
-      numbered(records.map((record) => this.rowOf(record))),
-    );
+  async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
+    const created = await this.database.query<{ n: number }>(CREATE_MANY, values);
     const made = new Set(created.map(({ n }) => records[n - 1]));
     const obstructed = records.filter((record) => !made.has(record));
     const obstacles = await this.findObstacles(obstructed);

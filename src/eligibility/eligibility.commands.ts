@@ -3,6 +3,7 @@ import type { DomainError } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
 import type { VoucherRefusal } from '../vouchers/vouchers.commands.js';
 import type { EligibilityModel } from './eligibility-model.fields.js';
+import type { NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityState } from './eligibility.fields.js';
 
@@ -33,12 +34,26 @@ export interface NewRecord {
 /** What became of it: refused by the error; obstructed where a record may stand in the way, which is for a create of its own. */
 export type Creation = 'CREATED' | 'OBSTRUCTED' | DomainError;
 
-/** As {@link CreateEligibility}, of many without vouchers, no two of them about the same record: one statement in all. */
-export class CreateEligibilities extends Command<Creation[]> {
+/** Creations that were judged, in their order: each is refused, or ready to be written. Its handlers alone look into it. */
+export interface JudgedCreations {
+  readonly answers: readonly (NewEligibility | DomainError)[];
+  /** The values of the statement that writes those that are ready. */
+  readonly values: [string];
+}
+
+/** Judges bodies without vouchers, no two of them about the same record, as {@link CreateEligibility} does. Writes nothing. */
+export class JudgeCreations extends Command<JudgedCreations> {
   constructor(
     readonly accountCode: string,
     readonly asked: readonly NewRecord[],
   ) {
+    super();
+  }
+}
+
+/** Writes what was judged a moment before, by one statement. */
+export class CreateEligibilities extends Command<Creation[]> {
+  constructor(readonly judged: JudgedCreations) {
     super();
   }
 }

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { EligibilityAdminController } from './admin.controller.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { FindPortionsInUseHandler, IsEntryInUseHandler } from './catalogue-use.handlers.js';
-import { CreateEligibilitiesHandler, CreateEligibilityHandler } from './create.handler.js';
+import { CreateEligibilitiesHandler, CreateEligibilityHandler, JudgeCreationsHandler } from './create.handler.js';
 import { FindDormantCandidatesHandler } from './dormant.handler.js';
 import { EligibilityPersonalData } from './eligibility-personal-data.js';
 import { EligibilityCreation } from './eligibility-creation.js';
@@ -42,6 +42,7 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     EligibilityCreation,
     CreateEligibilityHandler,
     CreateEligibilitiesHandler,
+    JudgeCreationsHandler,
     UpdateEligibilityHandler,
     CancelEligibilityHandler,
     ReplaceVouchersHandler,

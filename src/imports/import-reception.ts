@@ -9,7 +9,7 @@ import { ImportStore } from './import-store.js';
 import { formatOf, MOST_BYTES, MOST_ROWS, type WaitingRow } from './imports.rules.js';
 import { readRows } from './row-reader.js';
 
-/** Rows that are done in one transaction: few, as nothing else is done by the process while their form is checked. */
+/** Rows that are done in one transaction beside calls, which wait for them. */
 const CHUNK_ROWS = 100;
 const CHUNK_BYTES = 256 * 1024;
 const IDLE_MS = 30_000;

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
@@ -12,7 +13,7 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Worker } from '../platform/worker.js';
 import { ImportStore, type ClaimedImport } from './import-store.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
-import { RowWork, type RowTask } from './row-work.js';
+import { RowWork, type RowGroup } from './row-work.js';
 
 /** Calls that came within this time are beside the import; those of who watches it are not. */
 const BESIDE_MS = 250;
@@ -20,7 +21,12 @@ const OWN_ROUTES = '/eligibility-imports';
 /** Beside calls an import has this share of the time: it rests three times as long as it worked. */
 const REST = 3;
 /** Chunks of one transaction while nobody calls; no more begin when this long has passed. */
-const CHUNKS_AT_ONCE = 10;
+const CHUNKS_AT_ONCE = 21;
+/**
+ * Chunks that are done by one statement. The first is by itself: until it is prepared the database has nothing to do. Those of
+ * a dry run all are, so that it says the same whenever it is asked.
+ */
+const CHUNKS_TOGETHER = 5;
 const LONG_MS = 5_000;
 const RETENTION_MS = 30 * 86_400_000;
 
@@ -98,25 +104,29 @@ export class ImportWorker extends Worker {
 
   private async doChunks(claimed: ClaimedImport, started: number): Promise<void> {
     try {
-      await inTheNameOf(callerOf(claimed), claimed.request_id, () =>
-        this.unitOfWork.run(async () => {
+      await inTheNameOf(callerOf(claimed), claimed.request_id, () => {
+        const prepare = AsyncResource.bind((rows: readonly WaitingRow[]) => this.prepare(claimed, rows));
+        return this.unitOfWork.run(async () => {
           const chunks = await this.store.rowsOf(claimed, this.isBesideCalls ? 1 : CHUNKS_AT_ONCE);
           if (chunks.length === 0) throw new ChunkLost();
+          const batches = batchesOf(chunks, claimed.dry_run ? 1 : CHUNKS_TOGETHER);
           const outcomes: RowOutcome[][] = [];
-          let tasks = this.tasksOf(claimed, chunks[0]);
-          for (let index = 0; index < chunks.length; index++) {
-            const isLast = this.isBesideCalls || performance.now() - started > LONG_MS || index === chunks.length - 1;
-            // The form of the next rows is checked while the database has these.
-            const next = isLast ? null : this.tasksOf(claimed, chunks[index + 1]);
+          let groups = prepare(batches[0].flat());
+          for (let index = 0; index < batches.length; index++) {
+            const ready = await groups;
+            const isLast = this.isBesideCalls || performance.now() - started > LONG_MS || index === batches.length - 1;
+            // The next rows are prepared while the database has these.
+            const next = isLast ? null : prepare(batches[index + 1].flat());
             // Waited for below, unless the work fails before.
             next?.catch(() => undefined);
-            outcomes.push(await this.outcomesOf(claimed, await tasks));
+            const done = await this.outcomesOf(claimed, ready);
+            outcomes.push(...batches[index].map((chunk) => done.splice(0, chunk.length)));
             if (next === null) break;
-            tasks = next;
+            groups = next;
           }
           if (!(await this.store.record(claimed, outcomes, this.clock.now()))) throw new ChunkLost();
-        }),
-      );
+        });
+      });
     } catch (error) {
       if (error instanceof ChunkLost) return;
       await this.store.release(claimed).catch(() => undefined);
@@ -124,12 +134,12 @@ export class ImportWorker extends Worker {
     }
   }
 
-  private tasksOf({ scopes }: ClaimedImport, rows: readonly WaitingRow[]): Promise<RowTask[]> {
-    return this.rowWork.read(rows, new Set(scopes));
+  private prepare({ account_code, scopes }: ClaimedImport, rows: readonly WaitingRow[]): Promise<readonly RowGroup[]> {
+    return this.rowWork.prepare(account_code, rows, new Set(scopes));
   }
 
-  private async outcomesOf(claimed: ClaimedImport, tasks: readonly RowTask[]): Promise<RowOutcome[]> {
-    const run = () => this.rowWork.run(claimed.account_code, tasks);
+  private async outcomesOf(claimed: ClaimedImport, groups: readonly RowGroup[]): Promise<RowOutcome[]> {
+    const run = () => this.rowWork.run(claimed.account_code, groups);
     if (!claimed.dry_run) return run();
     try {
       return await this.unitOfWork.part(async () => {
@@ -140,6 +150,12 @@ export class ImportWorker extends Worker {
       throw error;
     }
   }
+}
+
+function batchesOf<Chunk>(chunks: readonly Chunk[], together: number): Chunk[][] {
+  const batches = [chunks.slice(0, 1)];
+  for (let from = 1; from < chunks.length; from += together) batches.push(chunks.slice(from, from + together));
+  return batches;
 }
 
 function callerOf({ username, consumer_key, scopes, account_code }: ClaimedImport): Caller {

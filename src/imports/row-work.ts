@@ -5,8 +5,10 @@ import {
   CancelEligibility,
   CreateEligibilities,
   CreateEligibility,
+  JudgeCreations,
   UpdateEligibility,
   type Creation,
+  type JudgedCreations,
 } from '../eligibility/eligibility.commands.js';
 import { EligibilityModel } from '../eligibility/eligibility-model.fields.js';
 import { isDatabaseUnavailable } from '../platform/database/database.js';
@@ -37,10 +39,15 @@ interface Task {
 }
 
 /** A row whose form has been checked: something to do, or its refusal. */
-export type RowTask = Task | RowOutcome;
+type RowTask = Task | RowOutcome;
+
+/** What is done at once: a row by itself, or rows that only create, judged unless that failed. */
+export type RowGroup =
+  { readonly alone: RowTask } | { readonly tasks: Task[]; readonly judged: JudgedCreations | null };
 
 /**
- * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction.
+ * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction. What can be
+ * known before, their form and the judgement of new records, is prepared outside of it.
  *
  * 1. A row that cannot be read, or whose form says nothing to act on, is refused where it stands.
  * 2. Rows that only create go to their handler together, which makes one statement of them. No two of them may be about
@@ -57,26 +64,38 @@ export class RowWork {
     private readonly logger: Logger,
   ) {}
 
-  /** Checks the form of rows, a few at a time. */
-  async read(rows: readonly WaitingRow[], scopes: ReadonlySet<string>): Promise<RowTask[]> {
+  /** What is to be done. Outside of the transaction, so that no statement of it is waited for. */
+  async prepare(
+    accountCode: string,
+    rows: readonly WaitingRow[],
+    scopes: ReadonlySet<string>,
+  ): Promise<readonly RowGroup[]> {
     const tasks: RowTask[] = [];
     for (const row of rows) {
       tasks.push(taskOf(row, scopes));
       if (tasks.length % CHECKED_AT_ONCE === 0) await turn();
     }
-    return tasks;
+    const groups: RowGroup[] = [];
+    for (const group of groupsOf(tasks))
+      if (group.length === 1) groups.push({ alone: group[0] });
+      else groups.push({ tasks: group as Task[], judged: await this.judge(accountCode, group as Task[]) });
+    return groups;
   }
 
-  async run(accountCode: string, tasks: readonly RowTask[]): Promise<RowOutcome[]> {
+  async run(accountCode: string, groups: readonly RowGroup[]): Promise<RowOutcome[]> {
     const outcomes: RowOutcome[] = [];
-    for (const group of groupsOf(tasks))
-      if (group.length > 1) outcomes.push(...(await this.together(accountCode, group as Task[])));
-      else outcomes.push(await this.alone(accountCode, group[0]));
+    for (const group of groups)
+      if ('alone' in group) outcomes.push(await this.alone(accountCode, group.alone));
+      else outcomes.push(...(await this.together(accountCode, group.tasks, group.judged)));
     return outcomes;
   }
 
-  private async together(accountCode: string, tasks: readonly Task[]): Promise<RowOutcome[]> {
-    const answers = await this.create(accountCode, tasks);
+  private async together(
+    accountCode: string,
+    tasks: readonly Task[],
+    judged: JudgedCreations | null,
+  ): Promise<RowOutcome[]> {
+    const answers = judged && (await this.create(judged));
     const outcomes: RowOutcome[] = [];
     for (const [index, task] of tasks.entries()) {
       const answer = answers?.[index] ?? 'OBSTRUCTED';
@@ -87,9 +106,19 @@ export class RowWork {
   }
 
   /** Null when they failed as a whole. */
-  private async create(accountCode: string, tasks: readonly Task[]): Promise<Creation[] | null> {
+  private async judge(accountCode: string, tasks: readonly Task[]): Promise<JudgedCreations | null> {
     try {
-      return await this.unitOfWork.part(() => this.commandBus.execute(new CreateEligibilities(accountCode, tasks)));
+      return await this.commandBus.execute(new JudgeCreations(accountCode, tasks));
+    } catch (error) {
+      if (mustBeDoneAgain(error)) throw error;
+      return null;
+    }
+  }
+
+  /** Null when they failed as a whole. */
+  private async create(judged: JudgedCreations): Promise<Creation[] | null> {
+    try {
+      return await this.unitOfWork.part(() => this.commandBus.execute(new CreateEligibilities(judged)));
     } catch (error) {
       if (mustBeDoneAgain(error)) throw error;
       return null;
