@@ -1,4 +1,6 @@
 import { startApp, type TestApp } from './support/app';
+import { openPage, startBrowser } from './support/browser';
+import { ConsoleDriver } from './support/console';
 import { CookieJar, freePort, startIdentityProvider, type IdentityProvider } from './support/identity-provider';
 import { OAuth } from './support/oauth';
 
@@ -224,6 +226,59 @@ describe('signing out', () => {
     });
     expect(forged.body).toEqual({ organisation: null });
     expect((await signOut(jar, '/console/session?organisation=yes')).status).toBe(400);
+  });
+});
+
+describe('in a browser', () => {
+  it('signing out at the organisation too leads there and back, and nobody comes in unasked', async () => {
+    await provider.person({ sub: 'person-11', preferred_username: 'alex', groups: ['exam-admins'] });
+    const browser = await startBrowser();
+    try {
+      const { page } = await openPage(browser);
+      const button = (name: string) => page.getByRole('button', { name, exact: true });
+      const heading = (name: string) => page.getByRole('heading', { level: 1, name });
+      await page.goto(`${app.url}/console`);
+      await button('Sign in at your organisation').click();
+      await heading('What needs me now').waitFor();
+
+      // Here alone: the provider still knows the browser, and asks nothing.
+      await button('Sign out').click();
+      await heading('Sign in').waitFor();
+      await provider.person(null);
+      await button('Sign in at your organisation').click();
+      await heading('What needs me now').waitFor();
+
+      await button('Sign out at your organisation too').click();
+      await page.waitForURL(`${provider.issuer}/**`);
+      await button('Yes, sign me out').click();
+      await page.waitForURL(`${app.url}/console`);
+      await heading('Sign in').waitFor();
+      await button('Sign in at your organisation').click();
+      await heading('You were not signed in').waitFor();
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('who was made here is not offered it', async () => {
+    const plain = await startApp({
+      databaseUrl: app.databaseUrl,
+      env: {
+        OIDC_ISSUER: provider.issuer,
+        OIDC_CLIENT_ID: 'console',
+        OIDC_CLIENT_SECRET: 'a-secret-of-the-console',
+        OIDC_ADMIN_GROUP: 'exam-admins',
+      },
+    });
+    const driver = await ConsoleDriver.start(plain);
+    try {
+      await driver.title('What needs me now');
+      await driver.button('Sign out').waitFor();
+      expect(await driver.button('Sign out at your organisation too').count()).toBe(0);
+    } finally {
+      await driver.stop();
+      await plain.close();
+    }
   });
 });
 

@@ -58,6 +58,7 @@ describe('a session of the console', () => {
         scopes: ['admin', 'bookings', 'create', 'delete', 'read', 'support', 'update'],
         account_codes: [operator.account],
         expires_datetime: expect.any(String),
+        organisation: false,
       },
       sign_in: { password: true, organisation: false },
     });

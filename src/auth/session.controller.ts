@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { applyDecorators, Body, Controller, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
@@ -42,6 +42,17 @@ const FromConsole = () =>
     description: 'Which no page of another site can send: `1`.',
   });
 
+/** Documents both ways to sign out. */
+const SignsOut = (summary: string) =>
+  applyDecorators(
+    HttpCode(204),
+    FromConsole(),
+    ApiOperation({ summary }),
+    AnswerEmpty(204, 'Signed out, or nobody was signed in.'),
+    Answer(200, SignedOut, 'The same, where `organisation` was asked for.'),
+    PublicProblems(400),
+  );
+
 /**
  * Sessions of operators in the console. Every other route takes a session in place of a token: its cookie, with the header
  * `Console-Request: 1` and without `Authorization`.
@@ -68,8 +79,9 @@ export class ConsoleSessionController {
   @Answer(200, SessionState)
   @PublicProblems()
   async get(@Req() request: Request): Promise<SessionState> {
+    const session = await this.sessions.view(request);
     return {
-      session: await this.sessions.view(request),
+      session: session && { ...session, organisation: await this.isOfOrganisation(session.username) },
       sign_in: { password: this.config.operatorPasswords, organisation: this.config.oidc !== null },
     };
   }
@@ -100,41 +112,23 @@ export class ConsoleSessionController {
   }
 
   @Delete('session')
-  @HttpCode(204)
-  @FromConsole()
-  @ApiOperation({ summary: 'Sign out here' })
-  @AnswerEmpty(204, 'Signed out, or nobody was signed in.')
-  @Answer(200, SignedOut, 'The same, where `organisation` was asked for.')
-  @PublicProblems(400)
-  signOut(
-    @Query() query: SignOutQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<SignedOut | undefined> {
-    return this.end(request, response, query, false);
+  @SignsOut('Sign out here')
+  signOut(@Query() query: SignOutQuery, @Req() request: Request): Promise<SignedOut | undefined> {
+    return this.end(request, query, false);
   }
 
   @Delete('sessions')
-  @HttpCode(204)
-  @FromConsole()
-  @ApiOperation({ summary: 'Sign out everywhere: every session of the user in the console ends' })
-  @AnswerEmpty(204, 'Signed out, or nobody was signed in.')
-  @Answer(200, SignedOut, 'The same, where `organisation` was asked for.')
-  @PublicProblems(400)
-  signOutEverywhere(
-    @Query() query: SignOutQuery,
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<SignedOut | undefined> {
-    return this.end(request, response, query, true);
+  @SignsOut('Sign out everywhere: every session of the user in the console ends')
+  signOutEverywhere(@Query() query: SignOutQuery, @Req() request: Request): Promise<SignedOut | undefined> {
+    return this.end(request, query, true);
   }
 
   private async end(
     request: Request,
-    response: Response,
     { organisation }: SignOutQuery,
     everywhere: boolean,
   ): Promise<SignedOut | undefined> {
+    const response = request.res!;
     const username = await this.sessions.end(request, response, everywhere);
     if (organisation !== 'true') return undefined;
     response.status(200);
@@ -143,11 +137,15 @@ export class ConsoleSessionController {
 
   /** Where the user signs out at the organisation. Its provider may be down: nobody stays signed in here for that. */
   private async organisationOf(username: string): Promise<string | null> {
-    if (this.config.oidc === null || !(await this.identities.areOf(username))) return null;
+    if (!(await this.isOfOrganisation(username))) return null;
     const address = await this.provider.signOutAddress().catch((error: unknown) => {
       this.logger.warn({ err: error }, 'the identity provider did not answer as it should');
       return null;
     });
     return address?.href ?? null;
+  }
+
+  private async isOfOrganisation(username: string): Promise<boolean> {
+    return this.config.oidc !== null && (await this.identities.areOf(username));
   }
 }

@@ -25,6 +25,12 @@ export class SessionModel {
     description: 'When it ends, whatever happens; half an hour without a call ends it too.',
   })
   expires_datetime: string;
+
+  @Field(boolean(), {
+    required: true,
+    description: 'Whether the user signs in, and can sign out, at the organisation.',
+  })
+  organisation: boolean;
 }
 
 /** How operators may sign in. */

@@ -1857,7 +1857,7 @@ export interface paths {
         };
         /**
          * A result that no exam was found for, with photo and video link
-         * @description As it was delivered. Reading a photo or a link leaves an audit row.
+         * @description As it was delivered; examPassword and extExamToken for callers with the scope `results` alone. Reading a photo or a link leaves an audit row.
          */
         get: operations["UnmatchedResultsController_get"];
         put?: never;
@@ -3020,6 +3020,8 @@ export interface components {
              * @example 2027-01-31T08:00:00Z
              */
             expires_datetime: string;
+            /** @description Whether the user signs in, and can sign out, at the organisation. */
+            organisation: boolean;
         };
         SignInWays: {
             /** @description By user name and password. */
@@ -3664,7 +3666,7 @@ export interface components {
             username: string;
             /** @description Null for a registration result, which names no account. */
             account_code?: string | null;
-            /** @description As it came; the list leaves userPhotoBase64String, videoReviewLink, examPassword and extExamToken out. */
+            /** @description As it came; the list leaves userPhotoBase64String, videoReviewLink, examPassword and extExamToken out, the last two are for callers with the scope results alone. */
             body: {
                 [key: string]: unknown;
             };
@@ -3684,7 +3686,7 @@ export interface components {
             username: string;
             /** @description Null for a registration result, which names no account. */
             account_code?: string | null;
-            /** @description As it came; the list leaves userPhotoBase64String, videoReviewLink, examPassword and extExamToken out. */
+            /** @description As it came; the list leaves userPhotoBase64String, videoReviewLink, examPassword and extExamToken out, the last two are for callers with the scope results alone. */
             body: {
                 [key: string]: unknown;
             };

@@ -1,4 +1,4 @@
-import { sessionState, signOut, signOutAtOrganisation, type Session } from '../api/session';
+import { signOut, signOutAtOrganisation, type Session } from '../api/session';
 import { ROOT } from '../api/root';
 import { useStore } from '../api/store';
 import { Button } from '../components/button';
@@ -8,7 +8,6 @@ import { toast } from '../components/toast';
 import { chooseTheme, theme, type Theme } from './theme';
 
 export function UserMenu({ session }: { session: Session }) {
-  const state = useStore(sessionState);
   return (
     <div className="user">
       <p className="who">
@@ -33,9 +32,9 @@ export function UserMenu({ session }: { session: Session }) {
         <Button small kind="quiet" onPress={() => void askEverywhere()}>
           Everywhere …
         </Button>
-        {'ways' in state && state.ways.organisation && (
+        {session.organisation && (
           <Button small kind="quiet" onPress={() => void leave(signOutAtOrganisation)}>
-            At your organisation too
+            Sign out at your organisation too
           </Button>
         )}
       </div>
