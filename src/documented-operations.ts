@@ -150,7 +150,8 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/audit': LIST,
   'GET /admin/eligibilities/{svc_id}/results/{revision}':
     'examPassword and extExamToken are never shown here. Reading a photo or a link leaves an audit row.',
-  'GET /admin/unmatched-results/{id}': 'As it was delivered. Reading a photo or a link leaves an audit row.',
+  'GET /admin/unmatched-results/{id}':
+    'As it was delivered; examPassword and extExamToken for callers with the scope `results` alone. Reading a photo or a link leaves an audit row.',
   'POST /accounts/{account_code}/eligibility-imports':
     'Columns are the members of the Eligibility Model, and `action` (ADD, UPDATE, CANCEL). The rules are those of the single calls. `dry_run=true` changes nothing and reports as if.',
   'GET /accounts/{account_code}/eligibility-imports/{import_id}': 'Counts of rows by outcome, as far as it is.',

@@ -69,8 +69,17 @@ describe('examPassword and extExamToken', () => {
     expect(JSON.stringify(listed)).not.toMatch(/4711/);
     const one = await app.call('GET', `/admin/unmatched-results/${listed.id}`, { token: operator });
     expect(one.body.body).toEqual(body);
-    expect(await audited('unmatched-result.read-photo', listed.id as string)).toHaveLength(1);
-    expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
+    for (const scope of ['admin', 'support'] as const) {
+      const token = await app.given.token([scene.account], [scope]);
+      const without = await app.call('GET', `/admin/unmatched-results/${listed.id}`, { token });
+      expect(without.body.body).toEqual({
+        ...body,
+        examApiData: { examName: 'Board', duration: 90 },
+        examMetaData: { examCode: 'NOWHERE' },
+      });
+    }
+    expect(await audited('unmatched-result.read-photo', listed.id as string)).toHaveLength(3);
+    expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(3);
   });
 
   it('of bodies that 0.1.0 kept whole are taken out in the background', async () => {

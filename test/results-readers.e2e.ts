@@ -47,6 +47,9 @@ it('110 readers that do not read keep no other tenant from reading, and no state
     'service_unavailable',
     '5',
   ]);
+  // Who waited for a place had asked the database for nothing: what was never shown was not read.
+  const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
+  expect(await app.given.sql(read, [hostile.account])).toEqual([{ rows: 6 }]);
   for (const socket of readers) socket.destroy();
   await pause(200);
   expect((await app.call('GET', big, { token: hostile.token })).status).toBe(200);

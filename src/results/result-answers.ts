@@ -54,7 +54,7 @@ export class UnmatchedResultModel {
 
   @Field(anyObject, {
     required: true,
-    description: `As it came; the list leaves ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken out.`,
+    description: `As it came; the list leaves ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken out, the last two are for callers with the scope results alone.`,
   })
   body: object;
 }
@@ -128,14 +128,18 @@ function withBody(members: object, body: string): string {
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
 /**
- * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory.
+ * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory. Who waits for a
+ * place has asked the database for nothing yet.
+ * @param find what to send; called when there is a place
  * @throws DomainError service_unavailable while the caller's application has too many such answers under way
  */
-export async function sendArray(response: Response, entries: AsyncIterable<string>): Promise<void> {
+export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
     await place.charge(1);
-    await stream(response, entries);
+    // Whoever went away while waiting is sent nothing.
+    if (response.destroyed) return;
+    await stream(response, await find());
   } finally {
     place.leave();
   }

@@ -81,24 +81,23 @@ export class ResultsController {
     @CurrentCaller() { scopes }: Caller,
     @Res() response: Response,
   ): Promise<void> {
-    await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, { testCode: test_code }));
-    const revisions = await this.store.list(account_code, candidate_id, test_code);
-    if (scopes.has('results'))
-      await this.reads.record(
-        'result',
-        revisions.map(({ svc_eligiblity_id, has_photo, has_video_link }) => ({
-          subject: svc_eligiblity_id,
-          accountCode: account_code,
-          photo: has_photo,
-          videoLink: has_video_link,
-        })),
-      );
     const { store } = this;
-    await sendArray(
-      response,
-      (async function* () {
+    await sendArray(response, async () => {
+      await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, { testCode: test_code }));
+      const revisions = await store.list(account_code, candidate_id, test_code);
+      if (scopes.has('results'))
+        await this.reads.record(
+          'result',
+          revisions.map(({ svc_eligiblity_id, has_photo, has_video_link }) => ({
+            subject: svc_eligiblity_id,
+            accountCode: account_code,
+            photo: has_photo,
+            videoLink: has_video_link,
+          })),
+        );
+      return (async function* () {
         for (const revision of revisions) yield resultText(await store.get(revision, scopes.has('results')));
-      })(),
-    );
+      })();
+    });
   }
 }

@@ -4,7 +4,8 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { declareFaults, validationError } from '../platform/errors.js';
-import { Access } from '../platform/http/access.js';
+import type { Caller } from '../platform/context/caller.js';
+import { Access, CurrentCaller } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
@@ -73,31 +74,36 @@ export class UnmatchedResultsController {
   @Problems(400)
   async list(@Query() query: PageQuery, @Req() request: Request, @Res() response: Response): Promise<void> {
     const page = pageOf(query);
-    const rows = sendPage(await this.store.list(page), page, request, response, this.config);
     const { store } = this;
-    await sendArray(
-      response,
-      (async function* () {
+    await sendArray(response, async () => {
+      const rows = sendPage(await store.list(page), page, request, response, this.config);
+      return (async function* () {
         for (const row of rows) {
           const body = await store.findBody(row.id);
           if (body !== null) yield unmatchedText(row, body);
         }
-      })(),
-    );
+      })();
+    });
   }
 
   @Get(':id')
   @ApiOperation({ summary: 'A result that no exam was found for, with photo and video link' })
   @Answer(200, UnmatchedResultDetailModel, 'The result.')
   @Problems(400, 404)
-  async get(@Param() { id }: UnmatchedPath, @Query() { media }: MediaQuery, @Res() response: Response): Promise<void> {
+  async get(
+    @Param() { id }: UnmatchedPath,
+    @Query() { media }: MediaQuery,
+    @CurrentCaller() { scopes }: Caller,
+    @Res() response: Response,
+  ): Promise<void> {
     const found = await this.store.find(id);
     if (!found) throw unmatchedResultNotFound.error();
     const result = media === 'false' ? withoutMedia(found) : found;
     await this.reads.record('unmatched-result', [
       { subject: id, accountCode: result.account_code, photo: !!result.body.photo, videoLink: !!result.body.videoLink },
     ]);
-    response.type('application/json').send(unmatchedDetailText(result));
+    const body = scopes.has('results') ? result.body : { ...result.body, credentials: null };
+    response.type('application/json').send(unmatchedDetailText({ ...result, body }));
   }
 
   @Get(':id/candidates')
