@@ -34,6 +34,11 @@ export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: (
   return servedRequest.run({ requestId, traceparent: null, caller, accountCode: null, members: null }, work);
 }
 
+/** Does what many requests share: it belongs to none of them. */
+export function outsideOfRequests<T>(work: () => T): T {
+  return servedRequest.run(OUTSIDE, work);
+}
+
 /** The accounts that the running request may concern; background work may concern every one. */
 export function currentReach(): Reach {
   const { caller } = requestContext();

@@ -1,3 +1,4 @@
+import { outsideOfRequests } from '../context/request-context.js';
 import {
   currentTransaction,
   isDatabaseUnavailable,
@@ -123,10 +124,9 @@ export class Batched<Question, Row extends { n: number }> {
       else asked.set(key, [waiting]);
     }
     const groups = [...asked.values()];
-    const { rows } = await on.query<Row>({
-      ...this.statement,
-      values: this.valuesOf(groups.map(([{ question }]) => question)),
-    });
+    const asking = { ...this.statement, values: this.valuesOf(groups.map(([{ question }]) => question)) };
+    // It takes nobody's turn at a connection.
+    const { rows } = await outsideOfRequests(() => on.query<Row>(asking));
     const answers: Row[][] = groups.map(() => []);
     for (const row of rows) answers[row.n - 1].push(row);
     groups.forEach((alike, index) => alike.forEach(({ resolve }) => resolve(answers[index])));

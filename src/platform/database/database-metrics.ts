@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import { Gauge, Histogram } from 'prom-client';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Metrics } from '../observability/metrics.js';
+import type { Turns } from '../turns.js';
 import { Database } from './database.js';
 
 /** The connections of this process to PostgreSQL, by pool: for statements of no transaction, and for units of work. */
@@ -10,32 +10,33 @@ import { Database } from './database.js';
 export class DatabaseMetrics {
   constructor({ registry }: Metrics, database: Database) {
     const registers = [registry];
-    const pools: Record<string, Pool> = {
-      statements: database.pool,
-      units_of_work: (database.dataSource.driver as PostgresDriver).master as Pool,
-    };
-    const figures = (name: string, help: string, read: (pool: Pool) => number): void => {
+    const pools = Object.entries(database.pools);
+    const figures = (name: string, help: string, read: (pool: Pool, turns: Turns) => number): void => {
       const gauge: Gauge = new Gauge({
         name,
         help,
         labelNames: ['pool'],
         registers,
         collect: () => {
-          for (const [label, pool] of Object.entries(pools)) gauge.set({ pool: label }, read(pool));
+          for (const [label, { pool, turns }] of pools) gauge.set({ pool: label }, read(pool, turns));
         },
       });
     };
     figures('database_pool_connections', 'Open connections', (pool) => pool.totalCount);
     figures('database_pool_idle_connections', 'Open connections that nobody uses', (pool) => pool.idleCount);
-    figures('database_pool_waiting', 'Calls that wait for a connection', (pool) => pool.waitingCount);
+    figures(
+      'database_pool_waiting',
+      'Calls that wait for a connection',
+      (pool, turns) => pool.waitingCount + turns.waiting,
+    );
     const acquisition = new Histogram({
       name: 'database_pool_acquisition_seconds',
       help: 'How long a call waits for its connection',
       labelNames: ['pool'],
-      buckets: [0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2],
+      buckets: [0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2, 5],
       registers,
     });
-    for (const [label, pool] of Object.entries(pools)) timeConnects(pool, acquisition.labels({ pool: label }));
+    for (const [label, { pool }] of pools) timeConnects(pool, acquisition.labels({ pool: label }));
   }
 }
 

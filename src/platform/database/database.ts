@@ -2,11 +2,14 @@ import { isNativeError } from 'node:util/types';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pg, { Pool, type PoolClient } from 'pg';
 import { DataSource, type EntityManager, type QueryRunner } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Config } from '../../config.js';
 import { ContextValue } from '../context/context-value.js';
 import { Logger } from '../observability/logger.js';
-import { withSpans } from './statement-spans.js';
+import type { Turns } from '../turns.js';
+import { isNoConnectionFree, takeTurns } from './connection-turns.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
+import { withSpans } from './statement-spans.js';
 
 // Counts and positions stay far below 2^53; amounts have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -58,6 +61,8 @@ export class Database implements OnApplicationShutdown {
   readonly url: string;
   /** For statements of no transaction; units of work and entities have the data source's (connections.ts). */
   readonly pool: Pool;
+  /** The pools, and who waits for a connection of each. */
+  readonly pools: Readonly<Record<'statements' | 'units_of_work', { pool: Pool; turns: Turns }>>;
 
   constructor(
     readonly dataSource: DataSource,
@@ -70,6 +75,11 @@ export class Database implements OnApplicationShutdown {
       max: connectionsFor(config.databasePoolSize).statements,
     });
     withSpans(this.pool);
+    const ofUnits = (dataSource.driver as PostgresDriver).master as Pool;
+    this.pools = {
+      statements: { pool: this.pool, turns: takeTurns(this.pool) },
+      units_of_work: { pool: ofUnits, turns: takeTurns(ofUnits) },
+    };
     // Without a listener, an idle connection that is lost would end the process; the next statement opens another.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }
@@ -130,6 +140,7 @@ export function isTimedOut(error: unknown): boolean {
 /** Whether the error says that the database is away or overloaded, not that the statement was wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;
+  if (isNoConnectionFree(error)) return true;
   const driverError = (error as { driverError?: unknown }).driverError;
   if (driverError !== undefined && driverError !== error) return isDatabaseUnavailable(driverError);
   const { errors } = error as Partial<AggregateError>;

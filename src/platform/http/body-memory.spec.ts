@@ -1,6 +1,5 @@
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { BodyMemory } from './body-memory.js';
-import { BodyTurns } from './body-turns.js';
 
 const outcomeOf = (promise: Promise<unknown> | null): { state: string } => {
   const outcome = { state: promise === null ? 'in' : 'waits' };
@@ -63,40 +62,5 @@ describe('the memory for arriving bodies', () => {
     await pause(40);
     expect(forgotten.state).toBe('waits');
     expect(outcomeOf(memory.begin('c').charge(10)).state).toBe('in');
-  });
-});
-
-describe('the turns of large bodies', () => {
-  it('lets in what fits, and callers in turn once there is memory', async () => {
-    const turns = new BodyTurns(10, 1000);
-    const inside: string[] = [];
-    const leave: Record<string, () => void> = {};
-    const enter = (name: string, caller: string, bytes: number) =>
-      turns.enter(caller, bytes).then((left) => {
-        inside.push(name);
-        leave[name] = left;
-      });
-    for (const name of ['a1', 'a2', 'a3']) void enter(name, 'a', 6);
-    void enter('b1', 'b', 6);
-    await turn();
-    expect(inside).toEqual(['a1']);
-    leave['a1']();
-    await turn();
-    expect(inside).toEqual(['a1', 'a2']);
-    leave['a2']();
-    await turn();
-    leave['b1']();
-    await turn();
-    expect(inside).toEqual(['a1', 'a2', 'b1', 'a3']);
-  });
-
-  it('lets in alone what is larger than the bound, and refuses who waits too long', async () => {
-    const turns = new BodyTurns(10, 20);
-    const leave = await turns.enter('a', 25);
-    const refused = outcomeOf(turns.enter('b', 1));
-    await pause(40);
-    expect(refused.state).toBe('service_unavailable');
-    leave();
-    await turns.enter('b', 1);
   });
 });

@@ -13,11 +13,11 @@ import type { Request, Response } from 'express';
 import { finalize, from, switchMap, type Observable } from 'rxjs';
 import { requestContext } from '../context/request-context.js';
 import { unsupportedMediaType } from '../errors.js';
+import { Turns } from '../turns.js';
 import { ACCESS, type AccessRule } from './access.js';
 import { hasBody, readBytes } from './body-arrival.js';
-import { BodyMemory } from './body-memory.js';
+import { BodyMemory, memorySpent } from './body-memory.js';
 import { BodyPace } from './body-pace.js';
-import { BodyTurns } from './body-turns.js';
 import { excessOf, parseJsonBody } from './json-text.js';
 
 const KIB = 1024;
@@ -106,7 +106,8 @@ export class BodyGate implements CanActivate {
 @Injectable()
 class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
-  private readonly turns = new BodyTurns(8 * MIB, MOST_WAIT_MS);
+  /** Bytes of large bodies that are worked on at the same time, which costs some five times their size. */
+  private readonly turns = new Turns(8 * MIB, MOST_WAIT_MS, memorySpent);
 
   constructor(
     private readonly reflector: Reflector,
@@ -132,11 +133,12 @@ class LargeBodyReader implements NestInterceptor {
     const space = this.memory.begin(caller);
     try {
       const bytes = await readBytes(request, response, { limit, unpack: true, space });
-      if (bytes.length > LABORIOUS_BYTES) await this.pace.rest(caller);
-      const end = bytes.length > DEFAULT_LIMIT ? await this.turns.enter(caller, bytes.length) : () => undefined;
+      const { length } = bytes;
+      if (length > LABORIOUS_BYTES) await this.pace.rest(caller);
+      if (length > DEFAULT_LIMIT) await this.turns.enter(caller, length);
       const leave = (): void => {
         request.body = undefined;
-        end();
+        if (length > DEFAULT_LIMIT) this.turns.leave(length);
         space.leave();
       };
       try {

@@ -1,0 +1,43 @@
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { Turns } from './turns.js';
+
+const tooLate = () => new Error('too late');
+
+describe('turns', () => {
+  it('let in what fits, and callers in turn once there is room', async () => {
+    const turns = new Turns(10, 1000, tooLate);
+    const inside: string[] = [];
+    const enter = async (name: string, caller: string, size: number) => {
+      await turns.enter(caller, size);
+      inside.push(name);
+    };
+    for (const name of ['a1', 'a2', 'a3', 'a4']) void enter(name, 'a', 6);
+    void enter('b1', 'b', 6);
+    await turn();
+    expect([inside, turns.waiting]).toEqual([['a1'], 4]);
+    for (let left = 0; left < 4; left++) {
+      turns.leave(6);
+      await turn();
+    }
+    expect([inside, turns.waiting]).toEqual([['a1', 'a2', 'b1', 'a3', 'a4'], 0]);
+  });
+
+  it('let in alone what is larger than the bound, and refuse who waits too long', async () => {
+    const turns = new Turns(10, 20, tooLate);
+    expect(turns.enter('a', 25)).toBeNull();
+    await expect(turns.enter('b', 1)).rejects.toThrow('too late');
+    turns.leave(25);
+    expect(turns.enter('b', 1)).toBeNull();
+  });
+
+  it('forget who was refused: the next in the row is not held up', async () => {
+    const turns = new Turns(1, 40, tooLate);
+    expect(turns.enter('a', 1)).toBeNull();
+    const refused = turns.enter('b', 1)!.catch((error: Error) => error.message);
+    await pause(20);
+    const next = turns.enter('b', 1)!;
+    expect(await refused).toBe('too late');
+    turns.leave(1);
+    await next;
+  });
+});

@@ -1,0 +1,64 @@
+import type { Caller } from '../src/platform/context/caller';
+import { inTheNameOf } from '../src/platform/context/request-context';
+import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
+import { startApp, type TestApp } from './support/app';
+
+/** Callers take turns at the connections to the database: who sends a flood keeps nobody else from theirs. */
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app.close());
+
+const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
+const FLOOD = 300;
+
+function callerOf(consumerKey: string): Caller {
+  const none = { scopes: new Set<never>(), accountCodes: new Set<string>(), isOperator: false };
+  return { username: consumerKey, consumerKey, ...none };
+}
+
+/** How much of a flood had been done when one piece of work of another caller, begun after all of it, was done. */
+async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
+  let done = 0;
+  const flood = Array.from({ length: FLOOD }, () =>
+    inTheNameOf(callerOf('hostile'), null, work).then(() => void done++),
+  );
+  await (other ? inTheNameOf(other, null, work) : work());
+  const before = done;
+  await Promise.all(flood);
+  return before;
+}
+
+const kinds: [string, () => Promise<unknown>][] = [
+  ['statements', () => app.database.query(SHORT_WORK)],
+  ['units of work', () => app.app.get(UnitOfWork).run(() => app.database.query(SHORT_WORK))],
+];
+
+describe.each(kinds)('%s', (_kind, work) => {
+  it.each([
+    ['another caller', callerOf('other')],
+    ['background work', null],
+  ])('of %s wait for a place and not for the flood of one caller', async (_who, other) => {
+    // Those that were begun already, and a turn of the other.
+    expect(await doneBefore(work, other)).toBeLessThan(FLOOD / 10);
+  });
+});
+
+it('over HTTP: the record of another tenant is changed while most of the flood still waits', async () => {
+  const changeOf = async () => {
+    const scene = await app.given.scene();
+    const body = app.given.eligibilityBody(scene.testCode);
+    await app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
+    const path = `/accounts/${scene.account}/candidates/${body['candidate'].candidate_id}/tests/${scene.testCode}`;
+    return () => app.call('PUT', path, { token: scene.token, body });
+  };
+  const [hostile, other] = [await changeOf(), await changeOf()];
+  const statuses: number[] = [];
+  const flood = Array.from({ length: FLOOD }, () => hostile().then(({ status }) => void statuses.push(status)));
+  expect((await other()).status).toBe(204);
+  expect(statuses.length).toBeLessThan(FLOOD / 2);
+  await Promise.all(flood);
+  expect(new Set(statuses)).toEqual(new Set([204]));
+});
