@@ -1,0 +1,28 @@
+import { createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import type { Config } from '../config.js';
+import { Secrets } from './secrets.js';
+
+const key = randomBytes(32);
+const secrets = new Secrets({ secretsKeys: [key] } as unknown as Config);
+const PURPOSE = 'table.column id';
+
+/** What stands under a key of SECRETS_KEY itself; throws when it does not. */
+function underTheKeyItself(sealed: Buffer): string {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(5, 17));
+  decipher.setAAD(Buffer.from(PURPOSE)).setAuthTag(sealed.subarray(17, 33));
+  return Buffer.concat([decipher.update(sealed.subarray(33)), decipher.final()]).toString();
+}
+
+it('encryption and keyed hashes have keys of their own: neither is the key that they are derived from', () => {
+  const sealed = secrets.encrypt('a photo', PURPOSE);
+  expect(secrets.decrypt(sealed, PURPOSE).toString()).toBe('a photo');
+  expect(() => underTheKeyItself(sealed)).toThrow();
+  const hash = secrets.keyedHash('username', 'ada');
+  expect(hash).toEqual(secrets.keyedHash('username', 'ada'));
+  expect(hash).not.toEqual(createHmac('sha256', key).update('username\0ada').digest());
+});
+
+it('a value moved to another place does not decrypt there', () => {
+  const sealed = secrets.encrypt('a photo', PURPOSE);
+  expect(() => secrets.decrypt(sealed, 'table.column other')).toThrow();
+});
