@@ -1,6 +1,6 @@
 // Does each panel of deploy/grafana show something? A Prometheus of Debian's scrapes a started service that has traffic and a partner
 // that cannot be reached, and is asked what each panel asks: `node scripts/dashboards.mjs`. An answer without a series fails, except where
-// nothing to show is the good news.
+// nothing to show is the good news. With `--pictures` the answers are drawn, for docs/operations.md.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,24 +10,27 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { drawDashboard } from './dashboard-picture.mjs';
 import { withService } from './own-service.mjs';
 import { findPrometheus } from './prometheus.mjs';
 
-const TRAFFIC_MS = 20_000;
+const pictures = process.argv.includes('--pictures');
+const TRAFFIC_MS = pictures ? 120_000 : 20_000;
+/** Of its panels that ask PostgreSQL in SQL there is no picture. */
+const DRAWN = ['service', 'delivery'];
 // The last with CONFIRM_REPLICATED alone, which would hold everything back here: test/eyes.e2e.ts knows its names.
 const EMPTY_WHEN_WELL = new Set(['5xx by route', 'Share of 5xx', 'Standbys']);
-const grafana = join(dirname(dirname(fileURLToPath(import.meta.url))), 'deploy/grafana');
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const grafana = join(root, 'deploy/grafana');
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-dashboards-'));
 
+const read = (file) => JSON.parse(readFileSync(join(grafana, file), 'utf8'));
+const queryOf = (expr) => expr.replaceAll('$job', '.+').replaceAll('$__rate_interval', '30s');
 const questions = readdirSync(grafana).flatMap((file) =>
-  JSON.parse(readFileSync(join(grafana, file), 'utf8')).panels.flatMap(({ title, targets }) =>
+  read(file).panels.flatMap(({ title, targets }) =>
     targets
       .filter(({ expr }) => expr !== undefined)
-      .map(({ expr }) => ({
-        title,
-        where: `${file}: ${title}`,
-        query: expr.replaceAll('$job', '.+').replaceAll('$__rate_interval', '30s'),
-      })),
+      .map(({ expr }) => ({ title, where: `${file}: ${title}`, query: queryOf(expr) })),
   ),
 );
 
@@ -107,8 +110,9 @@ async function withPrometheus(metricsUrl, use) {
   );
   const ended = once(child, 'exit');
   try {
-    await use(async (query) => {
-      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query?${new URLSearchParams({ query })}`);
+    await use(async (query, range) => {
+      const asked = new URLSearchParams({ query, ...range });
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/query${range ? '_range' : ''}?${asked}`);
       const { status, error, data } = await answer.json();
       if (status !== 'success') throw new Error(`${query}: ${error}`);
       return data.result;
@@ -119,9 +123,29 @@ async function withPrometheus(metricsUrl, use) {
   }
 }
 
+/** Every panel with what it shows of these seconds. */
+async function draw(ask, from, to) {
+  for (const name of DRAWN) {
+    const { title, panels } = read(`${name}.json`);
+    const shown = [];
+    for (const { title: heading, gridPos, fieldConfig, targets } of panels) {
+      const series = [];
+      for (const { expr, legendFormat } of targets)
+        for (const { metric, values } of await ask(queryOf(expr), { start: from, end: to, step: 1 }))
+          series.push({
+            label: legendFormat.replaceAll(/\{\{(\w+)\}\}/g, (_all, label) => metric[label] ?? ''),
+            values,
+          });
+      shown.push({ heading, gridPos, unit: fieldConfig.defaults.unit, series });
+    }
+    await drawDashboard({ title, from, to, panels: shown }, join(root, `docs/dashboards/${name}.png`));
+  }
+}
+
 try {
   await withService(async ({ base_url: base, metrics_url: metricsUrl, folder: data }) => {
     await withPrometheus(metricsUrl, async (ask) => {
+      const from = Math.floor(Date.now() / 1000);
       await makeTraffic(base, JSON.parse(readFileSync(join(data, 'sandbox.json'), 'utf8')));
       // The figures of the queue are counted every ten seconds.
       await pause(12_000);
@@ -132,6 +156,7 @@ try {
         if (!says && !EMPTY_WHEN_WELL.has(title)) silent.push(`${where}: ${query}`);
       }
       if (silent.length > 0) throw new Error(`Panels without a figure:\n${silent.join('\n')}`);
+      if (pictures) await draw(ask, from, Math.floor(Date.now() / 1000));
       console.log(`${questions.length} questions of the dashboards are answered.`);
     });
   });
