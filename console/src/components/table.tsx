@@ -7,7 +7,7 @@ import {
   type ColumnVisibilityState,
   type RowSelectionState,
 } from '@tanstack/react-table';
-import { useMemo, useState, type ReactNode } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { Page } from '../api/client';
 import { Badge } from './badge';
 import { Copyable } from './copy';
@@ -67,7 +67,6 @@ export function Table<Row extends object>(props: TableProps<Row>) {
       columns.map((column): ColumnDef<typeof features, Row> => ({
         id: column.id,
         header: column.header,
-        cell: ({ row }) => cellOf(column, row.original),
       })),
     [columns],
   );
@@ -85,6 +84,8 @@ export function Table<Row extends object>(props: TableProps<Row>) {
     onRowSelectionChange: (change) =>
       selection?.onChange(typeof change === 'function' ? change(selection.rows) : change),
   });
+  const shown = useMemo(() => columns.filter(({ id }) => visibility[id] !== false), [columns, visibility]);
+  const choose = useChoose(selection);
   return (
     <>
       <div className="list-bar">
@@ -133,29 +134,16 @@ export function Table<Row extends object>(props: TableProps<Row>) {
               ))}
             </thead>
             <tbody role="rowgroup">
-              {table.getRowModel().rows.map((row) => (
-                <tr role="row" key={row.id} className={row.getIsSelected() ? 'selected' : undefined}>
-                  {selection && (
-                    <td role="cell" className="select">
-                      <input
-                        type="checkbox"
-                        aria-label={`${selection.label} ${row.id}`}
-                        checked={row.getIsSelected()}
-                        onChange={(event) => row.toggleSelected(event.target.checked)}
-                      />
-                    </td>
-                  )}
-                  {row.getVisibleCells().map((cell) => (
-                    <td
-                      role="cell"
-                      key={cell.id}
-                      className={known.get(cell.column.id)!.kind}
-                      data-label={known.get(cell.column.id)!.header}
-                    >
-                      <table.FlexRender cell={cell} />
-                    </td>
-                  ))}
-                </tr>
+              {table.getRowModel().rows.map(({ id, original }) => (
+                <TableRow
+                  key={id}
+                  id={id}
+                  row={original}
+                  columns={shown}
+                  label={selection?.label}
+                  chosen={selection?.rows[id] ?? false}
+                  choose={choose}
+                />
               ))}
             </tbody>
           </table>
@@ -164,6 +152,52 @@ export function Table<Row extends object>(props: TableProps<Row>) {
     </>
   );
 }
+
+/** Chooses a row or leaves it out; the same function for the life of the table. */
+function useChoose(selection: Selection | undefined): (id: string, chosen: boolean) => void {
+  const latest = useRef(selection);
+  useEffect(() => {
+    latest.current = selection;
+  });
+  return useCallback((id, chosen) => {
+    const { [id]: _, ...others } = latest.current!.rows;
+    latest.current!.onChange(chosen ? { ...others, [id]: true } : others);
+  }, []);
+}
+
+interface RowProps<Row> {
+  id: string;
+  row: Row;
+  /** Those that are shown. */
+  columns: readonly Column<Row>[];
+  /** What it is called, where rows are chosen. */
+  label: string | undefined;
+  chosen: boolean;
+  choose: (id: string, chosen: boolean) => void;
+}
+
+/** Drawn again only when something of it has changed: of a list that grows or is renewed, that is a few. */
+const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, choose }: RowProps<Row>) {
+  return (
+    <tr role="row" className={chosen ? 'selected' : undefined}>
+      {label !== undefined && (
+        <td role="cell" className="select">
+          <input
+            type="checkbox"
+            aria-label={`${label} ${id}`}
+            checked={chosen}
+            onChange={(event) => choose(id, event.target.checked)}
+          />
+        </td>
+      )}
+      {columns.map((column) => (
+        <td role="cell" key={column.id} className={column.kind} data-label={column.header}>
+          {cellOf(column, row)}
+        </td>
+      ))}
+    </tr>
+  );
+}) as <Row>(props: RowProps<Row>) => ReactNode;
 
 function cellOf<Row>({ text, as, cell }: Column<Row>, row: Row): ReactNode {
   if (cell) return cell(row);

@@ -30,20 +30,26 @@ export function subscriptionQuery(id: string) {
   });
 }
 
+function statisticsQuery(id: string) {
+  return queryOptions({
+    queryKey: ['subscriptions', id, 'statistics'],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/admin/subscriptions/{id}/statistics', { params: { path: { id } }, signal })),
+  });
+}
+
 export function PartnerPage() {
   const { id } = useParams({ from: '/partners/$id' });
   useLive(['partners'], [['subscriptions', id]]);
+  // Asked for at once, not when the partner itself has come.
+  useQuery(statisticsQuery(id));
   return <Shown query={useQuery(subscriptionQuery(id))}>{(found) => <Partner subscription={found} />}</Shown>;
 }
 
 function Partner({ subscription }: { subscription: Subscription }) {
   const { id, partner_url: url } = subscription;
   useLive(['attempts', 'undelivered'], [['subscriptions', id, 'statistics']]);
-  const statistics = useQuery({
-    queryKey: ['subscriptions', id, 'statistics'],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/admin/subscriptions/{id}/statistics', { params: { path: { id } }, signal })),
-  });
+  const statistics = useQuery(statisticsQuery(id));
   const [word, tone] = conditionOf(subscription);
   return (
     <Page

@@ -2,7 +2,7 @@ import './queue.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { api, dataOf, type Schemas } from '../api/client';
+import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Filters, type Filter } from '../components/filters';
 import { Shown } from '../components/states';
@@ -12,6 +12,7 @@ import { LinkButton } from '../components/button';
 import { PartnerLink, PartnerSettingsLink } from '../notification/partner-link';
 import { failureText, RETRY_OPTIONS, retryText } from '../notification/words';
 import { BulkButtons } from './bulk-buttons';
+import { causesQuery } from './causes-query';
 import { filterOf, searchOf } from './filter-text';
 import { hintFor } from './hints';
 import { JobsNow } from './jobs-now';
@@ -118,10 +119,7 @@ function WhatToDo({ cause }: { cause: Cause }) {
 export function CausesPage() {
   const search = useSearch({ from: '/queue' });
   useLive(['undelivered', 'attempts', 'jobs'], [['error-queue'], ['jobs']]);
-  const causes = useQuery({
-    queryKey: ['error-queue', 'summary'],
-    queryFn: ({ signal }) => dataOf(api.GET('/admin/error-queue/summary', { signal })),
-  });
+  const causes = useQuery(causesQuery);
   const found = useMemo(
     () =>
       (causes.data ?? []).filter((cause) =>

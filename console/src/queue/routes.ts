@@ -1,12 +1,16 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { queries } from '../queries';
 import { only } from '../router-search';
 import { rootRoute } from '../shell/root-route';
+import { causesQuery } from './causes-query';
 
 export const queueRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/queue',
     validateSearch: only('account_code', 'subscription_id', 'retry'),
+    // Asked for when somebody is about to open the page, and not waited for.
+    loader: () => void queries.prefetchQuery(causesQuery),
     component: lazyRouteComponent(() => import('./causes-page'), 'CausesPage'),
   }),
   createRoute({
