@@ -56,6 +56,7 @@ describe('the error queue in the console', () => {
   it('keeps its filters in the address, and finds a booking', async () => {
     await driver.link('Read the answers').click();
     await driver.title('Refused');
+    await driver.page.getByText('4 rows', { exact: true }).waitFor();
     expect(await driver.page.getByRole('row').count()).toBe(5);
     expect(new URL(driver.page.url()).searchParams.get('failure')).toBe('client_error');
     await driver.page.getByLabel('Booking code').fill(bookings[2]);

@@ -31,12 +31,14 @@ export function ConnectPartnerPage() {
       </p>
       {made === null ? (
         <Section title="The partner">
-          <Select
-            label="How the service signs in at the partner"
-            value={auth}
-            onChange={(value) => setAuth(value as AuthType)}
-            options={AUTH_OPTIONS}
-          />
+          <div className="form">
+            <Select
+              label="How the service signs in at the partner"
+              value={auth}
+              onChange={(value) => setAuth(value as AuthType)}
+              options={AUTH_OPTIONS}
+            />
+          </div>
           <PartnerForm key={auth} auth={auth} done={setMade} />
         </Section>
       ) : (
