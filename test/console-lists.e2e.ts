@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { startApp, type TestApp } from './support/app';
 import { ConsoleDriver } from './support/console';
 import { eventually } from './support/eventually';
@@ -31,6 +32,16 @@ const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
   it('lies where it was left after going on and back, with the rows that were fetched', async () => {
+    // Slow enough to be ended by the renewal of the list that follows when the page has become live.
+    await driver.page.route(
+      /cursor=/,
+      async (route) => {
+        await pause(2500);
+        await route.continue().catch(() => undefined);
+      },
+      { times: 1 },
+    );
+    await driver.goTo('/queue/notifications');
     await driver.button('Show more').click();
     await driver.page.getByText(`${ROWS} rows`).waitFor();
     await links()

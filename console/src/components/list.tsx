@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery, type QueryKey } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import type { Page } from '../api/client';
 import { Button } from './button';
 import { Loading, ProblemNote, StaleNote } from './states';
@@ -20,6 +20,15 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
     // A changed filter leaves the rows where they are until the new ones have come.
     placeholderData: keepPreviousData,
   });
+  const { fetchNextPage, hasNextPage, isFetching, isError } = query;
+  // A renewal of the list ends what is asked for at the same time: the next page is asked for again after it.
+  const key = JSON.stringify(queryKey);
+  const [wanted, setWanted] = useState({ key, pages: 1 });
+  const pages = query.data?.pages.length ?? 0;
+  const isWaiting = wanted.key === key && pages < wanted.pages && hasNextPage && !isError;
+  useEffect(() => {
+    if (isWaiting && !isFetching) void fetchNextPage();
+  }, [isWaiting, isFetching, fetchNextPage]);
   const rows = useMemo(() => query.data?.pages.flatMap((page) => page.rows) ?? [], [query.data]);
   if (query.data === undefined)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
@@ -34,7 +43,13 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       />
       {query.hasNextPage && (
         <div className="actions">
-          <Button onPress={() => void query.fetchNextPage()} isPending={query.isFetchingNextPage}>
+          <Button
+            isPending={isWaiting}
+            onPress={() => {
+              setWanted({ key, pages: pages + 1 });
+              if (!isFetching) void fetchNextPage();
+            }}
+          >
             Show more
           </Button>
         </div>
