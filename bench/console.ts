@@ -16,7 +16,7 @@ import { fillQueue } from './long-queue.js';
 import { TEST_CODE } from './prepare.js';
 import { seedEligibilities } from './seed.js';
 
-const ROUNDS = 9;
+const ROUNDS = 7;
 
 interface Interaction {
   name: string;
@@ -162,8 +162,8 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.goto(`${baseUrl}/console${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(ready).first().waitFor();
-    // What else the page asks for is over then; the stream of changes never is.
-    await pause(500);
+    // What else the page asks for, and the other pages, have come then; the stream of changes never ends.
+    await pause(2500);
     await page.evaluate(watch(done));
     await act(page);
     const took = await page.evaluate<number>('window.interaction');

@@ -6,8 +6,10 @@
  */
 import 'reflect-metadata';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { parseArgs, promisify } from 'node:util';
-import { browserProgram } from '../test/support/browser.js';
+import { startBrowser } from '../test/support/browser.js';
 import { runCommand } from './command.js';
 import { makeOperator, startInside } from './inside.js';
 import { fillQueue } from './long-queue.js';
@@ -27,10 +29,12 @@ async function main(): Promise<boolean> {
   const { baseUrl, token, account, database, databaseUrl, ...service } = await startInside();
   await fillQueue(database, databaseUrl, account, Number(values.rows));
   const cookie = await signIn(baseUrl, await makeOperator(baseUrl, token));
+  const port = await freePort();
+  const browser = await startBrowser([`--remote-debugging-port=${port}`]);
   let isWell = true;
   for (const [page, path] of Object.entries(PAGES))
     for (const [form, options] of Object.entries(FORMS)) {
-      const { categories, audits } = await reportOf(`${baseUrl}/console${path}`, cookie, options);
+      const { categories, audits } = await reportOf(`${baseUrl}/console${path}`, cookie, port, options);
       const scores = Object.values(categories).map(
         ({ title, score }) => [title, Math.round((score ?? 0) * 100)] as const,
       );
@@ -41,6 +45,7 @@ async function main(): Promise<boolean> {
       for (const { title, score, scoreDisplayMode } of Object.values(audits))
         if (scoreDisplayMode === 'binary' && score !== 1) process.stdout.write(`    ${title}\n`);
     }
+  await browser.close();
   await service.stop();
   return isWell;
 }
@@ -55,26 +60,22 @@ async function signIn(baseUrl: string, operator: object): Promise<string> {
   return response.headers.getSetCookie()[0].split(';', 1)[0];
 }
 
-async function reportOf(url: string, cookie: string, options: readonly string[]): Promise<Report> {
-  const { executablePath, args, env } = await browserProgram();
+async function reportOf(url: string, cookie: string, port: number, options: readonly string[]): Promise<Report> {
+  const headers = JSON.stringify({ Cookie: cookie });
   const { stdout } = await promisify(execFile)(
     'npx',
-    [
-      '--yes',
-      LIGHTHOUSE,
-      url,
-      '--quiet',
-      '--output=json',
-      `--chrome-flags=${['--headless', ...args].map((arg) => JSON.stringify(arg)).join(' ')}`,
-      `--extra-headers=${JSON.stringify({ Cookie: cookie })}`,
-      ...options,
-    ],
-    {
-      env: { ...process.env, ...env, CHROME_PATH: executablePath, HOME: process.env['HOME'] },
-      maxBuffer: 64 * 1024 * 1024,
-    },
+    ['--yes', LIGHTHOUSE, url, '--quiet', '--output=json', `--port=${port}`, `--extra-headers=${headers}`, ...options],
+    { maxBuffer: 64 * 1024 * 1024 },
   );
   return JSON.parse(stdout) as Report;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 runCommand(main);

@@ -16,13 +16,9 @@ const HOME = join(MODULES, '.cache', `chromium-${version}`);
  * A real Chromium of the npm dependencies, with the libraries and the font that come with it: it needs no package of
  * the system. It talks to loopback alone.
  */
-export async function startBrowser(): Promise<Browser> {
-  return chromium.launch(await browserProgram());
-}
-
-export async function browserProgram() {
+export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   await unpackOnce();
-  return {
+  return chromium.launch({
     executablePath: join(HOME, 'chromium'),
     args: [
       // Chromium refuses to run as root with its sandbox, and what it opens here is our own.
@@ -35,6 +31,7 @@ export async function browserProgram() {
       '--disable-dev-shm-usage',
       '--font-render-hinting=none',
       '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
+      ...more,
     ],
     env: {
       HOME,
@@ -43,7 +40,7 @@ export async function browserProgram() {
       FONTCONFIG_FILE: join(HOME, 'fonts.conf'),
       TZ: 'America/New_York',
     },
-  };
+  });
 }
 
 /** The package unpacks into the temporary directory of a process; one of several that do so at once wins the rename. */

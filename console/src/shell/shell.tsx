@@ -89,6 +89,9 @@ function SignedInShell({ session }: { session: Session }) {
   );
 }
 
+/** Long enough for the first page and what it asks for. */
+const REST_AFTER_MS = 2000;
+
 /** Once the first page is there, and nothing else is to be done, the other pages are loaded: none of them is waited for. */
 function useRestLoaded(): void {
   const router = useRouter();
@@ -99,7 +102,8 @@ function useRestLoaded(): void {
       for (const part of loading) part?.catch(() => undefined);
     };
     // Safari has no idle callbacks.
-    if ('requestIdleCallback' in window) requestIdleCallback(load);
-    else setTimeout(load, 1000);
+    const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(load) : load());
+    const timer = setTimeout(whenIdle, REST_AFTER_MS);
+    return () => clearTimeout(timer);
   }, [router]);
 }
