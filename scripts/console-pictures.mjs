@@ -1,7 +1,8 @@
-// Takes the pictures of docs/console.md: the tests of the console leave one of every page, and these are the wide, light ones.
+// Takes the pictures that docs/console.md shows: the tests of the console leave every page in both themes, wide and narrow; these are
+// the wide, light ones.
 // usage: node scripts/console-pictures.mjs
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -23,13 +24,18 @@ const { status } = spawnSync(
   },
 );
 if (status !== 0) process.exit(status ?? 1);
+const shown = [...readFileSync(`${target}.md`, 'utf8').matchAll(/\]\(console\/([\w-]+)\.png\)/g)].map(
+  ([, name]) => name,
+);
+const missing = shown.filter((name) => !existsSync(join(taken, `${name}${KIND}`)));
+if (missing.length > 0) throw new Error(`No test takes a picture of ${missing.join(', ')}.`);
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 let bytes = 0;
-for (const name of readdirSync(taken).filter((file) => file.endsWith(KIND))) {
-  const picture = join(target, name.replace(KIND, '.png'));
-  cpSync(join(taken, name), picture);
+for (const name of shown) {
+  const picture = join(target, `${name}.png`);
+  cpSync(join(taken, `${name}${KIND}`), picture);
   bytes += statSync(picture).size;
 }
 rmSync(taken, { recursive: true });
-console.log(`${Math.round(bytes / 1024)} KiB of pictures in docs/console`);
+console.log(`${shown.length} pictures, ${Math.round(bytes / 1024)} KiB, in docs/console`);
