@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
+import { CommandBus, type Command } from '@nestjs/cqrs';
 import pg from 'pg';
 import { createApp } from '../../src/app.js';
 import { Config } from '../../src/config.js';
@@ -46,49 +47,44 @@ export class SimulatedService {
 
   static async start(time: SimulatedTime, turns: Turns, around: Surroundings): Promise<SimulatedService> {
     const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
-    chmodSync(folder, 0o755);
-    const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
-    // Nothing in the server happens by itself, or by how often it happened before.
-    const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
-    const settings = { ...fast, ...steady };
-    const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
-    const control = new pg.Client({ connectionString: server.url });
-    await control.connect();
-    const monitor = new pg.Client({ connectionString: server.url });
-    await monitor.connect();
-    turns.ask(monitor);
-    for (const statement of CLOCK) await control.query(statement);
-    await control.query('ALTER DATABASE simulation SET search_path = public, simulated, pg_catalog');
-    await migrate(server.url);
-    const config = () =>
-      new Config({
-        DATABASE_URL: server.url,
-        DATA_DIR: folder,
-        SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
-        PORT: '0',
-        HOST: '127.0.0.1',
-        METRICS_PORT: '0',
-        LOG_LEVEL: 'silent',
-        PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8',
-        RETRY_SCHEDULE_S: '1,2,4',
-        BASE_URL: 'http://localhost',
-      });
-    time.install();
-    const apps: INestApplicationContext[] = [];
-    for (const process of [0, 1]) {
-      const app = await processOf.run(process, () => createApp(config(), server.url));
-      app.get(PartnerClient).put = (endpoint, headers, body, mayBegin) =>
-        around.partners.put(endpoint, headers, String(body), mayBegin!);
-      hinder(app.get(Database), turns, around);
-      apps.push(app);
+    const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+    const stop = async () => {
+      for (const end of ends.toReversed()) await end();
+    };
+    try {
+      chmodSync(folder, 0o755);
+      const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
+      // Nothing in the server happens by itself, or by how often it happened before.
+      const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
+      const settings = { ...fast, ...steady };
+      const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
+      ends.push(() => server.stop());
+      const [control, monitor] = [0, 1].map(() => new pg.Client({ connectionString: server.url }));
+      ends.push(() => Promise.all([control.end(), monitor.end()]));
+      await Promise.all([control.connect(), monitor.connect()]);
+      turns.ask(monitor);
+      for (const statement of CLOCK) await control.query(statement);
+      await control.query('ALTER DATABASE simulation SET search_path = public, simulated, pg_catalog');
+      await migrate(server.url);
+      await control.query(`CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int LANGUAGE sql AS 'SELECT 0'`);
+      time.install();
+      // First of all: what stops waits for real time.
+      ends.push(() => time.end());
+      const apps = [
+        await start(0, folder, server.url, turns, around),
+        await start(1, folder, server.url, turns, around),
+      ];
+      time.fixChance();
+      return new SimulatedService(apps, control, stop);
+    } catch (error) {
+      await stop();
+      throw error;
     }
-    time.fixChance();
-    return new SimulatedService(apps, control, async () => {
-      time.end();
-      await Promise.all([control.end(), monitor.end()]);
-      await server.stop();
-      rmSync(folder, { recursive: true, force: true });
-    });
+  }
+
+  /** The command of an operator, who asks the first process. */
+  execute<Result>(command: Command<Result>): Promise<Result> {
+    return processOf.run(0, () => this.apps[0].get(CommandBus, { strict: false }).execute(command));
   }
 
   async setClock(now: Date): Promise<void> {
@@ -102,6 +98,32 @@ export class SimulatedService {
   end(): Promise<void> {
     return this.stop();
   }
+}
+
+async function start(
+  process: number,
+  folder: string,
+  databaseUrl: string,
+  turns: Turns,
+  around: Surroundings,
+): Promise<INestApplicationContext> {
+  const config = new Config({
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: folder,
+    SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
+    PORT: '0',
+    HOST: '127.0.0.1',
+    METRICS_PORT: '0',
+    LOG_LEVEL: 'silent',
+    PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8',
+    RETRY_SCHEDULE_S: '1,2,4',
+    BASE_URL: 'http://localhost',
+  });
+  const app = await processOf.run(process, () => createApp(config, databaseUrl));
+  app.get(PartnerClient).put = (endpoint, headers, body, mayBegin) =>
+    around.partners.put(endpoint, headers, String(body), mayBegin!);
+  hinder(app.get(Database), turns, around);
+  return app;
 }
 
 /** Every statement waits for its turn, and so does its answer; some are refused, of some the answer is lost. */

@@ -1,0 +1,30 @@
+import { SimulatedPartners } from './partners.js';
+import type { SimulatedService } from './service.js';
+import type { SimulatedTime } from './simulated-time.js';
+import { Chance, type Turns } from './turns.js';
+
+/** Who plays in the story of a seed, and what has happened. */
+export class Story {
+  readonly chance: Chance;
+  readonly account: string;
+  readonly urls = ['https://127.0.0.1:1/a', 'https://127.0.0.1:1/b'];
+  /** Their ids, in the order of the addresses. */
+  readonly subscriptions: string[] = [];
+  readonly partners: SimulatedPartners;
+  readonly log: string[] = [];
+
+  constructor(
+    seed: number,
+    readonly service: SimulatedService,
+    readonly time: SimulatedTime,
+    readonly turns: Turns,
+  ) {
+    this.chance = new Chance(seed);
+    this.account = `S${String(seed).padStart(11, '0')}`;
+    this.partners = new SimulatedPartners(this.chance, time, turns, (line) => this.tell(line));
+  }
+
+  tell(line: string): void {
+    this.log.push(`${String(this.time.ms).padStart(9)} ${line}`);
+  }
+}
