@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DeliveryLoop } from '../src/notifications/delivery/delivery-loop';
 import { cloneDatabase } from './support/database';
 import { startApp, type Answer, type TestApp } from './support/app';
 import { Deliveries, registrationBody } from './support/deliveries';
@@ -15,8 +17,9 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 /** Stands between the service and PostgreSQL. */
 class Relay {
   private readonly sockets = new Set<Socket>();
-  /** Accepts, and passes nothing on in either direction. */
-  silent = false;
+  private isSilent = false;
+  /** What was connected before it fell silent stays so. */
+  private generation = 0;
 
   private constructor(
     private readonly server: Server,
@@ -29,6 +32,7 @@ class Relay {
     await once(server, 'listening');
     const relay = new Relay(server, (server.address() as { port: number }).port);
     server.on('connection', (near) => {
+      const { generation } = relay;
       const far = connect(Number(target.port), target.hostname);
       for (const [from, to] of [
         [near, far],
@@ -36,12 +40,18 @@ class Relay {
       ]) {
         relay.sockets.add(from);
         from.on('data', (bytes: Buffer) => {
-          if (!relay.silent) to.write(bytes);
+          if (!relay.isSilent && generation === relay.generation) to.write(bytes);
         });
         from.on('error', () => undefined).on('close', () => to.destroy());
       }
     });
     return relay;
+  }
+
+  /** Accepts, and passes nothing on in either direction. */
+  set silent(isSilent: boolean) {
+    this.isSilent = isSilent;
+    this.generation += 1;
   }
 
   cut(): void {
@@ -109,6 +119,22 @@ it('a server that falls silent: what is under way ends soon, what comes after is
   relay.silent = false;
   expect(await eventually(async () => (await create()).status === 200, 10_000)).toBe(true);
   expect((await read()).status).toBe(200);
+});
+
+it('after a silence signals of other processes come in again', async () => {
+  const wake = jest.spyOn(app.app.get(DeliveryLoop), 'wake');
+  const id = randomUUID();
+  const signalled = () =>
+    eventually(async () => {
+      await app.given.sql(`SELECT pg_notify('deliveries', $1)`, [`due ${id}`]);
+      expect(wake).toHaveBeenCalledWith([id]);
+    }, 15_000);
+  await signalled();
+  relay.silent = true;
+  expect((await read()).status).toBe(503);
+  relay.silent = false;
+  wake.mockClear();
+  await signalled();
 });
 
 it('a statement that waits for a lock is no silence', async () => {

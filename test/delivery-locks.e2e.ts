@@ -1,3 +1,5 @@
+import { DeliveryInvariant } from '../src/notifications/delivery/delivery-invariant';
+import { Metrics } from '../src/platform/observability/metrics';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
 import { Subscribed } from './support/subscribed';
@@ -39,4 +41,23 @@ test.each([
   await eventually(async () => expect(await states(locked)).toEqual(['ERROR_QUEUE']), 15_000);
   expect(locked.partner.requests).toHaveLength(1);
   expect(healthy.partner.requests).toHaveLength(3);
+});
+
+test('what nobody can send to one partner does not turn readiness red; the metrics tell of it', async () => {
+  expect((await locked.post('suspend')).status).toBe(200);
+  await locked.booking();
+  await eventually(async () => expect(await states(locked)).toEqual(['PENDING']));
+  await app.given.sql(`UPDATE deliveries SET due_datetime = now() - interval '5 minutes' WHERE subscription_id = $1`, [
+    locked.id,
+  ]);
+  const release = await app.given.lock(`SELECT FROM deliveries WHERE subscription_id = '${locked.id}' FOR UPDATE`);
+  await app.given.sql(
+    `UPDATE subscriptions SET state = 'ACTIVE', updated_datetime = now() - interval '5 minutes' WHERE id = $1`,
+    [locked.id],
+  );
+  await app.app.get(DeliveryInvariant).check();
+  expect(await app.app.get(Metrics).registry.metrics()).toMatch(/^notifications_overdue_partners 1$/m);
+  expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok', parts: { deliveries: 'ok' } });
+  await release();
+  await locked.partner.received(1);
 });

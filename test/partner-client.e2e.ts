@@ -523,6 +523,15 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(20);
   });
 
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('opened anew go on with the TLS session (%s)', async (maxTlsVersion) => {
+    const [client, partner] = await Promise.all([aClient(), aPartner({ maxTlsVersion })]);
+    for (let i = 0; i < 3; i += 1) {
+      expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(delivered);
+      partner.dropConnections();
+    }
+    expect(partner.requests.map(({ tlsResumed }) => tlsResumed)).toEqual([false, true, true]);
+  });
+
   it('that die under a second request are tried once more, those that die under the first are not', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));

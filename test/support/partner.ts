@@ -17,6 +17,8 @@ export interface PartnerRequest {
   at: number;
   /** The common name of the client certificate, when one was shown. */
   tlsClientCert: string | null;
+  /** Its connection went on with the TLS session of an earlier one. */
+  tlsResumed: boolean;
   /** Requests over one connection have the same number. */
   connection: number;
 }
@@ -227,6 +229,7 @@ export class Partner {
       json: parsed(raw),
       at: performance.timeOrigin + performance.now(),
       tlsClientCert: (socket.getPeerCertificate().subject?.CN as string | undefined) ?? null,
+      tlsResumed: socket.isSessionReused(),
       connection: this.numbers.get(socket) ?? 0,
     };
   }
