@@ -72,7 +72,11 @@ export class AttemptsUnderWay {
     const begun = items.filter(({ progress }) => progress === 'BEGUN');
     if (begun.length > 0)
       this.database
-        .execute(BEGUN, [begun.map((item) => item.subscription_id), begun.map((item) => item.lease_token)])
+        .execute(BEGUN, [
+          begun.map((item) => item.subscription_id),
+          begun.map((item) => item.position),
+          begun.map((item) => item.lease_token),
+        ])
         // They end in time.
         .catch((error: unknown) => this.logger.warn({ err: error }, 'attempts could not be marked as begun'));
     return waiting;

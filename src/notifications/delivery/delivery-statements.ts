@@ -171,12 +171,12 @@ export const CLAIM_PROBES = prepared(
    SELECT * FROM claimed`,
 );
 
-/** $1 subscriptions, $2 tokens: these attempts have begun. What is claimed anew has not. */
+/** $1 subscriptions, $2 positions, $3 tokens: these attempts have begun. What is claimed anew has not. */
 export const BEGUN = prepared(
   'delivery-begun',
   `UPDATE deliveries d SET begun = true
-   FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[]) AS o (subscription_id, token)
-   WHERE d.subscription_id = o.subscription_id AND d.lease_token = o.token`,
+   FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
+   WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
 );
 
 /** Gives back what was claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. */
