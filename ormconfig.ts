@@ -82,6 +82,7 @@ import { EligibilitiesWaitingIndexes1763643200000 } from './src/migrations/17636
 import { JobsPausedBy1763643210000 } from './src/migrations/1763643210000-jobs-paused-by.js';
 import { UnmatchedResultsRejected1763643220000 } from './src/migrations/1763643220000-unmatched-results-rejected.js';
 import { ImportsPosition1763643400000 } from './src/migrations/1763643400000-imports-position.js';
+import { Statistics1763643450000 } from './src/migrations/1763643450000-statistics.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -179,6 +180,7 @@ const MIGRATIONS = [
   JobsPausedBy1763643210000,
   UnmatchedResultsRejected1763643220000,
   ImportsPosition1763643400000,
+  Statistics1763643450000,
 ];
 
 /**

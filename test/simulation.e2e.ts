@@ -16,7 +16,7 @@ test('a simulation that cannot start leaves neither files nor a PostgreSQL', asy
     throw new Error('nobody to ask');
   };
   try {
-    const started = SimulatedService.start(new SimulatedTime(), { ask } as Turns, {} as Surroundings);
+    const started = SimulatedService.start(new SimulatedTime(), { ask } as unknown as Turns, {} as Surroundings);
     await expect(started).rejects.toThrow('nobody to ask');
   } finally {
     if (before === undefined) delete process.env['TMPDIR'];

@@ -2,6 +2,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap
 import { Interval } from '@nestjs/schedule';
 import { Config } from '../../config.js';
 import { Clock } from '../../platform/clock.js';
+import { Database, prepared } from '../../platform/database/database.js';
 import { Outbox } from '../../platform/events/outbox.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Readiness } from '../../platform/observability/readiness.js';
@@ -15,6 +16,9 @@ import { JobRetention } from './job-retention.js';
 import { SubscriptionRetention } from './subscription-retention.js';
 import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
+
+/** The queue is empty most of the time; a burst must not wait for plans that were made then, until autovacuum comes by. */
+const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables()');
 
 const SWEEP_MS = 1_000;
 const PULSE_MS = 250;
@@ -35,6 +39,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
 
   constructor(
     private readonly config: Config,
+    private readonly database: Database,
     private readonly logger: Logger,
     private readonly outbox: Outbox,
     private readonly loop: DeliveryLoop,
@@ -77,6 +82,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
 
   @Interval(SWEEP_MS)
   async sweep(): Promise<void> {
+    void this.once('statistics', () => this.analyseGrown());
     await this.once('sweep', async () => {
       await this.outbox.sweep();
       await this.loop.findWork();
@@ -106,6 +112,11 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
       await this.jobRetention.run();
       await this.subscriptionRetention.run();
     });
+  }
+
+  /** Tables that have become much longer than PostgreSQL knows: whoever has planned for them plans anew. */
+  async analyseGrown(): Promise<void> {
+    await this.database.query(ANALYSE_GROWN);
   }
 
   /** What the sandbox's clock has made due. */

@@ -1,0 +1,215 @@
+import { randomUUID } from 'node:crypto';
+import type { PoolClient } from 'pg';
+import { leaseToken } from '../src/notifications/delivery/delivery-lease';
+import { DeliverySchedule } from '../src/notifications/delivery/delivery-schedule';
+import { BEGUN, CLAIM, CLAIM_PROBES, RELEASE } from '../src/notifications/delivery/delivery-statements';
+import { BEGIN_ITEMS } from '../src/notifications/delivery/job-statements';
+import { RECORD_DELIVERED, RECORD_FAILED } from '../src/notifications/delivery/record-statements';
+import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from '../src/notifications/delivery/translation-statement';
+import type { Statement } from '../src/platform/database/database';
+import { startApp, type TestApp } from './support/app';
+import { eventually } from './support/eventually';
+
+/**
+ * A connection plans a statement when the tables are empty, as they are at night, and keeps the plan; then there is much to
+ * do. Each statement is executed on a connection of the service as the service does it, and explained there.
+ */
+const NOTIFICATIONS = 50_000;
+const BATCH = 32;
+/** Rows that a statement may look at in all its branches together: none of them reads a table. */
+const MOST = 10_000;
+const WAIT_MS = 10_000;
+
+interface PlanNode {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Join Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  Plans?: PlanNode[];
+}
+
+interface Owed {
+  subscription_id: string;
+  position: number;
+  token: number;
+}
+
+let app: TestApp;
+let client: PoolClient;
+
+beforeEach(async () => {
+  app = await startApp({ env: { ROLES: 'api' } });
+  // What the server does by itself, or does not do, is no part of the test.
+  for (const table of ['deliveries', 'notifications', 'notification_attempts', 'domain_events', 'subscriptions'])
+    await app.given.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
+  client = await app.database.pool.connect();
+});
+afterEach(async () => {
+  client.release();
+  await app.close();
+});
+
+type Value = string | number | boolean | Date | null;
+type Values = (Value | readonly Value[])[];
+
+const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));
+const literal = (value: Value | readonly Value[]): string => {
+  if (value === null) return 'NULL';
+  if (!Array.isArray(value)) return `'${textOf(value as Value)}'`;
+  return `'{${value.map((one: Value) => (one === null ? 'NULL' : `"${textOf(one)}"`)).join()}}'`;
+};
+
+/** Until the connection keeps the plan. */
+async function plan({ name, text }: Statement, values: Values): Promise<void> {
+  for (let n = 0; n < 8; n++) await client.query({ name, text, values });
+}
+
+/** How many rows the statement looks at. */
+async function looksAt({ name }: Statement, values: Values): Promise<number> {
+  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${name}" (${values.map(literal).join()})`,
+  );
+  const looked = (node: PlanNode): number =>
+    node['Actual Loops'] *
+      (node['Actual Rows'] +
+        (node['Rows Removed by Filter'] ?? 0) +
+        (node['Rows Removed by Join Filter'] ?? 0) +
+        (node['Rows Removed by Index Recheck'] ?? 0)) +
+    (node.Plans ?? []).reduce((sum, child) => sum + looked(child), 0);
+  return looked(rows[0]['QUERY PLAN'][0].Plan);
+}
+
+/** Partners, each with as many notifications and obligations as the others, and the first of each of them under lease. */
+async function fill(partners: string[]): Promise<Owed[]> {
+  const account = await app.given.account();
+  await app.given.sql(
+    `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret, state, health,
+       created_datetime, updated_datetime)
+     SELECT id, $2, 'https://127.0.0.1/', $3, '{}', '{}', '', 'ACTIVE', 'UP', now(), now() FROM unnest($1::uuid[]) AS id`,
+    [partners, account, CHANGE_REASONS_OF_EVENTS],
+  );
+  await app.given.sql(
+    `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
+       effective_date, body, state)
+     SELECT gen_random_uuid(), ($1::uuid[])[1 + n % cardinality($1::uuid[])], $2, 'BOOKING_CREATED', 'B' || lpad(n::text, 9, '0'), 1,
+       now(), '{}', 'PENDING'
+     FROM generate_series(1, ${NOTIFICATIONS}) AS n`,
+    [partners, account],
+  );
+  await app.given.sql(
+    `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+     SELECT subscription_id, position, booking_code, event_sequence, 'FIRST' FROM notifications`,
+  );
+  await app.given.sql(
+    `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
+     SELECT event_id, $1, account_code, booking_code, 1, '{}', now(), now(), now() FROM notifications`,
+    [EVENT_NAMES[0]],
+  );
+  await app.given.sql(
+    `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
+     SELECT gen_random_uuid(), $1, $2, 'NEW' || n, 1, '{}', now(), now() FROM generate_series(1, ${BATCH}) AS n`,
+    [EVENT_NAMES[0], account],
+  );
+  return app.given.sql(
+    `UPDATE deliveries d SET leased_until = now() + interval '1 minute', lease_token = d.notification_position
+     FROM (SELECT notification_position FROM deliveries ORDER BY notification_position LIMIT ${BATCH}) first
+     WHERE d.notification_position = first.notification_position
+     RETURNING d.subscription_id, d.notification_position AS position, d.lease_token AS token`,
+  ) as Promise<Owed[]>;
+}
+
+const of = <T>(rows: readonly Owed[], value: (row: Owed, index: number) => T): T[] => rows.map(value);
+const held = (rows: readonly Owed[]) => [
+  of(rows, (row) => row.subscription_id),
+  of(rows, (row) => row.position),
+  of(rows, (row) => row.token),
+];
+const delivered = (rows: readonly Owed[]) => [
+  ...held(rows),
+  of(rows, () => 'FIRST'),
+  of(rows, () => null),
+  of(rows, () => false),
+  of(rows, () => new Date()),
+  of(rows, () => 1),
+  of(rows, () => null),
+];
+
+/** Each statement with the values for what is owed. */
+const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
+  ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
+  ['a claim of probes', CLAIM_PROBES, () => [WAIT_MS, BATCH, leaseToken()]],
+  ['the mark of what has begun', BEGUN, held],
+  ['the record of deliveries', RECORD_DELIVERED, delivered],
+  [
+    'the record of failures',
+    RECORD_FAILED,
+    (rows) => [
+      ...delivered(rows),
+      of(rows, () => 'MANUAL'),
+      of(rows, () => 'client_error'),
+      of(rows, () => 400),
+      of(rows, () => false),
+      of(rows, () => false),
+      [5, 30],
+      of(rows, () => null),
+      of(rows, () => 1),
+    ],
+  ],
+  ['the return of what was not sent', RELEASE, held],
+  [
+    'the beginning of items of jobs',
+    BEGIN_ITEMS,
+    (rows) => [
+      of(rows, () => randomUUID()),
+      of(rows, (row) => row.subscription_id),
+      of(rows, (row) => row.position),
+      of(rows, (row) => row.token),
+    ],
+  ],
+  [
+    'a translation',
+    TRANSLATE,
+    () => [
+      Array.from({ length: BATCH }, (_, n) => `NEW${n + 1}`),
+      Array(BATCH).fill(1),
+      EVENT_NAMES,
+      CHANGE_REASONS_OF_EVENTS,
+      [],
+      WAIT_MS,
+      leaseToken(),
+    ],
+  ],
+];
+
+const NOTHING: readonly Owed[] = [{ subscription_id: randomUUID(), position: 0, token: 0 }];
+
+describe.each([
+  ['that were never analysed', null],
+  ['that were vacuumed while they were empty', 'VACUUM (ANALYZE) '],
+])('planned for empty tables %s', (_, upkeep) => {
+  it.each([1, 8])('no statement of delivery reads a table once it has grown, with %i partners', async (count) => {
+    if (upkeep !== null)
+      await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
+    for (const [, statement, values] of STATEMENTS) await plan(statement, values(NOTHING, [randomUUID()]));
+    const partners = Array.from({ length: count }, () => randomUUID());
+    const owed = await fill(partners);
+    // The server counts what was written about a second later.
+    await eventually(async () => {
+      await app.app.get(DeliverySchedule).analyseGrown();
+      expect(
+        await app.given.sql(
+          `SELECT FROM pg_class WHERE relname IN ('deliveries', 'notifications', 'domain_events') AND reltuples < ${NOTIFICATIONS}`,
+        ),
+      ).toEqual([]);
+    }, 20_000);
+    const figures: Record<string, number> = {};
+    for (const [what, statement, values] of STATEMENTS) {
+      await client.query('BEGIN');
+      figures[what] = await looksAt(statement, values(owed, partners));
+      await client.query('ROLLBACK');
+    }
+    if (process.env['TEST_FIGURES']) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
+    for (const [what, looked] of Object.entries(figures)) expect([what, looked < MOST]).toEqual([what, true]);
+  });
+});
