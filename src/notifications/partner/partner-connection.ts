@@ -183,8 +183,10 @@ export class PartnerConnector {
       });
       const abort = () => socket.destroy();
       signal.addEventListener('abort', abort, { once: true });
+      let isOpen = false;
       socket.on('error', (error) => {
-        this.session = null;
+        // How a connection ends that was there says nothing of its session, unless it is TLS that refuses.
+        if (!isOpen || isTlsFault(error)) this.session = null;
         reject(new PartnerFault(isNetworkFault(error) ? 'connect' : 'tls', reasonOf(error)));
       });
       socket.once('close', () => {
@@ -192,6 +194,7 @@ export class PartnerConnector {
         reject(new PartnerFault('connect', 'closed'));
       });
       socket.once('secureConnect', () => {
+        isOpen = true;
         signal.removeEventListener('abort', abort);
         const { valid_to: notAfter } = socket.getPeerCertificate() as { valid_to?: string };
         if (notAfter !== undefined) this.certificateNotAfter = new Date(notAfter);
