@@ -12,7 +12,11 @@ export async function buildConsole() {
   const since = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (since > Math.max(...sources.map((source) => newest(join(root, source))))) return;
   const { build } = await import('vite');
+  const { NODE_ENV } = process.env;
   await build({ configFile: join(root, 'console/vite.config.mjs') });
+  // Vite sets it and leaves it set: the service that starts in this process next would be one of production, and no sandbox.
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+  else process.env.NODE_ENV = NODE_ENV;
 }
 
 function newest(path) {
