@@ -16,8 +16,9 @@ import { eventually } from './support/eventually';
  */
 const NOTIFICATIONS = 50_000;
 const BATCH = 32;
-/** Rows that a statement may look at in all its branches together: none of them reads a table. */
-const MOST = 10_000;
+const EVENTS = 400;
+/** Rows that a statement may look at in all its branches together: none of them reads a table, or compares each event with all. */
+const MOST = 40_000;
 const WAIT_MS = 10_000;
 
 interface PlanNode {
@@ -108,7 +109,7 @@ async function fill(partners: string[]): Promise<Owed[]> {
   );
   await app.given.sql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
-     SELECT gen_random_uuid(), $1, $2, 'NEW' || n, 1, '{}', now(), now() FROM generate_series(1, ${BATCH}) AS n`,
+     SELECT gen_random_uuid(), $1, $2, 'NEW' || n, 1, '{}', now(), now() FROM generate_series(1, ${EVENTS}) AS n`,
     [EVENT_NAMES[0], account],
   );
   return app.given.sql(
@@ -171,8 +172,8 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
     'a translation',
     TRANSLATE,
     () => [
-      Array.from({ length: BATCH }, (_, n) => `NEW${n + 1}`),
-      Array(BATCH).fill(1),
+      Array.from({ length: EVENTS }, (_, n) => `NEW${n + 1}`),
+      Array(EVENTS).fill(1),
       EVENT_NAMES,
       CHANGE_REASONS_OF_EVENTS,
       [],

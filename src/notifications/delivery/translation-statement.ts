@@ -76,7 +76,8 @@ const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
  *    does. Never claim a later one here: the one before it may be made at this moment, unseen.
  *
  * Positions and ids are drawn before the rows are written, so that what was written need not be joined with itself: the
- * cost is linear in what is made. The body is built where the event is, so that a booking's event can be sent after one
+ * cost is linear in what is made; and an event is locked where it is looked up, by its key, since the planner expects hardly any
+ * and would compare each with all. The body is built where the event is, so that a booking's event can be sent after one
  * round trip.
  */
 export const TRANSLATE = prepared(
@@ -85,17 +86,15 @@ export const TRANSLATE = prepared(
      SELECT e.event_id, e.stream, e.sequence FROM unnest(${opaque('$1::text[]')}, $2::int[]) AS wanted (stream, up_to)
      JOIN domain_events e ON e.stream = wanted.stream AND e.sequence <= wanted.up_to
      WHERE e.settled_at IS NULL AND e.set_aside_at IS NULL AND e.name = ANY (${opaque('$3::text[]')}::text[])),
-   locked AS MATERIALIZED (
-     SELECT e.* FROM domain_events e WHERE e.event_id IN (SELECT event_id FROM open)
-       AND e.settled_at IS NULL AND e.set_aside_at IS NULL
-     FOR UPDATE SKIP LOCKED),
-   in_order AS (
-     SELECT locked.*, bool_and(locked.event_id IS NOT NULL) OVER (PARTITION BY open.stream ORDER BY open.sequence) AS whole
-     FROM open LEFT JOIN locked USING (event_id)),
+   in_order AS MATERIALIZED (
+     SELECT e.*, bool_and(e.event_id IS NOT NULL) OVER (PARTITION BY open.stream ORDER BY open.sequence) AS whole
+     FROM open LEFT JOIN LATERAL (
+       SELECT * FROM domain_events locked WHERE locked.event_id = open.event_id OFFSET 0 FOR UPDATE SKIP LOCKED) e
+       ON e.settled_at IS NULL AND e.set_aside_at IS NULL),
    account AS MATERIALIZED (
      SELECT account_code, (
        SELECT count(*) FROM subscriptions s WHERE s.account_code = told.account_code AND ${LISTENS}) AS subscriptions
-     FROM (SELECT DISTINCT account_code FROM locked) told),
+     FROM (SELECT DISTINCT account_code FROM in_order WHERE event_id IS NOT NULL) told),
    due AS MATERIALIZED (
      SELECT * FROM (
        SELECT e.*, kind.change_reason, ${IS_ALONE} AS is_alone, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
