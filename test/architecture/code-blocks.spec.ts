@@ -4,11 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 
-/**
- * Every block of code in the documents is compiled by what would run it. Run as they stand are, besides: the walk of README.md and
- * the error queue of docs/operations.md (readme.e2e.ts), the receiver of docs/notifications.md (notifications-document.spec.ts), the
- * programs of the packages (typescript-client.e2e.ts, partner-package.e2e.ts), and the three walks (scripts/walk.mjs).
- */
+/** Every block of code in the documents is compiled by what would run it; and each that can be run here is, as it stands. */
 const root = join(__dirname, '../..');
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
@@ -21,6 +17,46 @@ const documents = [
     .map((name) => `clients/${name}/README.md`)
     .filter((name) => existsSync(join(root, name))),
 ];
+
+/** Who runs the blocks of a section; of those that nobody runs, why. */
+const RUN_BY: Record<string, string> = {
+  'README.md: Start': 'test/readme.e2e.ts',
+  'README.md: A walk through': 'test/readme.e2e.ts',
+  'docs/clients.md: From a token to the feed': 'scripts/walk.mjs',
+  'docs/import.md: A file in': 'test/documents.e2e.ts',
+  'docs/install.md: From nothing to the first event': 'scripts/walk.mjs',
+  'docs/notifications.md: The request': 'test/documents.e2e.ts',
+  'docs/notifications.md: The signature': 'test/architecture/notifications-document.spec.ts',
+  'docs/oauth.md: The token service': 'test/documents.e2e.ts',
+  'docs/operations.md: The error queue': 'test/readme.e2e.ts',
+  'docs/operations.md: Keys': 'test/documents.e2e.ts',
+  'docs/sandbox.md: A clock that can be moved': 'test/documents.e2e.ts',
+  'docs/sandbox.md: An event for a booking': 'test/documents.e2e.ts',
+  'docs/sandbox.md: A partner of its own': 'test/documents.e2e.ts',
+  'docs/sandbox.md: Every call, ready to send': 'test/documents.e2e.ts',
+  'docs/test-drivers.md: By registration': 'test/documents.e2e.ts',
+  'docs/test-drivers.md: By account and candidate': 'test/documents.e2e.ts',
+  'docs/upgrade.md: Upgrade': 'test/documents.e2e.ts',
+  'clients/partner/README.md: From nothing to verified': 'scripts/walk.mjs',
+  'clients/partner/README.md: With PostgreSQL, under Express': 'test/partner-package.e2e.ts',
+  'clients/partner/README.md: Under Fastify': 'test/partner-package.e2e.ts',
+  'clients/partner/README.md: Catching up': 'test/partner-package.e2e.ts',
+  'clients/typescript/README.md: @candidate-eligibility/client': 'test/typescript-client.e2e.ts',
+};
+const NOT_RUN: Record<string, string> = {
+  'README.md: Production': 'docs/install.md has the same lines, and is walked; there is no engine of containers in CI',
+  'README.md: Tests and checks': 'what CI is',
+  'CONTRIBUTING.md: Work on it': 'what CI is, line by line; the second never ends',
+  'docs/delivery.md: The model': 'a step of CI; with mutations in model/delivery.model.spec.ts',
+  'docs/high-availability.md: On Kubernetes':
+    'there is no cluster in CI: scripts/helm.mjs renders what it would be given',
+  'docs/high-availability.md: On one machine':
+    'there is no engine of containers in CI: the drill starts what is in them',
+  'docs/notifications.md: A package, and a test of your endpoint':
+    'the walk of the package runs it at an address that exists',
+  'docs/start.md: Five minutes': 'the first lines of README.md',
+  'docs/walks.md: Three walks': 'a step of CI',
+};
 
 /** What is wrong with a block, null when nothing is. */
 function faultOf(language: string, code: string): string | null {
@@ -64,6 +100,16 @@ const blocksOf = (text: string) =>
     code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   }));
 
+/** The sections that have a block other than a diagram, each as `document: heading`. */
+function sectionsOf(document: string): string[] {
+  const sections = new Set<string>();
+  let section = '';
+  for (const [line, , heading] of readFileSync(join(root, document), 'utf8').matchAll(/^(#+ (.*)| *```\w.*)$/gm))
+    if (heading !== undefined) section = heading;
+    else if (!line.includes('mermaid')) sections.add(`${document}: ${section}`);
+  return [...sections];
+}
+
 describe('the blocks of code in the documents', () => {
   it.each(documents)('%s: each is compiled', (document) => {
     const faults = blocksOf(readFileSync(join(root, document), 'utf8')).flatMap(({ language, code }) => {
@@ -71,6 +117,16 @@ describe('the blocks of code in the documents', () => {
       return fault === null ? [] : [`${fault}\n${code}`];
     });
     expect(faults).toEqual([]);
+  });
+
+  it('are run by a program that names their document, or it is said why not', () => {
+    const sections = documents.flatMap(sectionsOf);
+    expect(sections.length).toBeGreaterThan(25);
+    expect([...Object.keys(RUN_BY), ...Object.keys(NOT_RUN)].sort()).toEqual(sections.sort());
+    for (const [section, program] of Object.entries(RUN_BY)) {
+      const [document] = section.split(': ');
+      expect([section, readFileSync(join(root, program), 'utf8').includes(document)]).toEqual([section, true]);
+    }
   });
 
   it('are found broken when they are', () => {
