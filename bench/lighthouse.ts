@@ -17,11 +17,17 @@ import { fillQueue } from './long-queue.js';
 const LIGHTHOUSE = 'lighthouse@12.8.2';
 const GOAL = 95;
 const PAGES = { home: '', queue: '/queue' };
+const METRICS = [
+  'first-contentful-paint',
+  'largest-contentful-paint',
+  'total-blocking-time',
+  'cumulative-layout-shift',
+];
 const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
   categories: Record<string, { title: string; score: number | null }>;
-  audits: Record<string, { title: string; score: number | null; scoreDisplayMode: string }>;
+  audits: Record<string, { title: string; score: number | null; scoreDisplayMode: string; displayValue?: string }>;
 }
 
 async function main(): Promise<boolean> {
@@ -42,6 +48,7 @@ async function main(): Promise<boolean> {
       process.stdout.write(
         `${page.padEnd(6)} ${form.padEnd(10)} ${scores.map((score) => score.join(' ')).join('   ')}\n`,
       );
+      process.stdout.write(`    ${METRICS.map((name) => `${name} ${audits[name].displayValue}`).join(', ')}\n`);
       for (const { title, score, scoreDisplayMode } of Object.values(audits))
         if (scoreDisplayMode === 'binary' && score !== 1) process.stdout.write(`    ${title}\n`);
     }

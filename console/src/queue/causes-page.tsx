@@ -131,39 +131,43 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      lead={
-        causes.data && total > 0
-          ? `${total.toLocaleString('en')} notifications wait, for ${found.length} ${found.length === 1 ? 'cause' : 'causes'}.`
-          : undefined
-      }
+      // Its line is there from the start: nothing moves when the number comes.
+      lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>
+          {(causes.data === undefined || total > 0) && <BulkButtons kinds={['resend']} filter={filterOf(search)} />}
           <LinkButton to="/queue/notifications">All of them</LinkButton>
-          {total > 0 && <BulkButtons kinds={['resend']} filter={filterOf(search)} />}
         </>
       }
     >
       <Filters of={FILTERS} />
       <Shown query={causes}>
-        {() => (
-          <Table
-            name="error-queue-causes"
-            caption="Causes, the most frequent first"
-            columns={COLUMNS}
-            rowKey={(cause) => JSON.stringify(searchOf(cause))}
-            rows={found}
-            empty={
-              causes.data?.length === 0
-                ? 'The error queue is empty: every partner has what it should have.'
-                : 'Nothing fits. Clear a filter to see more.'
-            }
-            emptyIsGood={causes.data?.length === 0}
-          />
+        {(all) => (
+          <>
+            <Table
+              name="error-queue-causes"
+              caption="Causes, the most frequent first"
+              columns={COLUMNS}
+              rowKey={(cause) => JSON.stringify(searchOf(cause))}
+              rows={found}
+              empty={
+                all.length === 0
+                  ? 'The error queue is empty: every partner has what it should have.'
+                  : 'Nothing fits. Clear a filter to see more.'
+              }
+              emptyIsGood={all.length === 0}
+            />
+            <Section title="Jobs of now" actions={<Link to="/jobs">All jobs</Link>}>
+              <JobsNow />
+            </Section>
+          </>
         )}
       </Shown>
-      <Section title="Jobs of now" actions={<Link to="/jobs">All jobs</Link>}>
-        <JobsNow />
-      </Section>
     </Page>
   );
+}
+
+function leadOf(total: number, causes: number): string {
+  if (total === 0) return 'Nothing waits here.';
+  return `${total.toLocaleString('en')} notifications wait, for ${causes} ${causes === 1 ? 'cause' : 'causes'}.`;
 }
