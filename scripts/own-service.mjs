@@ -11,12 +11,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
  * Starts the built service on the Node that runs this, in a folder of its own; ends it after `use`, and takes everything away.
- * Without `DATABASE_URL` in `env` it is a sandbox with a PostgreSQL of its own.
+ * Without `DATABASE_URL` in `env` it is a sandbox with a PostgreSQL of its own. `program` may be one that builds it first.
  */
-export async function withService(use, env = {}) {
+export async function withService(use, env = {}, program = 'dist/main.js') {
   const folder = await mkdtemp(join(tmpdir(), 'eligibility-own-'));
   const { DATABASE_URL: _database, ...environment } = process.env;
-  const service = spawn(process.execPath, [join(root, 'dist/main.js')], {
+  const service = spawn(process.execPath, [join(root, program)], {
     env: {
       ...environment,
       NODE_ENV: 'development',
@@ -32,7 +32,7 @@ export async function withService(use, env = {}) {
   try {
     const file = join(folder, 'server.json');
     for (let waited = 0; !existsSync(file); waited += 100) {
-      if (service.exitCode !== null || waited > 120_000) throw new Error('The service did not start.');
+      if (service.exitCode !== null || waited > 300_000) throw new Error('The service did not start.');
       await pause(100);
     }
     await use({ ...JSON.parse(await readFile(file, 'utf8')), folder });

@@ -56,8 +56,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a release does not check the token',
     file: STATEMENTS,
-    find: 'AND d.notification_position = o.position AND d.lease_token = o.token`',
-    replace: 'AND d.notification_position = o.position`',
+    find: ' AND d.lease_token = o.token`);\n/** The subscriptions with something',
+    replace: '`);\n/** The subscriptions with something',
   },
   {
     name: 'nobody looks for what was left',
