@@ -1,5 +1,7 @@
+import pg from 'pg';
 import type { Caller } from '../src/platform/context/caller';
 import { inTheNameOf } from '../src/platform/context/request-context';
+import { isNoConnectionFree, takeTurns } from '../src/platform/database/connection-turns';
 import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from './support/app';
 
@@ -23,7 +25,11 @@ function callerOf(consumerKey: string): Caller {
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
   let done = 0;
   const flood = Array.from({ length: FLOOD }, () =>
-    inTheNameOf(callerOf('hostile'), null, work).then(() => void done++),
+    inTheNameOf(callerOf('hostile'), null, work).then(
+      () => void done++,
+      // On a slow machine the last of it finds no place in time.
+      (error: unknown) => expect(isNoConnectionFree(error)).toBe(true),
+    ),
   );
   await (other ? inTheNameOf(other, null, work) : work());
   const before = done;
@@ -60,5 +66,15 @@ it('over HTTP: the record of another tenant is changed while most of the flood s
   expect((await other()).status).toBe(204);
   expect(statuses.length).toBeLessThan(FLOOD / 2);
   await Promise.all(flood);
-  expect(new Set(statuses)).toEqual(new Set([204]));
+  // On a slow machine the last of it finds no place in time.
+  expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
+});
+
+it('a connection that came while the process had no time to look is tried for once more', async () => {
+  const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
+  takeTurns(pool);
+  const connected = pool.connect();
+  for (const end = performance.now() + 1_500; performance.now() < end;);
+  (await connected).release();
+  await pool.end();
 });

@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Pool, PoolClient } from 'pg';
 import { requestContext } from '../context/request-context.js';
 import { Turns } from '../turns.js';
@@ -5,6 +6,9 @@ import { Turns } from '../turns.js';
 /** Less than a statement may take: those that hold the connections may all be waiting for one lock. */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
+/** Of the time in which a connection was waited for: a process that was so busy may not have come to read the server's answer. */
+const BUSY = 0.5;
+const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
 
 /** Whether the error says that no connection became free in time. The database is there: others use it. */
 export function isNoConnectionFree(error: unknown): boolean {
@@ -18,7 +22,8 @@ type Connected = Parameters<Parameters<Pool['connect']>[0]>;
  * what many callers asked together, is one caller of them. A pool by itself serves whoever came first: the calls of one
  * caller, a hundred at once, made all others wait for them, and refused those whom the wait was too long for.
  *
- * What the pool's own time limit bounds is from now on how long a connection takes to be made.
+ * What the pool's own time limit bounds is from now on how long a connection takes to be made. Where it was this process that
+ * took so long, it tries once more.
  */
 export function takeTurns(pool: Pool): Turns {
   const turns = new Turns(pool.options.max, MOST_WAIT_MS, noConnectionFree);
@@ -29,18 +34,24 @@ export function takeTurns(pool: Pool): Turns {
     if (held.delete(client)) turns.leave(1);
   });
   const inTurn = (callback: (...connected: Connected) => void): void => {
-    const enter = (): void =>
+    const enter = (attempt = 1): void => {
+      const before = performance.eventLoopUtilization();
       connect((error, client, release) => {
+        if (attempt === 1 && error && NOT_CONNECTED_IN_TIME.test(error.message) && wasBusySince(before))
+          return enter(2);
         if (client) held.add(client);
         else turns.leave(1);
         callback(error, client, release);
       });
+    };
     const turn = turns.enter(requestContext().caller?.consumerKey ?? '', 1);
     if (turn === null) enter();
     else
-      turn.then(enter, (error: Error) =>
-        // Not within the promise: what the callback throws is no rejection of it.
-        process.nextTick(callback, error, undefined, () => undefined),
+      turn.then(
+        () => enter(),
+        (error: Error) =>
+          // Not within the promise: what the callback throws is no rejection of it.
+          process.nextTick(callback, error, undefined, () => undefined),
       );
   };
   pool.connect = ((callback?: (...connected: Connected) => void): Promise<PoolClient> | void => {
@@ -48,6 +59,10 @@ export function takeTurns(pool: Pool): Turns {
     return new Promise((resolve, reject) => inTurn((error, client) => (error ? reject(error) : resolve(client!))));
   }) as Pool['connect'];
   return turns;
+}
+
+function wasBusySince(before: ReturnType<typeof performance.eventLoopUtilization>): boolean {
+  return performance.eventLoopUtilization(before).utilization > BUSY;
 }
 
 function noConnectionFree(): Error {
