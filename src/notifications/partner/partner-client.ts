@@ -142,18 +142,20 @@ export class PartnerClient implements OnApplicationShutdown {
     secrets: string[],
     mayBegin: (() => boolean) | undefined,
   ): Promise<Answer> {
-    const agent = { 'user-agent': USER_AGENT };
-    const send = (authorization: string | null) =>
-      session.pool.send(
+    const send = (authorization: string | null) => {
+      // Written out: of an object that is spread into another V8 makes a dictionary.
+      const own = { ...headers, 'user-agent': USER_AGENT };
+      return session.pool.send(
         {
           method: 'PUT',
           path: session.path,
-          headers: authorization === null ? { ...headers, ...agent } : { ...headers, ...agent, authorization },
+          headers: authorization === null ? own : { ...own, authorization },
           body,
           mayBegin,
         },
         deadline,
       );
+    };
     const { token } = session;
     return token === null ? send(session.authorization) : withToken(token, send, deadline, secrets);
   }
