@@ -12,7 +12,7 @@ beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '30' } });
 });
 beforeEach(async () => {
-  subscribed = await Subscribed.start(app, { wait_ms: 2000 });
+  subscribed = await Subscribed.start(app);
 });
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());

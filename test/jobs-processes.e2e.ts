@@ -23,7 +23,7 @@ describe('with the API in one process and two that deliver', () => {
     workers = [await worker(), await worker()];
   });
   beforeEach(async () => {
-    subscribed = await Subscribed.start(api, { wait_ms: 2000 });
+    subscribed = await Subscribed.start(api);
     jobs = new BulkJobs(api, subscribed.operator);
   });
   afterEach(() => subscribed.stop());
@@ -45,11 +45,11 @@ describe('with the API in one process and two that deliver', () => {
       return { status: ++answered <= 2 ? 400 : 200 };
     });
     const id = await jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });
-    await jobs.having(id, { state: 'DONE', sent: 500, delivered: 498, failed: 2 }, 30_000);
+    await jobs.having(id, { state: 'DONE', sent: 500, delivered: 498, failed: 2 }, 60_000);
     expect(most).toBe(1);
     const ids = subscribed.partner.requests.map(({ headers }) => headers['webhook-id']);
     expect([ids.length, new Set(ids).size]).toEqual([500, 500]);
-  }, 60_000);
+  }, 90_000);
 
   test('a pause is obeyed by all of them, whatever they hold', async () => {
     await queueMany(subscribed, 400);

@@ -13,7 +13,7 @@ beforeAll(async () => {
   app = await startApp({ env: { RETRY_SCHEDULE_S: '0.3' } });
 });
 beforeEach(async () => {
-  subscribed = await Subscribed.start(app, { wait_ms: 2000 });
+  subscribed = await Subscribed.start(app);
   jobs = new BulkJobs(app, subscribed.operator);
 });
 afterEach(() => subscribed.stop());

@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 
+import { timeLimit } from '../../platform/time-limit.js';
 import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './partner-address.js';
 import type { AddressLookup } from './partner-names.js';
 
@@ -140,10 +141,10 @@ export class PartnerConnector {
         dialling.add(socket);
         delay = setTimeout(next, ATTEMPT_DELAY_MS);
       };
-      const late = setTimeout(() => {
+      const late = timeLimit(limitMs, () => {
         end();
         reject(new PartnerFault('connect', 'ETIMEDOUT'));
-      }, limitMs);
+      });
       next();
       if (dialling.size === 0) {
         end();

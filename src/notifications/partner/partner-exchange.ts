@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
+import { timeLimit } from '../../platform/time-limit.js';
 import { AnswerReader, MAX_HEAD_BYTES } from './answer-reader.js';
 import {
   AttemptNotBegun,
@@ -124,7 +125,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     private readonly resolve: (answer: Answer) => void,
     private readonly reject: (fault: Error) => void,
   ) {
-    this.timer = setTimeout(() => this.expire(), Math.max(0, deadline - performance.now()));
+    this.timer = timeLimit(Math.max(0, deadline - performance.now()), () => this.expire());
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -174,6 +175,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   private expire(): void {
+    if (this.settled) return;
     if (this.status !== 0) this.answer('late');
     else this.fail(new PartnerFault('timeout', this.connection ? 'no_answer' : 'no_free_connection'));
   }

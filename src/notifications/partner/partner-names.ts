@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Resolver } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import { timeLimit } from '../../platform/time-limit.js';
 
 /** All addresses of a host name, in the order in which they are to be tried. The signal abandons the look-up. */
 export type AddressLookup = (host: string, signal?: AbortSignal) => Promise<string[]>;
@@ -72,7 +73,7 @@ export class PartnerNames {
     // One try: a lost question costs no more than the connection, which is tried again.
     const resolver = new Resolver({ timeout: LOOKUP_MS / 2, tries: 2 });
     if (this.servers) resolver.setServers(this.servers);
-    const limit = setTimeout(() => resolver.cancel(), LOOKUP_MS);
+    const limit = timeLimit(LOOKUP_MS, () => resolver.cancel());
     const found = ask(resolver, host)
       .then(({ addresses, ttlMs }) => {
         this.keep(host, addresses, ttlMs);

@@ -1,3 +1,4 @@
+import { timeLimit } from '../../platform/time-limit.js';
 import { PartnerFault } from './partner-connection.js';
 import { clientAuthorization, isHeaderSafeToken, type PartnerAuth } from './partner-credentials.js';
 import { type Answer } from './partner-exchange.js';
@@ -85,7 +86,8 @@ function parseObject(text: string): Record<string, unknown> | null {
 
 function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new PartnerFault('timeout', 'token_late')), deadline - performance.now());
+    const late = () => reject(new PartnerFault('timeout', 'token_late'));
+    const timer = timeLimit(deadline - performance.now(), late);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

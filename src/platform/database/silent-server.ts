@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { timeLimit } from '../time-limit.js';
 
 const LOOK_MS = 500;
 /** Nothing has come for so long although something was asked. */
@@ -91,7 +92,7 @@ function isGreeted(target: unknown[]): Promise<boolean> {
       socket.destroy();
       resolve(answered);
     };
-    const timer = setTimeout(() => end(false), GREETING_MS);
+    const timer = timeLimit(GREETING_MS, () => end(false));
     socket.once('data', () => end(true));
     socket.on('error', () => end(false)).on('close', () => end(false));
     socket.once('connect', () => socket.write(GREETING));
