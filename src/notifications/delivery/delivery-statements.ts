@@ -49,7 +49,7 @@ const IN_TURN = `NOT EXISTS (
  * Every position, though the planner does not see that: it takes the index that has the rows of a partner in their order. By
  * what most partners have left, it might as well sort all that this one has.
  */
-const FROM_THE_OLDEST = 'd.notification_position BETWEEN (SELECT 0::bigint) AND (SELECT 9223372036854775807)';
+const FROM_THE_OLDEST = `d.notification_position BETWEEN ${opaque('0::bigint')} AND ${opaque('9223372036854775807')}`;
 
 /** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
 const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS version`;

@@ -15,35 +15,30 @@ export function isNoConnectionFree(error: unknown): boolean {
   return (error as { code?: unknown }).code === NO_CONNECTION_FREE;
 }
 
-type Connected = Parameters<Parameters<Pool['connect']>[0]>;
+type Connect = Parameters<Pool['connect']>[0];
 
 /**
  * Callers take turns at the connections of the pool, whatever the number of calls that each has waiting; background work, and
  * what many callers asked together, is one caller of them. A pool by itself serves whoever came first: the calls of one
  * caller, a hundred at once, made all others wait for them, and refused those whom the wait was too long for.
  *
- * What the pool's own time limit bounds is from now on how long a connection takes to be made. Where it was this process that
- * took so long, it tries once more.
+ * What the pool's own time limit bounds is from now on how long a connection takes to be made.
  */
 export function takeTurns(pool: Pool): Turns {
   const turns = new Turns(pool.options.max, MOST_WAIT_MS, noConnectionFree);
-  const connect = pool.connect.bind(pool);
+  const connect = patientConnect(pool);
   const held = new Set<PoolClient>();
   // A connection that came after the pool's own time limit is released without ever having been handed out.
   pool.on('release', (_, client) => {
     if (held.delete(client)) turns.leave(1);
   });
-  const inTurn = (callback: (...connected: Connected) => void): void => {
-    const enter = (attempt = 1): void => {
-      const before = performance.eventLoopUtilization();
+  const inTurn = (callback: Connect): void => {
+    const enter = (): void =>
       connect((error, client, release) => {
-        if (attempt === 1 && error && NOT_CONNECTED_IN_TIME.test(error.message) && wasBusySince(before))
-          return enter(2);
         if (client) held.add(client);
         else turns.leave(1);
         callback(error, client, release);
       });
-    };
     const turn = turns.enter(requestContext().caller?.consumerKey ?? '', 1);
     if (turn === null) enter();
     else
@@ -54,15 +49,24 @@ export function takeTurns(pool: Pool): Turns {
           process.nextTick(callback, error, undefined, () => undefined),
       );
   };
-  pool.connect = ((callback?: (...connected: Connected) => void): Promise<PoolClient> | void => {
+  pool.connect = ((callback?: Connect): Promise<PoolClient> | void => {
     if (callback) return inTurn(callback);
     return new Promise((resolve, reject) => inTurn((error, client) => (error ? reject(error) : resolve(client!))));
   }) as Pool['connect'];
   return turns;
 }
 
-function wasBusySince(before: ReturnType<typeof performance.eventLoopUtilization>): boolean {
-  return performance.eventLoopUtilization(before).utilization > BUSY;
+/** As the pool connects; once more where it was this process that took so long. */
+function patientConnect(pool: Pool): (callback: Connect) => void {
+  const connect = pool.connect.bind(pool);
+  return (callback) => {
+    const before = performance.eventLoopUtilization();
+    connect((error, client, release) => {
+      const wasBusy = () => performance.eventLoopUtilization(before).utilization > BUSY;
+      if (error && NOT_CONNECTED_IN_TIME.test(error.message) && wasBusy()) connect(callback);
+      else callback(error, client, release);
+    });
+  };
 }
 
 function noConnectionFree(): Error {
