@@ -9,6 +9,7 @@ import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from '../src/notific
 import type { Statement } from '../src/platform/database/database';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
+import { rowsOf } from './support/plans';
 
 /**
  * A connection plans a statement when the tables are empty, as they are at night, and keeps the plan; then there is much to
@@ -20,15 +21,6 @@ const EVENTS = 400;
 /** Rows that a statement may look at in all its branches together: none of them reads a table, or compares each event with all. */
 const MOST = 40_000;
 const WAIT_MS = 10_000;
-
-interface PlanNode {
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  'Rows Removed by Join Filter'?: number;
-  'Rows Removed by Index Recheck'?: number;
-  Plans?: PlanNode[];
-}
 
 interface Owed {
   subscription_id: string;
@@ -68,17 +60,8 @@ async function plan({ name, text }: Statement, values: Values): Promise<void> {
 
 /** How many rows the statement looks at. */
 async function looksAt({ name }: Statement, values: Values): Promise<number> {
-  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-    `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE "${name}" (${values.map(literal).join()})`,
-  );
-  const looked = (node: PlanNode): number =>
-    node['Actual Loops'] *
-      (node['Actual Rows'] +
-        (node['Rows Removed by Filter'] ?? 0) +
-        (node['Rows Removed by Join Filter'] ?? 0) +
-        (node['Rows Removed by Index Recheck'] ?? 0)) +
-    (node.Plans ?? []).reduce((sum, child) => sum + looked(child), 0);
-  return looked(rows[0]['QUERY PLAN'][0].Plan);
+  const { lookedAt } = await rowsOf(client, `EXECUTE "${name}" (${values.map(literal).join()})`);
+  return lookedAt;
 }
 
 /** Partners, each with as many notifications and obligations as the others, and the first of each of them under lease. */

@@ -17,15 +17,11 @@ beforeAll(async () => {
   app = await startApp();
   scene = await app.given.scene();
   empty = await app.given.test(scene.account);
-  await app.given.sql(
-    `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending, portion_codes,
-       first_name, last_name, special_accommodations, additional_attributes, eligibility_end_date, created_datetime, updated_datetime)
-     SELECT translate(lpad(to_hex(n), 8, 'z'), '0123456789abcdefz', 'ABCDEFGHJKMNPQRSZ'), $1, 'bulk-' || n, $2,
-       CASE WHEN n % 2 = 0 THEN 'ELIGIBLE' ELSE 'COMPLETED' END, false, '{}', 'Bulk', 'Bulkson', '{}', '[]',
-       now() + n * interval '1 minute', now(), '2020-01-01Z'
-     FROM generate_series(1, ${RECORDS}) n`,
-    [scene.account, scene.testCode],
-  );
+  await app.given.records(RECORDS, scene, {
+    status: `CASE WHEN n % 2 = 0 THEN 'ELIGIBLE' ELSE 'COMPLETED' END`,
+    eligibility_end_date: `now() + n * interval '1 minute'`,
+    updated_datetime: `'2020-01-01Z'`,
+  });
   await app.given.eligibility({ ...scene, testCode: await app.given.test(scene.account) });
   await app.given.sql('ANALYZE eligibilities');
 });

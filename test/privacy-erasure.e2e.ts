@@ -417,14 +417,11 @@ describe('what an account keeps for a time', () => {
       body: { photo_retention_days: 30 },
     });
     // More than are looked at in one statement, before those that are meant.
-    await app.given.sql(
-      `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending, portion_codes,
-         first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
-       SELECT translate(lpad(to_hex(n), 8, 'z'), '0123456789abcdefz', 'ABCDEFGHJKMNPQRSZ'), $1, '0-' || n, $2, 'COMPLETED', false,
-         '{}', 'Recent', 'Recentson', '{}', '[]', now(), now()
-       FROM generate_series(1, 5100) n`,
-      [scene.account, scene.testCode],
-    );
+    await app.given.records(5100, scene, {
+      candidate_id: `'0-' || n`,
+      status: `'COMPLETED'`,
+      first_name: `'Recent'`,
+    });
     const media = () =>
       app.given.sql(
         `SELECT svc_eligiblity_id AS id, photo IS NOT NULL AS photo, video_link IS NOT NULL AS link FROM result_revisions

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { CLIENT_SCOPES, SCOPES, type Scope } from '../../src/platform/context/caller';
 import { randomCode, randomToken, sha256 } from '../../src/platform/secrets';
@@ -51,6 +52,50 @@ export class Given {
         ordinal,
       ]);
     return testCode;
+  }
+
+  /** So many records, written to the database. `values` are SQL, by column, in which `n` counts from 1. */
+  async records(
+    count: number,
+    { account, testCode }: { account: string; testCode: string },
+    values: Record<string, string> = {},
+  ): Promise<void> {
+    const row = {
+      svc_eligiblity_id: `translate(lpad(to_hex(n), 8, 'z'), '0123456789abcdefz', 'ABCDEFGHJKMNPQRSZ')`,
+      account_code: '$1',
+      test_code: '$2',
+      candidate_id: `'bulk-' || n`,
+      status: `'ELIGIBLE'`,
+      approval_pending: 'false',
+      portion_codes: `'{}'`,
+      first_name: `'Bulk'`,
+      last_name: `'Bulkson'`,
+      special_accommodations: `'{}'`,
+      additional_attributes: `'[]'`,
+      created_datetime: 'now()',
+      updated_datetime: 'now()',
+      ...values,
+    };
+    await this.sql(
+      `INSERT INTO eligibilities (${Object.keys(row).join()})
+       SELECT ${Object.values(row).join()} FROM generate_series(1, ${count}) n`,
+      [account, testCode],
+    );
+  }
+
+  /** How many rows of `eligibilities` PostgreSQL reads for this work. */
+  async recordsRead(work: () => Promise<unknown>): Promise<number> {
+    const read = async () => {
+      // A connection tells what it has read when it has been idle for a second.
+      await pause(1500);
+      const [row] = await this.sql(
+        `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_user_tables WHERE relname = 'eligibilities'`,
+      );
+      return Number(row['n']);
+    };
+    const before = await read();
+    await work();
+    return (await read()) - before;
   }
 
   async school(account: string, code = this.unique('S')): Promise<string> {
