@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { ensureSandbox } from '../src/sandbox';
 import { startApp, type TestApp } from './support/app';
 import { openPage, startBrowser, type WatchedPage } from './support/browser';
@@ -94,19 +94,29 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
   });
 });
 
-/** The examples of the document, sent as they stand. */
+/** The examples of the document, sent as they stand; only what the service made itself is filled in by hand. */
 describe('Swagger UI of a sandbox', () => {
   let app: TestApp;
   let browser: Browser;
   let watched: WatchedPage;
-  let sandbox: Record<string, any>;
+  let page: Page;
+  let sandbox: Record<string, Login>;
+  let paths: Record<string, Record<string, { tags: string[] }>>;
+  /** The tags of the operations that were tried out. */
+  const tried = new Set<string>();
+
+  const ofAccount = '/accounts/{account_code}';
+  const ofTest = `${ofAccount}/candidates/{candidate_id}/tests/{test_code}`;
 
   beforeAll(async () => {
     app = await startApp({ env: { SANDBOX: 'true' } });
     await ensureSandbox(app.app, app.config);
     sandbox = JSON.parse(readFileSync(join(app.config.dataDir, 'sandbox.json'), 'utf8'));
+    ({ paths } = (await app.call('GET', '/openapi.json')).body);
     browser = await startBrowser();
     watched = await openPage(browser);
+    ({ page } = watched);
+    await page.goto(`${app.url}/docs`);
   });
 
   afterAll(async () => {
@@ -114,30 +124,93 @@ describe('Swagger UI of a sandbox', () => {
     await app?.close();
   });
 
-  it('creates with "Execute" alone', async () => {
-    const { page } = watched;
-    await page.goto(`${app.url}/docs`);
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    const { username, password, consumer_key, consumer_secret } = sandbox['client'];
-    await page.getByLabel('username:').fill(username);
-    await page.getByLabel('password:').fill(password);
-    await page.getByLabel('client_id:').fill(consumer_key);
-    await page.getByLabel('client_secret:').fill(consumer_secret);
-    await page.locator('.scopes').getByText('create', { exact: true }).first().click();
-    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
-    await page.locator('.auth-container').getByText('Authorized').waitFor();
-    await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
+  afterEach(() => expect([watched.complaints, watched.refusals]).toEqual([[], []]));
 
-    const operation = page.locator('.opblock-post', {
-      has: page.locator('[data-path="/accounts/{account_code}/candidates"]'),
+  /** By both ways of the dialogue: the token of a user, and the application itself. No scope chosen are all that both may have. */
+  async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
+    await page.locator('.auth-wrapper').getByRole('button', { name: 'Authorize' }).click();
+    const dialogue = page.locator('.dialog-ux');
+    const held = dialogue.getByRole('button', { name: 'Remove authorization' });
+    while ((await held.count()) > 0) await held.first().click();
+    await dialogue.getByLabel('username:').fill(username);
+    await dialogue.getByLabel('password:').fill(password);
+    await dialogue.getByLabel('client_id:').fill(consumer_key);
+    await dialogue.getByLabel('client_secret:').fill(consumer_secret);
+    await dialogue.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    await held.waitFor();
+    await dialogue.locator('#auth-basic-username').fill(consumer_key);
+    await dialogue.locator('#auth-basic-password').fill(consumer_secret);
+    await dialogue.getByRole('button', { name: 'Apply credentials', exact: true }).click();
+    await held.nth(1).waitFor();
+    await dialogue.locator('.close-modal').click();
+    await dialogue.waitFor({ state: 'hidden' });
+  }
+
+  /** Of a long document Swagger UI draws no more than what is near the window: looked for from top to bottom, as people do. */
+  async function scrollTo(one: Locator): Promise<void> {
+    const settled = '() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+    await page.evaluate('scrollTo(0, 0)');
+    for (let isAtEnd = false; ;) {
+      await page.evaluate(`(${settled})()`);
+      if ((await one.count()) > 0) return;
+      if (isAtEnd) throw new Error(`There is no ${one.toString()}.`);
+      await page.evaluate('scrollBy({ top: innerHeight, behavior: "instant" })');
+      isAtEnd = await page.evaluate('scrollY + innerHeight >= document.documentElement.scrollHeight - 1');
+    }
+  }
+
+  /** Opens an operation, fills in what is given, and presses "Execute". @returns the answer's body */
+  async function execute(name: string, values: Record<string, string> = {}): Promise<any> {
+    const [method, path] = name.split(' ');
+    const operation = page.locator(`.opblock-${method.toLowerCase()}`, {
+      has: page.locator(`[data-path="${path}"]`),
     });
+    await scrollTo(operation);
     await operation.locator('.opblock-summary-control').click();
+    for (const [placeholder, value] of Object.entries(values))
+      await operation.getByPlaceholder(placeholder).fill(value);
+    const address = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
     const [answer] = await Promise.all([
-      page.waitForResponse((response) => response.request().method() === 'POST'),
+      page.waitForResponse((one) => one.request().method() === method && address.test(new URL(one.url()).pathname)),
       operation.getByRole('button', { name: 'Execute' }).click(),
     ]);
-    const created = { status: answer.status(), sent: answer.request().postData() };
-    expect(created).toMatchObject({ status: 200, sent: expect.stringContaining('"candidate_id": "C-1001"') });
-    expect([watched.complaints, watched.refusals]).toEqual([[], []]);
+    expect([name, answer.status(), answer.ok() ? '' : await answer.text()]).toEqual([name, answer.status(), '']);
+    const shown = operation.locator('.live-responses-table .response-col_status');
+    await shown
+      .filter({ hasText: String(answer.status()) })
+      .first()
+      .waitFor();
+    await operation.locator('.opblock-summary-control').click();
+    for (const tag of paths[path][method.toLowerCase()].tags) tried.add(tag);
+    return answer.json();
+  }
+
+  it('sends the examples of a client with "Execute" alone', async () => {
+    await authorize(sandbox['client']);
+    await execute('POST /introspect');
+    const { svc_eligiblity_id: record, candidate } = await execute(`POST ${ofAccount}/candidates`);
+    expect(candidate.candidate_id).toBe('C-1001');
+    await execute('GET /eligibilities/{svc_eligibility_code}/testLaunchInfo', { svc_eligibility_code: record });
+    await execute(`POST ${ofTest}/bookings`);
+    await execute(`GET ${ofTest}/results`);
+    await execute(`GET ${ofAccount}/changes`);
+    await execute(`POST ${ofAccount}/eligibility-imports`);
+  }, 120_000);
+
+  it('and those of an operator', async () => {
+    await authorize(sandbox['operator']);
+    const { id } = await execute('POST /admin/subscriptions');
+    expect((await execute('POST /admin/subscriptions/{id}/verify', { id })).state).toBe('ACTIVE');
+    await execute('GET /admin/notifications');
+    await execute('POST /admin/error-queue/resend');
+    for (const name of ['jobs', 'users', 'accounts/{account_code}/candidates/{candidate_id}/export'])
+      await execute(`GET /admin/${name}`);
+    await execute('POST /sandbox/clock');
+    for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
+  }, 120_000);
+
+  it('so that every tag of the document has one', () => {
+    const tags = Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation) => operation.tags));
+    expect([...tried].sort()).toEqual([...new Set(tags)].sort());
   });
 });
