@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
+import { ResourceOwnerPassword } from 'simple-oauth2';
 import { startApp, type TestApp } from './support/app';
 import { OAuth, type Login } from './support/oauth';
 
@@ -107,6 +108,45 @@ it('openid-client: discovery, password, refresh, introspect, revoke, protected r
   });
   await expect(openid.refreshTokenGrant(config, granted.refresh_token!)).rejects.toMatchObject({
     error: 'invalid_grant',
+  });
+});
+
+// It reads every answer as JSON, and throws on one that is none: that of a revocation too.
+it('simple-oauth2: password, refresh, revoke one token and both, and the errors of each', async () => {
+  const clientWith = (secret: string) =>
+    new ResourceOwnerPassword({
+      client: { id: login.consumer_key, secret },
+      auth: { tokenHost: app.url, tokenPath: '/token', revokePath: '/revoke' },
+    });
+  const { username, password } = login;
+  const client = clientWith(login.consumer_secret);
+
+  const granted = await client.getToken({ username, password, scope: 'read create' });
+  expect(granted.token).toMatchObject({ token_type: 'Bearer', scope: 'create read', expires_in: 3600 });
+  expect(await knock(granted.token.access_token)).toBe(404);
+
+  const refreshed = await granted.refresh({ scope: 'read' });
+  expect(refreshed.token.scope).toBe('read');
+  // RFC 7009 §2.1: an access token ends alone; its refresh token goes on.
+  expect(await refreshed.revoke('access_token')).toEqual({});
+  expect(await knock(refreshed.token.access_token)).toBe(401);
+  const last = await refreshed.refresh();
+  expect(await knock(last.token.access_token)).toBe(404);
+
+  await last.revokeAll();
+  expect(await knock(last.token.access_token)).toBe(401);
+  await expect(last.refresh()).rejects.toMatchObject({ data: { payload: { error: 'invalid_grant' } } });
+  // What has ended is no error (RFC 7009 §2.2).
+  await last.revokeAll();
+
+  await expect(client.getToken({ username, password: 'wrong' })).rejects.toMatchObject({
+    output: { statusCode: 400 },
+    data: { payload: { error: 'invalid_grant' } },
+  });
+  const stranger = clientWith('wrong');
+  await expect(stranger.getToken({ username, password })).rejects.toMatchObject({
+    output: { statusCode: 401 },
+    data: { payload: { error: 'invalid_client' } },
   });
 });
 
