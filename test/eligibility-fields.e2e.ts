@@ -87,6 +87,9 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['candidate.candidate_id', 'x'.repeat(51), 'too_long'],
     ['candidate.candidate_id', 'a/b', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\\b', 'candidate_id_invalid'],
+    // In an address they mean this folder and the one above: such a candidate could not be reached.
+    ['candidate.candidate_id', '.', 'candidate_id_invalid'],
+    ['candidate.candidate_id', '..', 'candidate_id_invalid'],
     ['candidate.candidate_id', ' a', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\u00a0', 'candidate_id_invalid'],
     ['candidate.candidate_id', 'a\u200fb', 'candidate_id_invalid'],
