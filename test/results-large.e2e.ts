@@ -1,6 +1,11 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { WorkerThread } from '../src/platform/worker-thread';
+import { ResultReader } from '../src/results/result-reader';
 import { startApp, type TestApp } from './support/app';
 import { Deliveries, registrationBody, type Scene } from './support/deliveries';
 
@@ -70,4 +75,25 @@ it('senders that go away, while they send or while they wait, leave their room t
   for (const socket of gone.reverse()) socket.destroy();
   const answers = await Promise.all(Array.from({ length: 5 }, () => deliver()));
   expect(answers).toEqual([200, 200, 200, 200, 200]);
+});
+
+it('what other programs take of the processors is not charged to who sends a large result', async () => {
+  const thread = new WorkerThread<object, { workMs: number }>(
+    join(__dirname, '../src/results/result-reader-thread.cjs'),
+    { execArgv: ResultReader.execArgv },
+  );
+  const bytes = Buffer.from(JSON.stringify(registrationBody({ userPhotoBase64String: PHOTO })));
+  const charged = async () => {
+    const times: number[] = [];
+    for (let n = 0; n < 5; n++) times.push((await thread.run({ source: 'REGISTRATION', bytes })).workMs);
+    return times.sort((a, b) => a - b)[2];
+  };
+  await charged();
+  const alone = await charged();
+  const others = Array.from({ length: 2 * availableParallelism() }, () => spawn(process.execPath, ['-e', 'for (;;);']));
+  await pause(500);
+  const beside = await charged();
+  for (const other of others) other.kill('SIGKILL');
+  await thread.end();
+  expect(beside).toBeLessThan(3 * alone);
 });

@@ -1,14 +1,15 @@
 // A thread that reads large results; result-reader.ts is its other side.
 require('reflect-metadata');
 require('../platform/low-priority.cjs');
+const { threadMs } = require('../platform/thread-time.cjs');
 const { parentPort } = require('node:worker_threads');
 const { DomainError } = require('../platform/errors.js');
 const { readDelivered } = require('./result-delivered.js');
 
 parentPort.on('message', ({ source, bytes }) => {
-  const begun = performance.now();
+  const begun = threadMs();
   const answer = (said, transferred) =>
-    parentPort.postMessage({ result: { ...said, workMs: performance.now() - begun } }, transferred);
+    parentPort.postMessage({ result: { ...said, workMs: threadMs() - begun } }, transferred);
   try {
     const { kept, facts } = readDelivered(source, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     // A view would take the whole body behind it along.
