@@ -15,6 +15,7 @@ import {
   type PartnerEndpoint,
   partnerHttpOptions,
 } from '../src/notifications/partner/partner-client.js';
+import { IdleConnections } from '../src/notifications/partner/partner-transport.js';
 import {
   type Partner,
   type PartnerAnswer,
@@ -22,6 +23,7 @@ import {
   sharedCertificates,
   startPartner,
 } from './support/partner.js';
+import { eventually } from './support/eventually.js';
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];
 const body = JSON.stringify({ booking_code: 'ABCDEFGH12', change_reason: 'BOOKING_CREATED' });
@@ -33,15 +35,19 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-async function aClient(allowedNetworks = LOOPBACK, lookup?: AddressLookup): Promise<PartnerClient> {
+async function aClient(
+  allowedNetworks = LOOPBACK,
+  lookup?: AddressLookup,
+  idle?: IdleConnections,
+): Promise<PartnerClient> {
   const module = await Test.createTestingModule({
     imports: [HttpModule.register(partnerHttpOptions)],
     providers: [
       { provide: PartnerAddressGuard, useValue: new PartnerAddressGuard(allowedNetworks) },
-      lookup
+      lookup || idle
         ? {
             provide: PartnerClient,
-            useFactory: (http: HttpService, guard: PartnerAddressGuard) => new PartnerClient(http, guard, lookup),
+            useFactory: (http: HttpService, guard: PartnerAddressGuard) => new PartnerClient(http, guard, lookup, idle),
             inject: [HttpService, PartnerAddressGuard],
           }
         : PartnerClient,
@@ -533,6 +539,41 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(20);
   });
 
+  it('are kept while others have their turn, unless the partner says for how long it keeps them', async () => {
+    const [client, silent, brief] = await Promise.all([aClient(), aPartner(), aPartner()]);
+    silent.answer({ headers: { connection: 'keep-alive' } });
+    brief.answer({ headers: { connection: 'keep-alive', 'keep-alive': 'timeout=3' } });
+    const put = () =>
+      Promise.all(
+        [silent, brief].map((partner) => client.put(endpointOf(partner, { key: partner.url }), headers, body)),
+      );
+    for (const outcomes of [await put(), await elapsed(5500).then(put)])
+      expect(outcomes.map(summary)).toEqual([delivered, delivered]);
+    expect([silent.connections, brief.connections]).toEqual([1, 2]);
+  });
+
+  it('that nobody uses are so many in all: the one that has waited for longest ends', async () => {
+    const [client, partner] = await Promise.all([aClient(LOOPBACK, undefined, new IdleConnections(2)), aPartner()]);
+    const put = async (key: string) => {
+      expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
+      return partner.connections;
+    };
+    // Of three partners, two have a connection left; which is used last is kept.
+    for (const [key, connections] of [
+      ['a', 1],
+      ['b', 2],
+      ['a', 2],
+      ['c', 3],
+      ['a', 3],
+      ['c', 3],
+      ['b', 4],
+      ['c', 4],
+      ['a', 5],
+    ] as const)
+      expect([key, await put(key)]).toEqual([key, connections]);
+    expect(await eventually(() => partner.open === 2)).toBe(true);
+  });
+
   it.each(['TLSv1.2', 'TLSv1.3'] as const)('opened anew go on with the TLS session (%s)', async (maxTlsVersion) => {
     const [client, partner] = await Promise.all([aClient(), aPartner({ maxTlsVersion })]);
     for (let i = 0; i < 3; i += 1) {
@@ -630,10 +671,15 @@ describe('OAuth2 client credentials', () => {
   const secret = { clientId: 'id with: colon', clientSecret: 's3cr%t+ä' };
 
   async function anOAuthPartner(changes: Partial<PartnerEndpoint['auth']> = {}, expiresIn?: number) {
-    const [client, partner] = await Promise.all([aClient(), aPartner({ oauth: { ...secret, expiresIn } })]);
+    const partner = await aPartner({ oauth: { ...secret, expiresIn } });
+    return withTokensOf(partner, partner, changes);
+  }
+
+  async function withTokensOf(issuer: Partner, partner: Partner, changes: Partial<PartnerEndpoint['auth']> = {}) {
+    const client = await aClient();
     const auth = {
       type: 'oauth2_client_credentials',
-      token_url: partner.tokenUrl,
+      token_url: issuer.tokenUrl,
       client_id: secret.clientId,
       client_secret: secret.clientSecret,
       ...changes,
@@ -678,6 +724,26 @@ describe('OAuth2 client credentials', () => {
   });
 
   const good = { access_token: 'abc', token_type: 'Bearer', expires_in: 60 };
+
+  it('who waits for a new token while the settings change sends all the same', async () => {
+    const issuer = await aPartner({ oauth: secret });
+    const { client, partner, put } = await withTokensOf(issuer, await aPartner());
+    let issue = () => {};
+    const issued = new Promise<void>((resolve) => (issue = resolve));
+    issuer.answerToken(async (_request, index) => {
+      if (index === 1) await issued;
+      return { body: JSON.stringify(good) };
+    });
+    partner.answer((_request, index) => ({ status: index === 1 ? 401 : 200 }));
+    expect(summary(await put())).toEqual(delivered);
+    const second = put();
+    await eventually(() => issuer.tokenRequests.length === 2);
+    const forgotten = client.forget('sub_1:1');
+    issue();
+    expect(summary(await second)).toEqual(delivered);
+    await forgotten;
+  });
+
   it.each<[string, PartnerAnswer, string, string]>([
     ['400', { status: 400, body: '{"error":"invalid_client"}' }, 'auth', 'token_http_400'],
     ['500', { status: 500 }, 'auth', 'token_http_500'],

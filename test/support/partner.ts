@@ -127,6 +127,11 @@ export class Partner {
     return `https://localhost:${this.port}`;
   }
 
+  /** Connections that are open now. */
+  get open(): number {
+    return this.sockets.size;
+  }
+
   get tokenUrl(): string {
     return `${this.url}/token`;
   }

@@ -17,7 +17,7 @@ import { type Answer } from './partner-exchange.js';
 import { excerptOf } from './partner-excerpt.js';
 import { type AddressLookup, systemLookup } from './partner-names.js';
 import { PartnerToken } from './partner-oauth.js';
-import { partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
+import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
   /** Names the subscription and the settings that connections and tokens depend on: they are kept under it. */
@@ -77,6 +77,7 @@ export class PartnerClient implements OnApplicationShutdown {
     private readonly http: HttpService,
     private readonly guard: PartnerAddressGuard,
     @Optional() private readonly addressLookup: AddressLookup = systemLookup,
+    @Optional() private readonly idle: IdleConnections = new IdleConnections(),
   ) {}
 
   /**
@@ -190,11 +191,13 @@ export class PartnerClient implements OnApplicationShutdown {
     // The partner's certificates hold for its token endpoint too: a bundle in ca_pem can name the roots of both,
     // and a client certificate is shown only to a server that asks for it and has been verified.
     const connectorOf = (origin: URL) => new PartnerConnector(origin, secureContext, this.guard, this.addressLookup);
+    const poolOf = (origin: URL, connector: PartnerConnector, size: number) =>
+      new PartnerPool(origin.origin, connector, size, waitMs, this.idle);
     const connector = connectorOf(url);
     const session: Session = {
       path: url.pathname,
       connector,
-      pool: new PartnerPool(url.origin, connector, endpoint.connections, waitMs),
+      pool: poolOf(url, connector, endpoint.connections),
       tokenPool: null,
       token: null,
       authorization: authorizationOf(auth),
@@ -203,7 +206,7 @@ export class PartnerClient implements OnApplicationShutdown {
     };
     if (auth.type === 'oauth2_client_credentials') {
       const tokenUrl = readable('auth', 'token_url_unusable', () => parseTokenUrl(auth.token_url));
-      const tokenPool = new PartnerPool(tokenUrl.origin, connectorOf(tokenUrl), TOKEN_CONNECTIONS, waitMs);
+      const tokenPool = poolOf(tokenUrl, connectorOf(tokenUrl), TOKEN_CONNECTIONS);
       const path = tokenUrl.pathname + tokenUrl.search;
       session.tokenPool = tokenPool;
       session.token = new PartnerToken(

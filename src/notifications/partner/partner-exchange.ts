@@ -13,6 +13,11 @@ import {
 } from './partner-connection.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
+/**
+ * How long a connection is kept without a request, unless the partner says less (`Keep-Alive: timeout`): with many partners the
+ * turn of each comes seconds apart, and a handshake costs more than the request. Balancers and NATs keep one for a minute or more.
+ */
+const KEPT_MS = 60_000;
 
 export interface Answer {
   status: number;
@@ -58,6 +63,8 @@ export class PartnerConnection {
       // Time is kept by the exchange, over all of it.
       headersTimeout: 0,
       bodyTimeout: 0,
+      keepAliveTimeout: KEPT_MS,
+      keepAliveMaxTimeout: KEPT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
       connect: (_options, callback) => {
         this.opening = new AbortController();

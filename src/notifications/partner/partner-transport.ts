@@ -31,6 +31,27 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
   return { data: answer, status: answer.status, statusText: '', headers: {}, config };
 };
 
+/** Of all partners together, in a process: some 80 KiB each. Fewer than partners in turn would be none of use. */
+const MOST_IDLE = 2000;
+
+/** The connections of all pools that wait for a request: where there are too many, the one that has waited for longest ends. */
+export class IdleConnections {
+  private readonly pools = new Map<PartnerConnection, PartnerPool>();
+
+  constructor(private readonly most = MOST_IDLE) {}
+
+  add(connection: PartnerConnection, pool: PartnerPool): void {
+    this.pools.set(connection, pool);
+    if (this.pools.size <= this.most) return;
+    const [[longest, its]] = this.pools;
+    its.endIdle(longest);
+  }
+
+  delete(connection: PartnerConnection): void {
+    this.pools.delete(connection);
+  }
+}
+
 /**
  * The keep-alive connections to one origin. An exchange waits its turn here, within its own deadline, so that one
  * given up leaves no trace; undici's own Pool would keep it, and its connections in the making, until they end.
@@ -48,6 +69,7 @@ export class PartnerPool implements ConnectionKeeper {
     private readonly connector: PartnerConnector,
     private readonly size: number,
     private readonly limitMs: number,
+    private readonly allIdle: IdleConnections,
   ) {}
 
   get busy(): boolean {
@@ -83,6 +105,8 @@ export class PartnerPool implements ConnectionKeeper {
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
+    // Who waited for a token meanwhile still sends, over a connection of its own.
+    this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }
 
@@ -90,7 +114,16 @@ export class PartnerPool implements ConnectionKeeper {
     const next = this.nextWaiting();
     if (next) connection.carry(next);
     else if (this.closed) this.drop(connection);
-    else this.idle.push(connection);
+    else {
+      this.idle.push(connection);
+      this.allIdle.add(connection, this);
+    }
+  }
+
+  /** Ends a connection that waits for a request. */
+  endIdle(connection: PartnerConnection): void {
+    this.idle.splice(this.idle.indexOf(connection), 1);
+    this.drop(connection);
   }
 
   discard(connection: PartnerConnection): void {
@@ -105,9 +138,15 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   private start(exchange: Exchange): void {
-    const connection = this.idle.pop() ?? (this.connections.size < this.size ? this.connect() : undefined);
+    const connection = this.takeIdle() ?? (this.connections.size < this.size ? this.connect() : undefined);
     if (connection) connection.carry(exchange);
     else this.waiting.push(exchange);
+  }
+
+  private takeIdle(): PartnerConnection | undefined {
+    const connection = this.idle.pop();
+    if (connection) this.allIdle.delete(connection);
+    return connection;
   }
 
   private connect(): PartnerConnection {
@@ -118,6 +157,7 @@ export class PartnerPool implements ConnectionKeeper {
 
   private drop(connection: PartnerConnection): void {
     this.connections.delete(connection);
+    this.allIdle.delete(connection);
     connection.close();
   }
 
