@@ -17,6 +17,8 @@ interface Arrival {
 export class PartnerFarm {
   /** Of the partners that answer. */
   arrivals: Arrival[] = [];
+  /** Accepted since the start. */
+  connections = 0;
   /** Partners below `/hanging/` do not answer, and the name server says nothing. */
   hasTrouble = false;
 
@@ -32,6 +34,7 @@ export class PartnerFarm {
     const [server, names] = [createServer({ cert: certPem, key: keyPem }), createSocket('udp4')];
     const farm = new PartnerFarm(authority.certPem, server, names);
     server.keepAliveTimeout = 0;
+    server.on('secureConnection', () => (farm.connections += 1));
     server.on('request', (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
