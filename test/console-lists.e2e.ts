@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startApp, type TestApp } from './support/app';
 import { ConsoleDriver } from './support/console';
@@ -6,6 +7,8 @@ import { queueMany } from './support/queued';
 import { Subscribed } from './support/subscribed';
 
 const ROWS = 60;
+/** Columns of buttons. */
+const DEEDS = ['Action', 'Steer', 'Read'];
 
 let app: TestApp;
 let subscribed: Subscribed;
@@ -115,6 +118,12 @@ describe('a list of the console', () => {
         await eventually(async () =>
           expect([path, name, await driver.button(name).count()]).toEqual([path, name, count]),
         );
+      // What can be done with a row is in no file.
+      for (const button of await driver.button('CSV').all()) {
+        const [file] = await Promise.all([driver.page.waitForEvent('download'), button.click()]);
+        const [header] = readFileSync(await file.path(), 'utf8').split('\r\n');
+        expect([path, header.split(',').filter((name) => DEEDS.includes(name))]).toEqual([path, []]);
+      }
       // Rows, or a sentence that says why there are none.
       const shown = driver.page.locator('main').locator('table.table, .empty');
       expect([path, (await shown.count()) >= count]).toEqual([path, true]);

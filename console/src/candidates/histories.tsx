@@ -132,7 +132,6 @@ export function Results({ path }: Props) {
           )}
         </span>
       ),
-      text: () => null,
     },
   ];
   return (

@@ -16,18 +16,27 @@ import { CsvButton } from './list-csv';
 import { Empty } from './states';
 import { Time } from './time';
 
-export interface Column<Row> {
+export type Column<Row> = {
   id: string;
   header: string;
+  kind?: 'main' | 'number';
+  /** Not shown until it is chosen. */
+  hidden?: boolean;
+} & (TextColumn<Row> | DeedColumn<Row>);
+
+interface TextColumn<Row> {
   /** What a CSV has of it, and the cell too if it says nothing else. */
   text: (row: Row) => string | number | null | undefined;
   /** What the text is: a moment of the API, an id to be copied, or a state. */
   as?: 'time' | 'code' | 'badge';
   /** Shows more than the text. */
   cell?: (row: Row) => ReactNode;
-  kind?: 'main' | 'number';
-  /** Not shown until it is chosen. */
-  hidden?: boolean;
+}
+
+/** What can be done with a row: no CSV has it. */
+interface DeedColumn<Row> {
+  text?: undefined;
+  cell: (row: Row) => ReactNode;
 }
 
 interface Selection {
@@ -102,7 +111,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
         />
         <CsvButton
           name={name}
-          columns={columns}
+          columns={columns.filter((column) => column.text !== undefined)}
           load={load ?? (() => Promise.resolve({ rows: [...rows], next: null }))}
         />
       </div>
@@ -199,8 +208,9 @@ const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, 
   );
 }) as <Row>(props: RowProps<Row>) => ReactNode;
 
-function cellOf<Row>({ text, as, cell }: Column<Row>, row: Row): ReactNode {
-  if (cell) return cell(row);
+function cellOf<Row>(column: Column<Row>, row: Row): ReactNode {
+  if (column.cell) return column.cell(row);
+  const { text, as } = column;
   const value = text(row);
   if (value == null || value === '') return <span className="nothing">–</span>;
   switch (as) {

@@ -73,7 +73,6 @@ const COLUMNS: readonly Column<Job>[] = [
         <JobActions job={job} small />
       </span>
     ),
-    text: () => null,
   },
 ];
 

@@ -69,7 +69,6 @@ export function ApplicationsPage() {
             </Button>
           </div>
         ),
-        text: () => '',
       },
     ],
     [],

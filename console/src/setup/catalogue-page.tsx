@@ -58,7 +58,6 @@ export function CataloguePage() {
                   </Button>
                 </div>
               ),
-              text: () => '',
             },
           ],
     [known, kind, account, queries],

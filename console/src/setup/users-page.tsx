@@ -59,7 +59,6 @@ export function UsersPage() {
             </Button>
           </div>
         ),
-        text: () => '',
       },
     ],
     [],

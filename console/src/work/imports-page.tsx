@@ -82,7 +82,7 @@ const COLUMNS: readonly Column<Import>[] = [
     ),
     text: ({ account_code: account }) => account,
   },
-  { id: 'do', header: 'Action', cell: (row) => <ImportActions of={row} />, text: () => '' },
+  { id: 'do', header: 'Action', cell: (row) => <ImportActions of={row} /> },
 ];
 
 function ImportActions({ of }: { of: Import }) {

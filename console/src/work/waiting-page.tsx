@@ -80,7 +80,7 @@ const APPROVALS: readonly Column<CandidateRecord>[] = [
     text: ({ candidate }) => candidate.special_accommodations?.join(' '),
   },
   ...COMMON,
-  { id: 'do', header: 'Action', cell: (record) => <Approve record={record} />, text: () => '' },
+  { id: 'do', header: 'Action', cell: (record) => <Approve record={record} /> },
 ];
 
 const HOLDS: readonly Column<CandidateRecord>[] = [
@@ -101,7 +101,7 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
     text: ({ hold_reason: reason }) => reason,
   },
   ...COMMON,
-  { id: 'do', header: 'Action', cell: (record) => <Release record={record} />, text: () => '' },
+  { id: 'do', header: 'Action', cell: (record) => <Release record={record} /> },
 ];
 
 /** Lists of records are asked for again once something was decided. */
