@@ -88,10 +88,22 @@ export function pathToReturnTo(): string | null {
 /** `fetch` with the session: a call without one waits for a sign-in. */
 export async function sessionFetch(request: Request): Promise<Response> {
   const again = request.clone();
-  const response = await reach(request);
-  if (response.status !== 401) return response;
-  await signedInAgain();
-  return reach(again);
+  let response = await reach(request);
+  if (response.status === 401) {
+    await signedInAgain();
+    response = await reach(again);
+  }
+  if (request.method !== 'GET') actedAt = performance.now();
+  return response;
+}
+
+/** Within this time lists show what a deed has changed. */
+const JUST_MS = 3000;
+let actedAt = -Infinity;
+
+/** Whether the operator has changed something a moment ago. */
+export function hasJustActed(): boolean {
+  return performance.now() - actedAt < JUST_MS;
 }
 
 function signedInAgain(): Promise<void> {

@@ -1,22 +1,16 @@
-import { keepPreviousData, useInfiniteQuery, type QueryKey } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
-import type { Page } from '../api/client';
+import { listQuery, type ListSource } from '../api/list-query';
 import { Button } from './button';
 import { Loading, ProblemNote, StaleNote } from './states';
 import { Table, type TableProps } from './table';
 
-interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'count' | 'load'> {
-  queryKey: QueryKey;
-  load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
-}
+interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'list' | 'count' | 'load'>, ListSource<Row> {}
 
 /** A list of the API, page by page, with a choice of its columns and a CSV of all that fits. */
 export function List<Row extends object>({ queryKey, load, ...table }: Props<Row>) {
   const query = useInfiniteQuery({
-    queryKey,
-    queryFn: ({ pageParam, signal }) => load(pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next ?? undefined,
+    ...listQuery({ queryKey, load }),
     // A changed filter leaves the rows where they are until the new ones have come.
     placeholderData: keepPreviousData,
   });
@@ -34,10 +28,10 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
   return (
     <div className={query.isPlaceholderData ? 'list waiting' : 'list'} aria-busy={query.isFetching}>
-      <StaleNote of={query} />
       <Table
         {...table}
         rows={rows}
+        list={key}
         load={load}
         count={query.hasNextPage ? `${rows.length.toLocaleString('en')} shown, there are more` : undefined}
       />
@@ -54,6 +48,7 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
           </Button>
         </div>
       )}
+      <StaleNote of={query} />
     </div>
   );
 }

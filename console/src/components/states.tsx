@@ -60,11 +60,11 @@ interface Followed {
   refetch: () => unknown;
 }
 
-/** Over data that could not be renewed: they are shown, with their age. */
+/** Beside data that could not be renewed: they are shown, with their age. It stands behind them, so that they do not move. */
 export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
-    <div className="note warn" role="status">
+    <div className="note warn stale" role="status">
       Not up to date: what follows is of {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
@@ -72,6 +72,11 @@ export function StaleNote({ of }: { of: Followed }) {
       </Button>
     </div>
   );
+}
+
+/** Whether its first answer is not there yet; one that failed and is tried again is not waited for. */
+export function isFirstAwaited({ isPending, failureCount }: { isPending: boolean; failureCount: number }): boolean {
+  return isPending && failureCount === 0;
 }
 
 interface Loaded<T> extends Followed {
@@ -84,8 +89,8 @@ export function Shown<T>({ query, children }: { query: Loaded<T>; children: (dat
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
   return (
     <>
-      <StaleNote of={query} />
       {children(query.data)}
+      <StaleNote of={query} />
     </>
   );
 }

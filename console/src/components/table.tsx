@@ -14,6 +14,7 @@ import { Copyable } from './copy';
 import { ColumnChoice, keepChoice, keptChoice } from './list-columns';
 import { CsvButton } from './list-csv';
 import { Empty } from './states';
+import { HeldNote, useSteady } from './steady';
 import { Time } from './time';
 
 export type Column<Row> = {
@@ -53,6 +54,8 @@ export interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
   rows: readonly Row[];
+  /** Which list these are rows of: under another filter, of another. */
+  list?: string;
   empty: ReactNode;
   /** Whether nothing is known to be wrong when there is no row. */
   emptyIsGood?: boolean;
@@ -68,7 +71,8 @@ const NO_SELECTION: RowSelectionState = {};
 
 /** Rows with a choice of their columns and a CSV. In a narrow window each row is a card. */
 export function Table<Row extends object>(props: TableProps<Row>) {
-  const { name, caption, columns, rowKey, rows, empty, emptyIsGood, selection, count, load } = props;
+  const { name, caption, columns, rowKey, list, empty, emptyIsGood, selection, count, load } = props;
+  const { rows, gone, frame, held } = useSteady(props.rows, rowKey, list);
   const [visibility, setVisibility] = useState<ColumnVisibilityState>(() => keptChoice(name, columns));
   const known = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns]);
   const definitions = useMemo(
@@ -96,10 +100,14 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   const shown = useMemo(() => columns.filter(({ id }) => visibility[id] !== false), [columns, visibility]);
   const choose = useChoose(selection);
   return (
-    <>
+    <div ref={frame} className="list-frame" tabIndex={-1}>
       <div className="list-bar">
         <span className="hint" aria-live="polite">
-          {count ?? `${rows.length.toLocaleString('en')} ${rows.length === 1 ? 'row' : 'rows'}`}
+          {held ? (
+            <HeldNote held={held} />
+          ) : (
+            (count ?? `${rows.length.toLocaleString('en')} ${rows.length === 1 ? 'row' : 'rows'}`)
+          )}
         </span>
         <ColumnChoice
           columns={table.getAllLeafColumns().map((column) => ({
@@ -112,7 +120,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
         <CsvButton
           name={name}
           columns={columns.filter((column) => column.text !== undefined)}
-          load={load ?? (() => Promise.resolve({ rows: [...rows], next: null }))}
+          load={load ?? (() => Promise.resolve({ rows: [...props.rows], next: null }))}
         />
       </div>
       {rows.length === 0 ? (
@@ -152,13 +160,14 @@ export function Table<Row extends object>(props: TableProps<Row>) {
                   label={selection?.label}
                   chosen={selection?.rows[id] ?? false}
                   choose={choose}
+                  isGone={gone.has(id)}
                 />
               ))}
             </tbody>
           </table>
         </div>
       )}
-    </>
+    </div>
   );
 }
 
@@ -183,12 +192,14 @@ interface RowProps<Row> {
   label: string | undefined;
   chosen: boolean;
   choose: (id: string, chosen: boolean) => void;
+  /** It stands there only so that nothing moves. */
+  isGone: boolean;
 }
 
 /** Drawn again only when something of it has changed: of a list that grows or is renewed, that is a few. */
-const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, choose }: RowProps<Row>) {
+const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, choose, isGone }: RowProps<Row>) {
   return (
-    <tr role="row" className={chosen ? 'selected' : undefined}>
+    <tr role="row" className={isGone ? 'gone' : chosen ? 'selected' : undefined}>
       {label !== undefined && (
         <td role="cell" className="select">
           <input

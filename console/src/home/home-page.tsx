@@ -60,9 +60,14 @@ function Everything({ overview }: { overview: Overview }) {
   const failed = hours.reduce((sum, hour) => sum + hour.failed, 0);
   return (
     <>
-      {allIsWell && (
-        <p className="all-well">
+      {allIsWell ? (
+        <p className="summary good">
           <strong>All is well.</strong> Every partner has what it should have, and nothing waits for you.
+        </p>
+      ) : (
+        // As long as the other, so that what follows does not move.
+        <p className="summary">
+          <strong>Something needs you.</strong> What has a coloured edge below leads to where it is done.
         </p>
       )}
       <div className="tiles">
@@ -107,9 +112,7 @@ function Everything({ overview }: { overview: Overview }) {
           </div>
         </Section>
       </div>
-      <Section title="Partners that are not well">
-        <PartnersInTrouble partners={attention} counts={partners} />
-      </Section>
+      <PartnersInTrouble partners={attention} counts={partners} />
       {jobs.length > 0 && (
         <Section title="Jobs under way" actions={<Link to="/jobs">All jobs</Link>}>
           <JobLines jobs={jobs} />

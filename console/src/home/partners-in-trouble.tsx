@@ -1,6 +1,8 @@
 import type { Schemas } from '../api/client';
 import { Badge } from '../components/badge';
+import { Section } from '../components/page';
 import { Empty } from '../components/states';
+import { HeldNote, useSteady } from '../components/steady';
 import { Time } from '../components/time';
 import { PartnerLink } from '../notification/partner-link';
 import { certificateText } from '../partners/condition';
@@ -11,42 +13,48 @@ type Counts = Schemas['OverviewModel']['partners'];
 
 /** Partners that need somebody, the worst first. One whose every attempt fails is not well, whatever its health says. */
 export function PartnersInTrouble({ partners, counts }: { partners: readonly Partner[]; counts: Counts }) {
-  if (partners.length === 0)
-    return (
-      <Empty good>
-        {counts.well === 0 ? 'There is no partner yet.' : `All ${counts.well.toLocaleString('en')} are well.`}
-      </Empty>
-    );
+  const { rows, gone, frame, held } = useSteady(partners, idOf);
   const others = counts.down + counts.failing + counts.suspended + counts.unverified - partners.length;
   return (
-    <>
-      <ul className="troubles">
-        {partners.map((partner) => (
-          <li key={partner.subscription_id} className="panel">
-            <div className="trouble-name">
-              <PartnerLink id={partner.subscription_id}>{partner.partner_url}</PartnerLink>
-              <small>{partner.account_code}</small>
-            </div>
-            <Trouble partner={partner} />
-            <span className="trouble-queue">
-              {partner.queued > 0 && (
-                <>
-                  <strong>{partner.queued.toLocaleString('en')}</strong> in the error queue{' '}
-                  <BulkButtons
-                    small
-                    kinds={['resend']}
-                    filter={{ subscription_id: partner.subscription_id }}
-                    of={partner.partner_url}
-                  />
-                </>
-              )}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {others > 0 && <p className="hint">… and {others.toLocaleString('en')} more.</p>}
-    </>
+    <div ref={frame} tabIndex={-1} className="troubles-frame">
+      <Section title="Partners that are not well" actions={held && <HeldNote held={held} />}>
+        {rows.length === 0 && (
+          <Empty good>
+            {counts.well === 0 ? 'There is no partner yet.' : `All ${counts.well.toLocaleString('en')} are well.`}
+          </Empty>
+        )}
+        <ul className="troubles">
+          {rows.map((partner) => (
+            <li key={partner.subscription_id} className={gone.has(partner.subscription_id) ? 'panel gone' : 'panel'}>
+              <div className="trouble-name">
+                <PartnerLink id={partner.subscription_id}>{partner.partner_url}</PartnerLink>
+                <small>{partner.account_code}</small>
+              </div>
+              <Trouble partner={partner} />
+              <span className="trouble-queue">
+                {partner.queued > 0 && (
+                  <>
+                    <strong>{partner.queued.toLocaleString('en')}</strong> in the error queue{' '}
+                    <BulkButtons
+                      small
+                      kinds={['resend']}
+                      filter={{ subscription_id: partner.subscription_id }}
+                      of={partner.partner_url}
+                    />
+                  </>
+                )}
+              </span>
+            </li>
+          ))}
+        </ul>
+        {others > 0 && <p className="hint">… and {others.toLocaleString('en')} more.</p>}
+      </Section>
+    </div>
   );
+}
+
+function idOf({ subscription_id: id }: Partner): string {
+  return id;
 }
 
 function Trouble({ partner }: { partner: Partner }) {

@@ -150,6 +150,7 @@ export function CausesPage() {
               columns={COLUMNS}
               rowKey={(cause) => JSON.stringify(searchOf(cause))}
               rows={found}
+              list={JSON.stringify(search)}
               empty={
                 all.length === 0
                   ? 'The error queue is empty: every partner has what it should have.'

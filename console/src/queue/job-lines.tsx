@@ -1,6 +1,7 @@
 import './queue.css';
 import { Link } from '@tanstack/react-router';
 import { Badge } from '../components/badge';
+import { HeldNote, useSteady } from '../components/steady';
 import { Time } from '../components/time';
 import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
@@ -8,27 +9,35 @@ import { jobNote, kindText, type Job } from './job-text';
 
 /** A few jobs, whoever began them: how far each is, and what may be done to it. */
 export function JobLines({ jobs }: { jobs: readonly Job[] }) {
+  const { rows, gone, frame, held } = useSteady(jobs, idOf);
   return (
-    <ul className="jobs">
-      {jobs.map((job) => (
-        <li key={job.job_id} className="panel">
-          <p className="line">
-            <Link to="/jobs/$jobId" params={{ jobId: job.job_id }}>
-              {kindText(job.kind)}
-            </Link>
-            <Badge state={job.state} />
-            <span className="hint">
-              {job.actor}, <Time at={job.created_datetime} compact />
-            </span>
-          </p>
-          <p>{job.reason}</p>
-          <JobProgress job={job} />
-          <p className="hint">{jobNote(job)}</p>
-          <div className="actions">
-            <JobActions job={job} small />
-          </div>
-        </li>
-      ))}
-    </ul>
+    <div ref={frame} tabIndex={-1}>
+      <ul className="jobs">
+        {rows.map((job) => (
+          <li key={job.job_id} className={gone.has(job.job_id) ? 'panel gone' : 'panel'}>
+            <p className="line">
+              <Link to="/jobs/$jobId" params={{ jobId: job.job_id }}>
+                {kindText(job.kind)}
+              </Link>
+              <Badge state={job.state} />
+              <span className="hint">
+                {job.actor}, <Time at={job.created_datetime} compact />
+              </span>
+            </p>
+            <p>{job.reason}</p>
+            <JobProgress job={job} />
+            <p className="hint">{jobNote(job)}</p>
+            <div className="actions">
+              <JobActions job={job} small />
+            </div>
+          </li>
+        ))}
+      </ul>
+      {held && <HeldNote held={held} />}
+    </div>
   );
+}
+
+function idOf({ job_id: id }: Job): string {
+  return id;
 }

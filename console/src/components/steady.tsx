@@ -1,0 +1,122 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState, type MouseEvent, type RefObject } from 'react';
+import { hasJustActed } from '../api/session';
+import { Button } from './button';
+
+interface Shown<Row> {
+  /** The rows that it was made of. */
+  of: readonly Row[];
+  list: string;
+  rows: readonly Row[];
+  /** How many are held back. */
+  fresh: number;
+  /** Keys of those that stay only so that nothing moves. */
+  gone: ReadonlySet<string>;
+}
+
+export interface Steady<Row> {
+  rows: readonly Row[];
+  gone: ReadonlySet<string>;
+  /** Of what moves when rows come or go. */
+  frame: RefObject<HTMLDivElement | null>;
+  /** What is held back, with the button that shows it; null when nothing is. */
+  held: Held | null;
+}
+
+interface Held {
+  text: string;
+  show: (event: MouseEvent) => void;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * Rows that change by themselves, and do not move under somebody's hand.
+ *
+ * 1. While the pointer or the focus of the keyboard is on the rows or on what follows them, new rows are held back and those that went stay in their place;
+ *    what else changes of a row is shown at once.
+ * 2. Everything is shown when they leave, when the operator asks for it, after a deed of the operator, and of another `list`.
+ */
+export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string, list = ''): Steady<Row> {
+  const frame = useRef<HTMLDivElement>(null);
+  const latest = useRef({ rows, keyOf, list });
+  const [shown, setShown] = useState<Shown<Row>>(() => allOf(rows, list));
+  const show = useCallback(() => setShown(allOf(latest.current.rows, latest.current.list)), []);
+  useLayoutEffect(() => {
+    latest.current = { rows, keyOf, list };
+  });
+  useLayoutEffect(() => {
+    setShown((before) => {
+      if (before.of === rows && before.list === list) return before;
+      const mayMove = before.list !== list || hasJustActed() || !isInUse(frame.current);
+      return mayMove ? allOf(rows, list) : merged(before, rows, latest.current.keyOf);
+    });
+  }, [rows, list]);
+  const { fresh, gone } = shown;
+  const isHeld = fresh > 0 || gone.size > 0;
+  useEffect(() => {
+    if (!isHeld) return undefined;
+    const look = (event: Event) => {
+      // Between two elements the focus is nowhere.
+      const isBetween = event.type === 'focusout' && (event as FocusEvent).relatedTarget !== null;
+      if (!isBetween && !isInUse(frame.current)) show();
+    };
+    for (const kind of KINDS) document.addEventListener(kind, look);
+    return () => {
+      for (const kind of KINDS) document.removeEventListener(kind, look);
+    };
+  }, [isHeld, show]);
+  const text = [fresh > 0 && `${fresh.toLocaleString('en')} new`, gone.size > 0 && `${gone.size} gone`];
+  const held: Held = {
+    text: text.filter(Boolean).join(', '),
+    show: ({ detail: clicks }) => {
+      show();
+      // The button goes; who pressed it by a key goes on from here.
+      if (clicks === 0) frame.current?.focus({ preventScroll: true });
+    },
+  };
+  return { rows: shown.rows, gone, frame, held: isHeld ? held : null };
+}
+
+const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
+
+/** Takes the place of what was said before, so that it moves nothing itself. */
+export function HeldNote({ held: { text, show } }: { held: Held }) {
+  return (
+    <Button kind="quiet" small aria-label={`${text}: show`} onPress={show}>
+      {text}
+    </Button>
+  );
+}
+
+function allOf<Row>(rows: readonly Row[], list: string): Shown<Row> {
+  return { of: rows, list, rows, fresh: 0, gone: NONE };
+}
+
+/** What stood there stays in its order, with what is known of it now; what has come behind it is put behind it. */
+function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) => string): Shown<Row> {
+  if (before.rows.length === 0) return allOf(now, before.list);
+  const known = new Map(now.map((row) => [keyOf(row), row]));
+  const standing = before.rows.map((row) => known.get(keyOf(row)) ?? row);
+  const keys = new Set(before.rows.map(keyOf));
+  const last = now.findLastIndex((row) => keys.has(keyOf(row)));
+  const behind = last === -1 ? [] : now.slice(last + 1);
+  const fresh = now.filter((row, index) => index <= last || last === -1).filter((row) => !keys.has(keyOf(row))).length;
+  // Rows at the end may only have been pushed off the pages that were asked for.
+  const end = fresh === 0 ? standing.length : standing.findLastIndex((row) => known.has(keyOf(row)));
+  const gone = new Set(
+    standing.slice(0, Math.max(end, 0)).flatMap((row) => (known.has(keyOf(row)) ? [] : [keyOf(row)])),
+  );
+  return { of: now, list: before.list, rows: [...standing, ...behind], fresh, gone };
+}
+
+function isInUse(frame: Element | null): boolean {
+  const main = frame?.closest('main');
+  if (!frame || !main) return false;
+  const pointed = [...document.querySelectorAll(':hover')].at(-1);
+  return [pointed, document.querySelector(':focus-visible')].some(
+    (element) =>
+      element != null &&
+      main.contains(element) &&
+      (element === frame || (frame.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0),
+  );
+}
