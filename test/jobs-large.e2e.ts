@@ -48,12 +48,23 @@ test('a large set is accepted before it is made; it can be paused, resumed and a
   expect(subscribed.partner.requests).toHaveLength(0);
 }, 60_000);
 
-test('a dry run counts, or says how many at least', async () => {
-  const { status, body } = await jobs.call('POST', 'error-queue/resend', {
-    filter: filter(),
-    reason: 'x',
-    dry_run: true,
-  });
+const dryRun = (more: object = {}) =>
+  jobs.call('POST', 'error-queue/resend', { filter: { ...filter(), ...more }, reason: 'x', dry_run: true });
+
+test('a dry run of causes counts them without reading what is in the queue', async () => {
+  const executed = [jest.spyOn(app.database, 'query'), jest.spyOn(app.database, 'queryOne')];
+  const answers = [await dryRun(), await dryRun({ failure: 'client_error', http_status: 400, reason: 'none' })];
+  const statements = executed.flatMap(({ mock }) => mock.calls.map(([{ text }]) => text));
+  for (const spy of executed) spy.mockRestore();
+  for (const { body } of answers) expect(body).toEqual({ job_id: null, resend_id: null, matched: MANY });
+  expect(statements.some((text) => text.includes('error_queue_causes'))).toBe(true);
+  expect(statements.filter((text) => /\bnotifications\b/.test(text))).toEqual([]);
+  for (const other of [{ failure: 'tls' }, { retry: 'AUTO' }, { http_status: 200 }, { reason: 'ECONNREFUSED' }])
+    expect((await dryRun(other)).body.matched).toBe(0);
+});
+
+test('any other dry run counts, or says how many at least', async () => {
+  const { status, body } = await dryRun({ change_reason: 'BOOKING_CREATED' });
   expect(status).toBe(200);
   if (body.matched === null) expect(body.matched_at_least).toBeGreaterThan(0);
   else expect(body).toEqual({ job_id: null, resend_id: null, matched: MANY });

@@ -21,6 +21,26 @@ export interface Count {
   matched_at_least?: number;
 }
 
+/** What a cause of the error queue is made of: of these alone it is known how many there are. */
+const OF_CAUSES: readonly string[] = [
+  'account_codes',
+  'account_code',
+  'subscription_id',
+  'failure',
+  'reason',
+  'http_status',
+  'retry',
+] satisfies (keyof NotificationConditions)[];
+
+/** The counts of the causes, with the columns that a filter names. */
+const AS_NOTIFICATIONS = `SELECT c.subscription_id, s.account_code, c.retry, c.failure, c.reason AS failure_reason, c.http_status,
+    'ERROR_QUEUE' AS state, c.change
+  FROM error_queue_causes c JOIN subscriptions s ON s.id = c.subscription_id`;
+
+function isOfCauses(filter: NotificationConditions): boolean {
+  return Object.entries(filter).every(([name, value]) => value == null || OF_CAUSES.includes(name));
+}
+
 /** Makes the sets of bulk jobs, and counts what a set would have. */
 @Injectable()
 export class JobPreparation {
@@ -64,6 +84,11 @@ export class JobPreparation {
   /** In the running unit of work. */
   async count(kind: JobKind, filter: NotificationConditions): Promise<Count> {
     const values: unknown[] = [];
+    if (kind !== 'REPLAY' && isOfCauses(filter)) {
+      const where = ['true', ...conditionsOf(filter, values)].join(' AND ');
+      const text = `SELECT coalesce(sum(change), 0)::int AS matched FROM (${AS_NOTIFICATIONS}) n WHERE ${where}`;
+      return (await this.database.queryOne<{ matched: number }>({ text }, values))!;
+    }
     const where = [SUBJECT(kind, 'statement_timestamp()'), ...conditionsOf(filter, values)].join(' AND ');
     const count = async (limit: string) => {
       const text = `SELECT count(*) AS matched FROM (SELECT FROM notifications n WHERE ${where} ${limit}) found`;
