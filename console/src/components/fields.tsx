@@ -1,11 +1,4 @@
 import { useId, type ReactNode } from 'react';
-import { Checkbox as AriaCheckbox } from 'react-aria-components/Checkbox';
-import { FieldError } from 'react-aria-components/FieldError';
-import { Input } from 'react-aria-components/Input';
-import { Label } from 'react-aria-components/Label';
-import { Text } from 'react-aria-components/Text';
-import { TextArea } from 'react-aria-components/TextArea';
-import { TextField as AriaTextField } from 'react-aria-components/TextField';
 
 interface Labelled {
   label: string;
@@ -25,46 +18,27 @@ interface TextProps extends Labelled {
   autoComplete?: string;
   autoFocus?: boolean;
   disabled?: boolean;
-  placeholder?: string;
   name?: string;
 }
 
-export function TextField({ label, hint, fault, required = false, rows, disabled, placeholder, ...field }: TextProps) {
+export function TextField({ label, hint, fault, required, value, onChange, rows, disabled, ...field }: TextProps) {
   return (
-    <AriaTextField
-      {...field}
-      className="field"
-      isRequired={required}
-      isInvalid={fault !== undefined}
-      isDisabled={disabled}
-      validationBehavior="aria"
-      spellCheck={rows === undefined ? 'false' : undefined}
-    >
-      <Label>
-        {label}
-        {required && <RequiredMark />}
-      </Label>
-      {rows === undefined ? (
-        <Input placeholder={placeholder} step={field.type === 'datetime-local' ? 1 : undefined} />
-      ) : (
-        <TextArea rows={rows} placeholder={placeholder} />
-      )}
-      {hint && (
-        <Text slot="description" className="hint">
-          {hint}
-        </Text>
-      )}
-      <FieldError className="fault">{fault}</FieldError>
-    </AriaTextField>
-  );
-}
-
-function RequiredMark() {
-  return (
-    <span aria-hidden="true" className="required">
-      {' '}
-      *
-    </span>
+    <Field label={label} hint={hint} fault={fault} required={required}>
+      {(described) => {
+        const control = {
+          ...field,
+          ...described,
+          value,
+          disabled,
+          onChange: (event: { target: { value: string } }) => onChange(event.target.value),
+        };
+        return rows === undefined ? (
+          <input {...control} spellCheck="false" step={field.type === 'datetime-local' ? 1 : undefined} />
+        ) : (
+          <textarea {...control} rows={rows} />
+        );
+      }}
+    </Field>
   );
 }
 
@@ -78,32 +52,57 @@ interface SelectProps extends Labelled {
 }
 
 /** The browser's own list: it works by keyboard, by touch and at any size of the window. */
-export function Select({ label, hint, fault, required = false, value, onChange, options, disabled }: SelectProps) {
+export function Select({ label, hint, fault, required, value, onChange, options, disabled }: SelectProps) {
+  return (
+    <Field label={label} hint={hint} fault={fault} required={required}>
+      {(described) => (
+        <select {...described} value={value} disabled={disabled} onChange={(event) => onChange(event.target.value)}>
+          {options.map(([option, text]) => (
+            <option key={option} value={option}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+/** A control with its label, and with what is said of it. */
+function Field({
+  label,
+  hint,
+  fault,
+  required = false,
+  children,
+}: Labelled & { children: (described: object) => ReactNode }) {
   const id = useId();
+  const said = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   return (
     <div className="field">
       <label htmlFor={id}>
         {label}
-        {required && <RequiredMark />}
+        {required && (
+          <span aria-hidden="true" className="required">
+            {' '}
+            *
+          </span>
+        )}
       </label>
-      <select
-        id={id}
-        value={value}
-        disabled={disabled}
-        aria-required={required || undefined}
-        aria-invalid={fault !== undefined || undefined}
-        aria-describedby={hint || fault ? `${id}-more` : undefined}
-        onChange={(event) => onChange(event.target.value)}
-      >
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
-      {(hint || fault) && (
-        <span id={`${id}-more`} className={fault ? 'fault' : 'hint'}>
-          {fault ?? hint}
+      {children({
+        id,
+        'aria-required': required || undefined,
+        'aria-invalid': fault !== undefined || undefined,
+        'aria-describedby': said || undefined,
+      })}
+      {hint && (
+        <span id={`${id}-hint`} className="hint">
+          {hint}
+        </span>
+      )}
+      {fault && (
+        <span id={`${id}-fault`} className="fault">
+          {fault}
         </span>
       )}
     </div>
@@ -121,10 +120,15 @@ interface CheckboxProps {
 export function Checkbox({ label, value, onChange, hint, disabled }: CheckboxProps) {
   return (
     <div className="field check">
-      <AriaCheckbox className="checkbox" isSelected={value} onChange={onChange} isDisabled={disabled}>
-        <span className="box" aria-hidden="true" />
+      <label className="checkbox">
+        <input
+          type="checkbox"
+          checked={value}
+          disabled={disabled}
+          onChange={(event) => onChange(event.target.checked)}
+        />
         {label}
-      </AriaCheckbox>
+      </label>
       {hint && <span className="hint">{hint}</span>}
     </div>
   );
