@@ -19,6 +19,9 @@ import { applyTheme } from './shell/theme';
 
 applyTheme();
 void loadSession();
+// The part of the program that this address needs comes while the service says who is signed in.
+for (const { routeId } of router.matchRoutes(router.latestLocation))
+  router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
 
 createRoot(document.getElementById('console')!).render(
   <StrictMode>

@@ -1,43 +1,28 @@
 import type { ColumnVisibilityState } from '@tanstack/react-table';
-import { Button as AriaButton } from 'react-aria-components/Button';
-import { Menu, MenuItem, MenuTrigger } from 'react-aria-components/Menu';
-import { Popover } from 'react-aria-components/Popover';
+import { useRef, useState, type ComponentType } from 'react';
+import { Button } from './button';
+import type { ColumnChoices, ColumnsMenuProps } from './columns-menu';
+import { toast } from './toast';
 
-interface Choice {
-  id: string;
-  label: string;
-  shown: boolean;
-  show: (value: boolean) => void;
-}
+/** Not by `lazy`: React lets a third of a second pass before it shows what was awaited. */
+const loadColumnsMenu = async () => (await import('./columns-menu')).ColumnsMenu;
 
 /** Which columns of a list are shown. */
-export function ColumnChoice({ columns }: { columns: readonly Choice[] }) {
+export function ColumnChoice({ columns }: ColumnChoices) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [Menu, setMenu] = useState<ComponentType<ColumnsMenuProps> | null>(null);
+  const open = () =>
+    void loadColumnsMenu().then(
+      (found) => setMenu(() => found),
+      (error: Error) => toast(`It could not be loaded: ${error.message}`, 'bad'),
+    );
   return (
-    <MenuTrigger>
-      <AriaButton className="button quiet small">Columns</AriaButton>
-      <Popover className="popover" placement="bottom end">
-        <Menu
-          className="menu"
-          aria-label="Columns"
-          selectionMode="multiple"
-          disallowEmptySelection
-          selectedKeys={columns.filter(({ shown }) => shown).map(({ id }) => id)}
-          onSelectionChange={(selected) => {
-            for (const { id, shown, show } of columns) {
-              const wanted = selected === 'all' || selected.has(id);
-              if (wanted !== shown) show(wanted);
-            }
-          }}
-        >
-          {columns.map(({ id, label }) => (
-            <MenuItem key={id} id={id} textValue={label} className="menu-item">
-              <span className="box" aria-hidden="true" />
-              {label}
-            </MenuItem>
-          ))}
-        </Menu>
-      </Popover>
-    </MenuTrigger>
+    <>
+      <Button ref={button} kind="quiet" small aria-haspopup="menu" aria-expanded={Menu !== null} onPress={open}>
+        Columns
+      </Button>
+      {Menu && <Menu columns={columns} button={button} onClose={() => setMenu(null)} />}
+    </>
   );
 }
 

@@ -97,7 +97,8 @@ function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = () => {
-      const loading = [loadPalette(), ...Object.values(router.routesById).map((route) => router.loadRouteChunk(route))];
+      const parts = [loadPalette(), import('../components/columns-menu')];
+      const loading = [...parts, ...Object.values(router.routesById).map((route) => router.loadRouteChunk(route))];
       // What cannot be loaded is told when it is opened.
       for (const part of loading) part?.catch(() => undefined);
     };
