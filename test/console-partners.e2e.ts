@@ -46,6 +46,12 @@ describe('partners in the console', () => {
     await driver.page.getByText(/day.* left/).waitFor();
     await driver.page.getByText('Not at all; the signature says who it is').waitFor();
     await driver.page.locator('.chart canvas').first().waitFor();
+    // The same as a table, of every hour: made when it is opened.
+    const hours = driver.page.locator('.chart-table tbody tr');
+    expect(await hours.count()).toBe(0);
+    await driver.page.getByText('As a table').first().click();
+    await eventually(async () => expect(await hours.count()).toBe(7 * 24));
+    await driver.page.getByText('As a table').first().click();
     await driver.expectGoodPage('partner');
   });
 
@@ -61,6 +67,33 @@ describe('partners in the console', () => {
     await driver.button('Send a sample').click();
     await report.getByText('DELIVERED', { exact: true }).waitFor();
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
+  });
+
+  it('a new address has to be verified: refused it says why, and ACTIVE it is when the partner answers', async () => {
+    const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
+    expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
+    await open();
+    await head('UNVERIFIED');
+    subscribed.partner.answer({ status: 404, body: `Nothing ${MARKUP}` });
+    const before = subscribed.partner.requests.length;
+    await driver.button('Verify').click();
+    const report = driver.page.locator('.report');
+    await report.getByText('HTTP 404').waitFor();
+    await report.getByText(`Nothing ${MARKUP}`).waitFor();
+    expect(await report.locator('.steps .badge').allTextContents()).toEqual(['OK', 'OK', 'OK', 'OK', 'FAILED']);
+    expect((await subscribed.subscription())['state']).toBe('UNVERIFIED');
+    await head('UNVERIFIED');
+    subscribed.partner.answer({ status: 200 });
+    await driver.button('Verify').focus();
+    await driver.page.keyboard.press('Enter');
+    await report.getByText('DELIVERED', { exact: true }).waitFor();
+    await driver.page.locator('.page-head', { hasText: 'UNVERIFIED' }).waitFor({ state: 'detached' });
+    expect((await subscribed.subscription())['state']).toBe('ACTIVE');
+    expect(subscribed.partner.requests.slice(before).map(({ path }) => path)).toEqual(
+      Array.from({ length: 2 }, () => expect.stringContaining('/moved')),
+    );
+    await subscribed.patch({ partner_url: subscribed.partner.url });
+    expect((await subscribed.post('verify')).status).toBe(200);
   });
 
   it('its settings are changed, those alone that were touched, and a fault is shown at its field', async () => {

@@ -1,11 +1,11 @@
 import './candidates.css';
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { api, dataOf } from '../api/client';
 import { LinkButton } from '../components/button';
 import { Copyable } from '../components/copy';
 import { Facts, Page, Section } from '../components/page';
-import { Shown } from '../components/states';
+import { isFirstAwaited, Loading, Shown } from '../components/states';
+import { candidateQueries } from './candidate-queries';
 import { CandidateRights } from './candidate-rights';
 import { Audit, Bookings, Changes, Notifications, Results } from './histories';
 import { RecordPanel } from './record-panel';
@@ -13,16 +13,25 @@ import { nameOf, type CandidateRecord } from './record-text';
 
 export function CandidatePage() {
   const { account, candidate } = useParams({ from: '/candidates/$account/$candidate' });
-  const records = useQuery({
-    queryKey: ['candidate', account, candidate, 'records'],
-    queryFn: ({ signal }) =>
-      dataOf(
-        api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}', {
-          params: { path: { account_code: account, candidate_id: candidate } },
-          signal,
-        }),
-      ),
+  const {
+    records: recordsQuery,
+    notifications,
+    audit,
+    ...parts
+  } = candidateQueries({
+    account_code: account,
+    candidate_id: candidate,
   });
+  const records = useQuery(recordsQuery);
+  // All is asked for at once and shown together, so that no part that comes later moves another.
+  const all = [
+    useQuery(parts.bookings),
+    useQuery(parts.results),
+    useQuery(parts.changes),
+    useInfiniteQuery(notifications),
+    useInfiniteQuery(audit),
+  ];
+  if (records.isSuccess && all.some(isFirstAwaited)) return <Loading />;
   return <Shown query={records}>{(found) => <Candidate records={found} />}</Shown>;
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, dataOf, pageOf, type Schemas } from '../api/client';
+import { api, dataOf, type Schemas } from '../api/client';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { Dialog } from '../components/dialog';
@@ -10,9 +10,10 @@ import { Shown } from '../components/states';
 import { Table, type Column } from '../components/table';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { eventText } from '../notification/words';
+import { auditOf, candidateQueries, notificationsOf, type CandidatePath } from './candidate-queries';
 
 interface Props {
-  path: { account_code: string; candidate_id: string };
+  path: CandidatePath;
 }
 
 const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
@@ -46,13 +47,7 @@ const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
 ];
 
 export function Bookings({ path }: Props) {
-  const bookings = useQuery({
-    queryKey: keyOf(path, 'bookings'),
-    queryFn: ({ signal }) =>
-      dataOf(
-        api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/bookings', { params: { path }, signal }),
-      ),
-  });
+  const bookings = useQuery(candidateQueries(path).bookings);
   return (
     <Section title="Bookings">
       <Shown query={bookings}>
@@ -75,11 +70,7 @@ type ResultSummary = Schemas['ResultSummaryModel'];
 
 export function Results({ path }: Props) {
   const [shown, setShown] = useState<{ result: ResultSummary; media: boolean } | null>(null);
-  const results = useQuery({
-    queryKey: keyOf(path, 'results'),
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/results', { params: { path }, signal })),
-  });
+  const results = useQuery(candidateQueries(path).results);
 
   async function showMedia(result: ResultSummary) {
     const done = await confirm({
@@ -191,10 +182,7 @@ export function Notifications({ path }: Props) {
         caption="Notifications, the newest first"
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
-        queryKey={keyOf(path, 'notifications')}
-        load={(cursor, signal) =>
-          pageOf(api.GET('/admin/notifications', { params: { query: { ...path, cursor, limit: 20 } }, signal }))
-        }
+        {...notificationsOf(path)}
         empty="No partner was told of anything."
       />
     </Section>
@@ -225,11 +213,7 @@ const CHANGES: readonly Column<Schemas['ChangeModel']>[] = [
 ];
 
 export function Changes({ path }: Props) {
-  const changes = useQuery({
-    queryKey: keyOf(path, 'changes'),
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/changes', { params: { path }, signal })),
-  });
+  const changes = useQuery(candidateQueries(path).changes);
   return (
     <Section title="Changes">
       <Shown query={changes}>
@@ -268,21 +252,9 @@ export function Audit({ path }: Props) {
         caption="Who did what, the newest first"
         columns={AUDIT}
         rowKey={({ id }) => String(id)}
-        queryKey={keyOf(path, 'audit')}
-        load={(cursor, signal) =>
-          pageOf(
-            api.GET('/admin/accounts/{account_code}/candidates/{candidate_id}/audit', {
-              params: { path, query: { cursor, limit: 20 } },
-              signal,
-            }),
-          )
-        }
+        {...auditOf(path)}
         empty="Nothing is kept."
       />
     </Section>
   );
-}
-
-function keyOf({ account_code: account, candidate_id: candidate }: Props['path'], part: string) {
-  return ['candidate', account, candidate, part];
 }

@@ -1,6 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { queries } from '../queries';
 import { only } from '../router-search';
 import { rootRoute } from '../shell/root-route';
+import { candidateQueries } from './candidate-queries';
 
 export const candidatesRoutes = [
   createRoute({
@@ -12,6 +14,9 @@ export const candidatesRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/candidates/$account/$candidate',
+    // Asked for while the page is made, and not waited for.
+    loader: ({ params: { account, candidate } }) =>
+      void queries.prefetchQuery(candidateQueries({ account_code: account, candidate_id: candidate }).records),
     component: lazyRouteComponent(() => import('./candidate-page'), 'CandidatePage'),
   }),
 ] as const;

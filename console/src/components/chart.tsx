@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { local } from './time-text';
 
 interface Series {
@@ -24,7 +24,8 @@ const Canvas = lazy(() => import('./chart-canvas').catch(() => ({ default: () =>
 
 /** Values over time, drawn when the library has come; the same as a table for who prefers one. */
 export function Chart(props: ChartProps) {
-  const { label, at, series, unit = '', height = 180 } = props;
+  const { label, series, height = 180 } = props;
+  const [isOpen, setOpen] = useState(false);
   return (
     <figure className="chart">
       <div style={{ minHeight: height }} role="img" aria-label={label}>
@@ -39,36 +40,43 @@ export function Chart(props: ChartProps) {
           </span>
         ))}
       </figcaption>
-      <details>
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>As a table</summary>
-        <div className="chart-table" tabIndex={0} role="region" aria-label={label}>
-          <table className="plain-table">
-            <thead>
-              <tr>
-                <th scope="col">From</th>
-                {series.map(({ label: name }) => (
-                  <th scope="col" key={name}>
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {at.map((moment, index) => (
-                <tr key={moment}>
-                  <th scope="row">{local(new Date(moment))}</th>
-                  {series.map(({ label: name, values }) => (
-                    <td key={name}>
-                      {values[index]?.toLocaleString('en') ?? '–'} {values[index] != null && unit}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        {isOpen && <ChartTable {...props} />}
       </details>
     </figure>
+  );
+}
+
+/** Of seven days by the hour it is longer than the rest of a page: made when somebody opens it. */
+function ChartTable({ label, at, series, unit = '' }: ChartProps) {
+  return (
+    <div className="chart-table" tabIndex={0} role="region" aria-label={label}>
+      <table className="plain-table">
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            {series.map(({ label: name }) => (
+              <th scope="col" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {at.map((moment, index) => (
+            <tr key={moment}>
+              <th scope="row">{local(new Date(moment))}</th>
+              {series.map(({ label: name, values }) => (
+                <td key={name}>
+                  {values[index]?.toLocaleString('en') ?? '–'} {values[index] != null && unit}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -23,9 +23,19 @@ export function Time({ at, compact = false }: { at: string | null | undefined; c
   );
 }
 
+const ticks = new Set<() => void>();
+let timer: number | undefined;
+
+/** One clock for all that is shown. */
 function everyHalfMinute(tick: () => void): () => void {
-  const timer = setInterval(tick, 30_000);
-  return () => clearInterval(timer);
+  ticks.add(tick);
+  timer ??= window.setInterval(() => ticks.forEach((each) => each()), 30_000);
+  return () => {
+    ticks.delete(tick);
+    if (ticks.size > 0) return;
+    window.clearInterval(timer);
+    timer = undefined;
+  };
 }
 
 /** The same within half a minute, so that nothing is drawn again for nothing. */

@@ -1,7 +1,8 @@
 import './partners.css';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams, useSearch } from '@tanstack/react-router';
-import { api, dataOf, type Schemas } from '../api/client';
+import { useMemo } from 'react';
+import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Badge } from '../components/badge';
 import { LinkButton } from '../components/button';
@@ -9,13 +10,14 @@ import { Chart } from '../components/chart';
 import { Copyable } from '../components/copy';
 import { Filters, type Filter } from '../components/filters';
 import { Facts, Page, Section } from '../components/page';
-import { Shown } from '../components/states';
+import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { CHANGE_REASON_OPTIONS, eventText, failureText } from '../notification/words';
 import { BulkButtons } from '../queue/bulk-buttons';
 import { filterOf } from '../queue/filter-text';
 import { conditionOf } from './condition';
 import { PartnerActions } from './partner-actions';
+import { statisticsQuery, subscriptionQuery } from './partner-queries';
 import { Certificate } from './partners-page';
 import { SampleSection } from './sample-section';
 import { signInText } from './sign-in-text';
@@ -23,27 +25,14 @@ import { signInText } from './sign-in-text';
 type Subscription = Schemas['SubscriptionModel'];
 type Statistics = Schemas['SubscriptionStatistics'];
 
-export function subscriptionQuery(id: string) {
-  return queryOptions({
-    queryKey: ['subscriptions', id],
-    queryFn: ({ signal }) => dataOf(api.GET('/admin/subscriptions/{id}', { params: { path: { id } }, signal })),
-  });
-}
-
-function statisticsQuery(id: string) {
-  return queryOptions({
-    queryKey: ['subscriptions', id, 'statistics'],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/admin/subscriptions/{id}/statistics', { params: { path: { id } }, signal })),
-  });
-}
-
 export function PartnerPage() {
   const { id } = useParams({ from: '/partners/$id' });
   useLive(['partners'], [['subscriptions', id]]);
-  // Asked for at once, not when the partner itself has come.
-  useQuery(statisticsQuery(id));
-  return <Shown query={useQuery(subscriptionQuery(id))}>{(found) => <Partner subscription={found} />}</Shown>;
+  const subscription = useQuery(subscriptionQuery(id));
+  // Both are asked for at once and shown together, so that no figure that comes later moves a button.
+  const statistics = useQuery(statisticsQuery(id));
+  if (subscription.isSuccess && isFirstAwaited(statistics)) return <Loading />;
+  return <Shown query={subscription}>{(found) => <Partner subscription={found} />}</Shown>;
 }
 
 function Partner({ subscription }: { subscription: Subscription }) {
@@ -94,30 +83,14 @@ function Partner({ subscription }: { subscription: Subscription }) {
 }
 
 function Charts({ statistics: { hours } }: { statistics: Statistics }) {
-  const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
-  const at = hours.map(({ from }) => from);
+  const { at, attempts, times } = useMemo(() => chartsOf(hours), [hours]);
   const causes = new Map<string, number>();
   for (const { failed } of hours)
     for (const [cause, count] of Object.entries(failed)) causes.set(cause, (causes.get(cause) ?? 0) + count);
   return (
     <div className="charts">
-      <Chart
-        label="Delivered and failed attempts by hour"
-        at={at}
-        series={[
-          { label: 'Delivered', tone: 'good', values: hours.map(({ delivered }) => delivered) },
-          { label: 'Failed', tone: 'bad', values: hours.map(({ failed }) => failedIn(failed)) },
-        ]}
-      />
-      <Chart
-        label="Time of an attempt by hour"
-        unit="ms"
-        at={at}
-        series={[
-          { label: 'Median', tone: 'accent', kind: 'line', values: hours.map(({ p50_ms: p50 }) => p50) },
-          { label: 'p95', tone: 'warn', kind: 'line', values: hours.map(({ p95_ms: p95 }) => p95) },
-        ]}
-      />
+      <Chart label="Delivered and failed attempts by hour" at={at} series={attempts} />
+      <Chart label="Time of an attempt by hour" unit="ms" at={at} series={times} />
       {causes.size > 0 && (
         <p className="hint">
           Failed:{' '}
@@ -128,6 +101,22 @@ function Charts({ statistics: { hours } }: { statistics: Statistics }) {
       )}
     </div>
   );
+}
+
+/** Made once: a chart is drawn anew for every new series. */
+function chartsOf(hours: Statistics['hours']) {
+  const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
+  return {
+    at: hours.map(({ from }) => from),
+    attempts: [
+      { label: 'Delivered', tone: 'good', values: hours.map(({ delivered }) => delivered) },
+      { label: 'Failed', tone: 'bad', values: hours.map(({ failed }) => failedIn(failed)) },
+    ],
+    times: [
+      { label: 'Median', tone: 'accent', kind: 'line' as const, values: hours.map(({ p50_ms: p50 }) => p50) },
+      { label: 'p95', tone: 'warn', kind: 'line' as const, values: hours.map(({ p95_ms: p95 }) => p95) },
+    ],
+  };
 }
 
 const REPLAY_FILTERS: readonly Filter[] = [

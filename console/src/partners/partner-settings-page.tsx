@@ -9,7 +9,7 @@ import { Shown } from '../components/states';
 import { toast } from '../components/toast';
 import { CHANGE_REASON_OPTIONS } from '../notification/words';
 import { AUTH_FIELDS, AUTH_OPTIONS, isSecret, type AuthType } from './auth-fields';
-import { subscriptionQuery } from './partner-page';
+import { subscriptionQuery } from './partner-queries';
 import { signInText } from './sign-in-text';
 
 type Subscription = Schemas['SubscriptionModel'];

@@ -1,6 +1,8 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { queries } from '../queries';
 import { only } from '../router-search';
 import { rootRoute } from '../shell/root-route';
+import { statisticsQuery, subscriptionQuery } from './partner-queries';
 
 export const partnersRoutes = [
   createRoute({
@@ -13,6 +15,11 @@ export const partnersRoutes = [
     getParentRoute: () => rootRoute,
     path: '/partners/$id',
     validateSearch: only('from', 'to', 'booking_code', 'change_reason'),
+    // Asked for while the page is made, and not waited for.
+    loader: ({ params: { id } }) => {
+      void queries.prefetchQuery(subscriptionQuery(id));
+      void queries.prefetchQuery(statisticsQuery(id));
+    },
     component: lazyRouteComponent(() => import('./partner-page'), 'PartnerPage'),
   }),
   createRoute({

@@ -2,17 +2,16 @@ import './queue.css';
 import { Link, useSearch } from '@tanstack/react-router';
 import type { RowSelectionState } from '@tanstack/react-table';
 import { useState } from 'react';
-import { api, pageOf } from '../api/client';
 import { useLive } from '../api/live';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Page } from '../components/page';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
-import { notificationQuery } from '../notification/notification-query';
 import { CHANGE_REASON_OPTIONS, FAILURE_OPTIONS, failureText, RETRY_OPTIONS } from '../notification/words';
 import { BulkButtons } from './bulk-buttons';
 import { filterOf } from './filter-text';
 import { ChosenRows } from './chosen-rows';
+import { queuedList } from './queued-list';
 
 const FILTERS: readonly Filter[] = [
   { name: 'booking_code', label: 'Booking code', main: true },
@@ -46,15 +45,7 @@ export function QueuedPage() {
         caption="Notifications in the error queue, the newest first"
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
-        queryKey={['error-queue', 'list', search]}
-        load={(cursor, signal) =>
-          pageOf(
-            api.GET('/admin/error-queue', {
-              params: { query: { ...notificationQuery(search), cursor, limit: 50 } },
-              signal,
-            }),
-          )
-        }
+        {...queuedList(search)}
         selection={{ rows: chosen, onChange: setChosen, label: 'Choose' }}
         empty="Nothing fits. Clear a filter to see more."
       />

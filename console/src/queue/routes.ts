@@ -1,8 +1,10 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { listQuery } from '../api/list-query';
 import { queries } from '../queries';
 import { only } from '../router-search';
 import { rootRoute } from '../shell/root-route';
 import { causesQuery } from './causes-query';
+import { queuedList } from './queued-list';
 
 export const queueRoutes = [
   createRoute({
@@ -29,6 +31,8 @@ export const queueRoutes = [
       'booking_code',
       'candidate_id',
     ),
+    loaderDeps: ({ search }) => search,
+    loader: ({ deps }) => void queries.prefetchInfiniteQuery(listQuery(queuedList(deps))),
     component: lazyRouteComponent(() => import('./queued-page'), 'QueuedPage'),
   }),
   createRoute({
