@@ -1,5 +1,7 @@
+import pg from 'pg';
 import { startApp, type TestApp } from './support/app';
 import { ConsoleDriver } from './support/console';
+import { eventually } from './support/eventually';
 import { Deliveries, registrationBody } from './support/deliveries';
 
 const { MARKUP } = ConsoleDriver;
@@ -139,4 +141,46 @@ describe('the work lists', () => {
     await driver.page.getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').nth(1).waitFor();
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
   });
+
+  it('show how far an import is while it runs, without moving what is pointed at', async () => {
+    const gate = new pg.Client({ connectionString: app.databaseUrl });
+    await gate.connect();
+    await gate.query('SELECT pg_advisory_lock(1)');
+    // One of its last rows waits until the test lets it go.
+    await gate.query(`
+      CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
+      CREATE TRIGGER gate BEFORE INSERT ON eligibilities FOR EACH ROW
+        WHEN (NEW.candidate_id = 'LIVE-2395') EXECUTE FUNCTION wait_at_gate()`);
+    try {
+      const ids = Array.from({ length: 2400 }, (_, row) => `LIVE-${row + 1}`);
+      const csv = ids.map((id) => `${id},Ada,L,${scene.testCode}`).join('\n');
+      const body = `candidate_id,first_name,last_name,test_code\n${csv}\n`;
+      await driver.goTo('/work/imports');
+      await row('dry run').hover();
+      const place = await row('dry run').boundingBox();
+      const { status } = await fetch(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'text/csv' },
+        body,
+      });
+      expect(status).toBe(202);
+      await driver.button('1 new: show').waitFor();
+      expect(await row('dry run').boundingBox()).toEqual(place);
+      await driver.button('1 new: show').click();
+      const bar = driver.page.getByRole('progressbar', { name: 'Rows done' }).first();
+      const done = async () => Number(await bar.getAttribute('value'));
+      await row('RUNNING')
+        .getByText(/ of 2,400: /)
+        .waitFor();
+      await eventually(async () => expect(await done()).toBeGreaterThan(0), 30_000);
+      expect(await done()).toBeLessThan(2400);
+      await gate.query('SELECT pg_advisory_unlock(1)');
+      await driver.page.getByText('2,400 of 2,400: 2,400 created').waitFor();
+      await row('RUNNING').waitFor({ state: 'detached' });
+    } finally {
+      await gate.query('DROP TRIGGER gate ON eligibilities');
+      await gate.end();
+    }
+  }, 120_000);
 });
