@@ -1,3 +1,4 @@
+import './work.css';
 import { Link } from '@tanstack/react-router';
 import { useQuery } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client';
@@ -15,12 +16,14 @@ export function WorkNav() {
   return (
     <>
       <Link to="/work/approvals" search={{}}>
-        Approvals{count(data?.approvals)}
+        Approvals <Count of={data?.approvals} />
       </Link>
       <Link to="/work/holds" search={{}}>
-        Holds{count(data?.holds)}
+        Holds <Count of={data?.holds} />
       </Link>
-      <Link to="/work/unmatched">Unmatched results{count(data?.unmatched_results)}</Link>
+      <Link to="/work/unmatched">
+        Unmatched results <Count of={data?.unmatched_results} />
+      </Link>
       <Link to="/work/imports" search={{}}>
         Imports
       </Link>
@@ -28,9 +31,12 @@ export function WorkNav() {
   );
 }
 
-function count(number: number | undefined): string {
-  if (number === undefined) return '';
-  return number >= MOST_COUNTED
-    ? ` (${MOST_COUNTED.toLocaleString('en')} or more)`
-    : ` (${number.toLocaleString('en')})`;
+/** Its place is there before it: what stands beside it does not move when it comes. */
+function Count({ of }: { of: number | undefined }) {
+  const text = of?.toLocaleString('en');
+  return (
+    <span className="nav-count">
+      {of === undefined ? '\u00a0' : of >= MOST_COUNTED ? `(${text} or more)` : `(${text})`}
+    </span>
+  );
 }
