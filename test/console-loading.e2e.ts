@@ -47,11 +47,7 @@ const moved = () => driver.page.evaluate<string[]>('window.moved');
 async function expectLoading(path: string, content: string): Promise<void> {
   await loading().first().waitFor();
   await eventually(async () =>
-    expect(
-      await loading()
-        .first()
-        .evaluate((note) => getComputedStyle(note).opacity),
-    ).toBe('1'),
+    expect(await driver.page.evaluate(`getComputedStyle(document.querySelector('main .loading')).opacity`)).toBe('1'),
   );
   await driver.page.locator(content).first().waitFor();
   await eventually(async () => expect([path, await loading().count()]).toEqual([path, 0]));

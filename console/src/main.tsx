@@ -20,7 +20,7 @@ import { applyTheme } from './shell/theme';
 applyTheme();
 void loadSession();
 // The part of the program that this address needs comes while the service says who is signed in.
-for (const { routeId } of router.matchRoutes(router.latestLocation))
+for (const { routeId } of router.matchRoutes(router.latestLocation) as { routeId: keyof typeof router.routesById }[])
   router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
 
 createRoot(document.getElementById('console')!).render(

@@ -1,13 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, usePrefetchInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
 import { api, dataOf, pageOf, type Schemas } from '../api/client';
+import { listQuery, type ListSource } from '../api/list-query';
 import { useScopes } from '../api/session';
 import { Badge } from '../components/badge';
 import { Copyable } from '../components/copy';
 import { Filters, type Filter } from '../components/filters';
 import { List } from '../components/list';
 import { Facts, Page, Section } from '../components/page';
-import { Shown } from '../components/states';
+import { isFirstAwaited, Shown } from '../components/states';
 import type { Column } from '../components/table';
 import { Time } from '../components/time';
 
@@ -85,33 +86,42 @@ const COLUMNS: readonly Column<Row>[] = [
 export function AuditPage() {
   const search = useSearch({ from: '/audit' });
   const isAdmin = useScopes().includes('admin');
+  const seals = useQuery({ ...sealsQuery, enabled: isAdmin });
+  const rows: ListSource<Row> = {
+    queryKey: ['audit', search],
+    load: (cursor, signal) =>
+      pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal })),
+  };
+  // Asked for at once, and shown when nothing above moves them any more.
+  usePrefetchInfiniteQuery(listQuery(rows));
   return (
     <Page title="Audit" lead="Who did what, the newest first. Values and secrets are not kept.">
       {isAdmin && <Seals />}
-      <Section title="Rows">
-        <Filters of={FILTERS} />
-        <List
-          name="audit"
-          caption="Audit rows, the newest first"
-          columns={COLUMNS}
-          rowKey={({ id }) => String(id)}
-          queryKey={['audit', search]}
-          load={(cursor, signal) =>
-            pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal }))
-          }
-          empty="No row fits. Clear a filter to see more."
-        />
-      </Section>
+      {!(isAdmin && isFirstAwaited(seals)) && (
+        <Section title="Rows">
+          <Filters of={FILTERS} />
+          <List
+            name="audit"
+            caption="Audit rows, the newest first"
+            columns={COLUMNS}
+            rowKey={({ id }) => String(id)}
+            {...rows}
+            empty="No row fits. Clear a filter to see more."
+          />
+        </Section>
+      )}
     </Page>
   );
 }
 
+const sealsQuery = queryOptions({
+  queryKey: ['audit-seals'],
+  queryFn: ({ signal }) => dataOf(api.GET('/admin/audit/seals', { signal })),
+  refetchInterval: 30_000,
+});
+
 function Seals() {
-  const query = useQuery({
-    queryKey: ['audit-seals'],
-    queryFn: ({ signal }) => dataOf(api.GET('/admin/audit/seals', { signal })),
-    refetchInterval: 30_000,
-  });
+  const query = useQuery(sealsQuery);
   return (
     <Section title="Seals">
       <Shown query={query}>

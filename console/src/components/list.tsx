@@ -31,7 +31,8 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       <Table
         {...table}
         rows={rows}
-        list={key}
+        // The rows of before belong to no filter of now: those that come are of another list.
+        list={query.isPlaceholderData ? '' : key}
         load={load}
         count={query.hasNextPage ? `${rows.length.toLocaleString('en')} shown, there are more` : undefined}
       />

@@ -100,7 +100,7 @@ function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) 
   const keys = new Set(before.rows.map(keyOf));
   const last = now.findLastIndex((row) => keys.has(keyOf(row)));
   const behind = last === -1 ? [] : now.slice(last + 1);
-  const fresh = now.filter((row, index) => index <= last || last === -1).filter((row) => !keys.has(keyOf(row))).length;
+  const fresh = now.filter((_, index) => index <= last || last === -1).filter((row) => !keys.has(keyOf(row))).length;
   // Rows at the end may only have been pushed off the pages that were asked for.
   const end = fresh === 0 ? standing.length : standing.findLastIndex((row) => known.has(keyOf(row)));
   const gone = new Set(

@@ -220,8 +220,9 @@ const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, 
 }) as <Row>(props: RowProps<Row>) => ReactNode;
 
 function cellOf<Row>(column: Column<Row>, row: Row): ReactNode {
-  if (column.cell) return column.cell(row);
-  const { text, as } = column;
+  if (column.text === undefined) return column.cell(row);
+  const { text, as, cell } = column;
+  if (cell) return cell(row);
   const value = text(row);
   if (value == null || value === '') return <span className="nothing">–</span>;
   switch (as) {
