@@ -1,37 +1,19 @@
 import './candidates.css';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { LinkButton } from '../components/button';
 import { Copyable } from '../components/copy';
 import { Facts, Page, Section } from '../components/page';
-import { isFirstAwaited, Loading, Shown } from '../components/states';
+import { Shown } from '../components/states';
 import { candidateQueries } from './candidate-queries';
 import { CandidateRights } from './candidate-rights';
-import { Audit, Bookings, Changes, Notifications, Results } from './histories';
+import { Histories } from './histories';
 import { RecordPanel } from './record-panel';
 import { nameOf, type CandidateRecord } from './record-text';
 
 export function CandidatePage() {
   const { account, candidate } = useParams({ from: '/candidates/$account/$candidate' });
-  const {
-    records: recordsQuery,
-    notifications,
-    audit,
-    ...parts
-  } = candidateQueries({
-    account_code: account,
-    candidate_id: candidate,
-  });
-  const records = useQuery(recordsQuery);
-  // All is asked for at once and shown together, so that no part that comes later moves another.
-  const all = [
-    useQuery(parts.bookings),
-    useQuery(parts.results),
-    useQuery(parts.changes),
-    useInfiniteQuery(notifications),
-    useInfiniteQuery(audit),
-  ];
-  if (records.isSuccess && all.some(isFirstAwaited)) return <Loading />;
+  const records = useQuery(candidateQueries({ account_code: account, candidate_id: candidate }).records);
   return <Shown query={records}>{(found) => <Candidate records={found} />}</Shown>;
 }
 
@@ -78,11 +60,7 @@ function Candidate({ records }: { records: readonly CandidateRecord[] }) {
           <RecordPanel key={record.svc_eligiblity_id} record={record} />
         ))}
       </Section>
-      <Bookings path={path} />
-      <Results path={path} />
-      <Notifications path={path} />
-      <Changes path={path} />
-      <Audit path={path} />
+      <Histories path={path} />
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf, type Schemas } from '../api/client';
 import { Button } from '../components/button';
@@ -6,7 +6,7 @@ import { confirm } from '../components/confirm';
 import { Dialog } from '../components/dialog';
 import { List } from '../components/list';
 import { Section } from '../components/page';
-import { Shown } from '../components/states';
+import { isFirstAwaited, Loading, Shown } from '../components/states';
 import { Table, type Column } from '../components/table';
 import { NOTIFICATION_COLUMNS } from '../notification/columns';
 import { eventText } from '../notification/words';
@@ -14,6 +14,28 @@ import { auditOf, candidateQueries, notificationsOf, type CandidatePath } from '
 
 interface Props {
   path: CandidatePath;
+}
+
+/** All that has happened: asked for at once and shown together, so that no part that comes later moves another. */
+export function Histories({ path }: Props) {
+  const parts = candidateQueries(path);
+  const all = [
+    useQuery(parts.bookings),
+    useQuery(parts.results),
+    useQuery(parts.changes),
+    useInfiniteQuery(parts.notifications),
+    useInfiniteQuery(parts.audit),
+  ];
+  if (all.some(isFirstAwaited)) return <Loading />;
+  return (
+    <>
+      <Bookings path={path} />
+      <Results path={path} />
+      <Notifications path={path} />
+      <Changes path={path} />
+      <Audit path={path} />
+    </>
+  );
 }
 
 const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
@@ -46,7 +68,7 @@ const BOOKINGS: readonly Column<Schemas['BookingModel']>[] = [
   },
 ];
 
-export function Bookings({ path }: Props) {
+function Bookings({ path }: Props) {
   const bookings = useQuery(candidateQueries(path).bookings);
   return (
     <Section title="Bookings">
@@ -68,7 +90,7 @@ export function Bookings({ path }: Props) {
 
 type ResultSummary = Schemas['ResultSummaryModel'];
 
-export function Results({ path }: Props) {
+function Results({ path }: Props) {
   const [shown, setShown] = useState<{ result: ResultSummary; media: boolean } | null>(null);
   const results = useQuery(candidateQueries(path).results);
 
@@ -174,7 +196,7 @@ function ResultDialog({ result, media, onClose }: { result: ResultSummary; media
   );
 }
 
-export function Notifications({ path }: Props) {
+function Notifications({ path }: Props) {
   return (
     <Section title="Notifications">
       <List
@@ -212,7 +234,7 @@ const CHANGES: readonly Column<Schemas['ChangeModel']>[] = [
   { id: 'at', header: 'When', as: 'time', text: ({ at }) => at },
 ];
 
-export function Changes({ path }: Props) {
+function Changes({ path }: Props) {
   const changes = useQuery(candidateQueries(path).changes);
   return (
     <Section title="Changes">
@@ -244,7 +266,7 @@ const AUDIT: readonly Column<Schemas['AuditEntryModel']>[] = [
   { id: 'subject', header: 'Subject', hidden: true, text: ({ subject }) => subject },
 ];
 
-export function Audit({ path }: Props) {
+function Audit({ path }: Props) {
   return (
     <Section title="Audit">
       <List
