@@ -2,7 +2,7 @@ const LARGEST_BATCH = 512;
 /** To a worker that has not sent to a partner before, a change of its health that long ago is no news. */
 const RECENT_MS = 10_000;
 /** An attempt without an answer for so long, and for so many times what the partner mostly takes, makes it one that hangs. */
-const SILENT_MS = 500;
+const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;
 
 /**

@@ -82,29 +82,6 @@ describe('however many partners hang', () => {
     expect(lanes.inFlight).toBe(32);
   });
 
-  test('nobody waits until those that begin to hang together have ended', () => {
-    const lanes = new Lanes<number>(64, 16);
-    answering(lanes, 'known', ...hanging);
-    for (const id of hanging.slice(0, 64)) fill(lanes, id, 1);
-    expect(startAll(lanes)).toHaveLength(64);
-    for (const id of ['known', 'new']) fill(lanes, id, 1);
-    expect([startAll(lanes), lanes.roomForProbes(0)]).toEqual([[], 0]);
-    lanes.look(1001);
-    expect(lanes.roomForProbes(0)).toBe(16);
-    expect(startAll(lanes)).toEqual(['known', 'new']);
-  });
-
-  test('attempts stay bounded, though one after the other begins to hang', () => {
-    const lanes = new Lanes<number>(64, 16);
-    answering(lanes, ...hanging);
-    for (const id of hanging) fill(lanes, id, 1);
-    for (let second = 1; second <= 20; second++) {
-      startAll(lanes);
-      lanes.look(second * 1001);
-    }
-    expect(lanes.inFlight).toBe(256);
-  });
-
   test('one that answers again is as good as any', () => {
     const lanes = new Lanes<number>(64, 16);
     const lane = lanes.of('a');

@@ -2,16 +2,13 @@ import { Lane, type Attempt, type Trust } from './delivery-lane.js';
 
 /** At least so many attempts of each partner that answers may run whatever the others do. */
 const GUARANTEED = 2;
-/** Attempts that have been silent for too long hold no slots, up to so many times all slots. */
-const MOST_APART = 3;
 
 /**
  * The slots of a worker, shared between partners.
  *
  * 1. No partner has more than `perPartner`, and a part of all slots is kept for partners with hardly any attempt running.
  * 2. Partners that hang have a quarter of the slots, all together. Who does not answer in time is one of them at once, and
- *    is none any more with its next answer. When many that answered begin to hang together, what they have under way beyond
- *    that quarter is counted apart: the others do not wait until it has ended.
+ *    is none any more with its next answer.
  * 3. Partners that this worker has not tried yet have half of the slots that no hanging one holds: however many of them
  *    turn out to hang, some slots are left for the next. The latest comer is tried first.
  */
@@ -39,12 +36,6 @@ export class Lanes<Item> {
 
   get inFlight(): number {
     return this.held.ANSWERS + this.held.UNTRIED + this.held.HANGS;
-  }
-
-  /** How many slots are taken. */
-  private get taken(): number {
-    const apart = Math.max(0, this.held.HANGS - this.quarter);
-    return this.inFlight - Math.min(apart, MOST_APART * this.slots);
   }
 
   all(): IterableIterator<Lane<Item>> {
@@ -94,7 +85,7 @@ export class Lanes<Item> {
 
   /** How many probes of partners that are DOWN may be sent now: they may hang as well, and have a quarter of their own. */
   roomForProbes(probing: number): number {
-    return Math.min(this.quarter - probing, this.slots - this.taken);
+    return Math.min(this.quarter - probing, this.slots - this.inFlight);
   }
 
   /** Looks who has been silent for too long: their slots are counted apart, so that others may start. */
@@ -132,15 +123,14 @@ export class Lanes<Item> {
 
   /** Whether none of these partners may start anything, whatever it has under way. */
   private isFull(trust: Trust): boolean {
-    if (this.taken >= this.slots) return true;
+    if (this.inFlight >= this.slots) return true;
     const { HANGS, UNTRIED } = this.held;
     if (trust === 'HANGS') return HANGS >= this.quarter;
-    const hanging = Math.min(HANGS, this.quarter);
-    return trust === 'UNTRIED' && UNTRIED >= Math.max(1, Math.floor((this.slots - hanging) / 2));
+    return trust === 'UNTRIED' && UNTRIED >= Math.max(1, Math.floor((this.slots - HANGS) / 2));
   }
 
   private mayStart(lane: Lane<Item>): boolean {
     if (lane.mode === 'HALTED' || lane.inFlight >= lane.limit) return false;
-    return lane.trust === 'HANGS' || lane.inFlight < GUARANTEED || this.taken < this.slots - this.reserve;
+    return lane.trust === 'HANGS' || lane.inFlight < GUARANTEED || this.inFlight < this.slots - this.reserve;
   }
 }
