@@ -83,6 +83,30 @@ it('tells what has changed by its name, and nothing before', async () => {
   listener.stop();
 }, 60_000);
 
+it('tells of what changes as soon as the stream is there', async () => {
+  const held = await app.given.eligibility(subscribed.scene);
+  const listener = await Listener.of(subscribed.operator);
+  await subscribed.admin('POST', `eligibilities/${held['svc_eligiblity_id']}/hold`, { reason: 'Identity' });
+  await listener.has('waiting');
+  listener.stop();
+}, 60_000);
+
+it('tells of one that comes as another goes', async () => {
+  const records = [await app.given.eligibility(subscribed.scene), await app.given.eligibility(subscribed.scene)];
+  const [one, other] = records.map((record) => record['svc_eligiblity_id'] as string);
+  await subscribed.admin('POST', `eligibilities/${one}/hold`, { reason: 'Identity' });
+  const listener = await Listener.of(subscribed.operator);
+  await aLook();
+  listener.text = '';
+  await app.given.sql(
+    `UPDATE eligibilities e SET status = o.status, hold_reason = o.hold_reason FROM eligibilities o
+     WHERE (e.svc_eligiblity_id, o.svc_eligiblity_id) IN (($1, $2), ($2, $1))`,
+    [one, other],
+  );
+  await listener.has('waiting');
+  listener.stop();
+}, 60_000);
+
 it('tells staff of some accounts of these alone', async () => {
   const mine = await Listener.of(await app.given.token([subscribed.scene.account], ['support']));
   const other = await Listener.of(await app.given.token([(await app.given.scene()).account], ['support']));

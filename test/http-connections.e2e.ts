@@ -33,6 +33,8 @@ async function fill(app: TestApp, count: number): Promise<Socket[]> {
     );
     const answers = await Promise.all(some.map(ask));
     sockets.push(...some.filter((_, at) => answers[at] !== null));
+    // A next request that has begun: a connection that waits for one is closed after five seconds.
+    for (const socket of some) socket.write('GET /health/live HTTP/1.1\r\n');
     if (answers.includes(null)) break;
   }
   return sockets;

@@ -21,14 +21,16 @@ const MOST_UNREAD = 64 * 1024;
 
 export const TOPICS = ['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched', 'imports'] as const;
 type Topic = (typeof TOPICS)[number];
+/** What changes with what a topic is about. */
+type Marks = ReadonlyMap<Topic, string>;
 
 interface Stream {
   readonly request: Request;
   readonly response: Response;
   readonly username: string;
   readonly reach: Reach;
-  /** What it was last told of, by topic. */
-  seen: Map<Topic, string> | null;
+  /** What it was last told of, by topic; null while it is being opened. */
+  seen: Marks | null;
   heardAt: number;
 }
 
@@ -53,8 +55,11 @@ export class EventStreams implements BeforeApplicationShutdown {
     private readonly logger: Logger,
   ) {}
 
-  /** @throws DomainError rate_limited */
-  open(request: Request, response: Response, caller: Caller): void {
+  /**
+   * The page asks for everything when its stream is there: whatever has changed since then is told.
+   * @throws DomainError rate_limited
+   */
+  async open(request: Request, response: Response, caller: Caller): Promise<void> {
     const ofUser = [...this.streams].filter(({ username }) => username === caller.username);
     if (ofUser.length >= MOST_OF_USER || this.streams.size >= MOST)
       throw rateLimited.error({ detail: 'There are too many streams.', headers: { 'Retry-After': '60' } });
@@ -69,6 +74,12 @@ export class EventStreams implements BeforeApplicationShutdown {
     };
     this.streams.add(stream);
     response.on('close', () => this.streams.delete(stream));
+    try {
+      stream.seen = (await this.figures())(stream.reach);
+    } catch (error) {
+      this.streams.delete(stream);
+      throw error;
+    }
     response.status(200);
     response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
     // No proxy may change, that is pack, or collect it.
@@ -83,17 +94,8 @@ export class EventStreams implements BeforeApplicationShutdown {
     if (this.readiness.isStopping) return this.endAll();
     this.looking = true;
     try {
-      const snapshot = await this.snapshots.get();
-      const jobs = JSON.stringify(await this.queryBus.execute(new FindActiveJobs(MOST_JOBS)));
-      const figures = new Map<string, Map<Topic, string>>();
-      await Promise.all(
-        [...this.streams].map((stream) => {
-          const key = stream.reach === null ? '' : stream.reach.join(' ');
-          let marks = figures.get(key);
-          if (!marks) figures.set(key, (marks = marksOf(snapshot, jobs, stream.reach)));
-          return this.tell(stream, marks);
-        }),
-      );
+      const marksFor = await this.figures();
+      await Promise.all([...this.streams].map((stream) => this.tell(stream, marksFor(stream.reach))));
     } catch (error) {
       this.logger.warn({ err: error }, 'operators could not be told what changed; the next round tries again');
     } finally {
@@ -105,9 +107,23 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.endAll();
   }
 
-  private async tell(stream: Stream, marks: Map<Topic, string>): Promise<void> {
+  /** What there is, as who has this reach sees it. */
+  private async figures(): Promise<(reach: Reach) => Marks> {
+    const snapshot = await this.snapshots.get();
+    const jobs = JSON.stringify(await this.queryBus.execute(new FindActiveJobs(MOST_JOBS)));
+    const known = new Map<string, Marks>();
+    return (reach) => {
+      const key = reach === null ? '' : reach.join(' ');
+      let marks = known.get(key);
+      if (!marks) known.set(key, (marks = marksOf(snapshot, jobs, reach)));
+      return marks;
+    };
+  }
+
+  private async tell(stream: Stream, marks: Marks): Promise<void> {
     const { seen } = stream;
-    const topics = seen === null ? [] : TOPICS.filter((topic) => seen.get(topic) !== marks.get(topic));
+    if (seen === null) return;
+    const topics = TOPICS.filter((topic) => seen.get(topic) !== marks.get(topic));
     stream.seen = marks;
     const now = performance.now();
     if (topics.length === 0 && now - stream.heardAt < HEARTBEAT_MS) return;
@@ -129,7 +145,7 @@ export class EventStreams implements BeforeApplicationShutdown {
   }
 }
 
-function marksOf(snapshot: Snapshot, jobs: string, reach: Reach): Map<Topic, string> {
+function marksOf(snapshot: Snapshot, jobs: string, reach: Reach): Marks {
   const { undelivered, attempts, partners, waiting, unmatched, imports } = snapshot;
   return new Map<Topic, string>([
     ['undelivered', JSON.stringify(within(undelivered, reach))],

@@ -25,7 +25,7 @@ export class EventsController {
     content: { 'text/event-stream': { schema: { type: 'string' } } },
   })
   @Problems()
-  open(@Req() request: Request, @Res() response: Response, @CurrentCaller() caller: Caller): void {
-    this.streams.open(request, response, caller);
+  open(@Req() request: Request, @Res() response: Response, @CurrentCaller() caller: Caller): Promise<void> {
+    return this.streams.open(request, response, caller);
   }
 }

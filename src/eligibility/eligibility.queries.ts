@@ -101,6 +101,8 @@ export interface WaitingCount {
   readonly account_code: string;
   readonly approvals: number;
   readonly holds: number;
+  /** Another when others wait in their place. */
+  readonly which: string;
 }
 
 /** Of all accounts; each kind counted up to 10,000. */

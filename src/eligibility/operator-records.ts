@@ -42,12 +42,12 @@ const WAITING = {
 
 /** $1 now. From the indexes of those records alone. */
 const waitingAccounts = (wait: Wait, approvals: number, holds: number) => `(
-  SELECT account_code, ${approvals} AS approvals, ${holds} AS holds FROM eligibilities
+  SELECT account_code, ${approvals} AS approvals, ${holds} AS holds, position FROM eligibilities
   WHERE status = 'PENDING' AND ${WAITS[wait]} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
   ORDER BY position DESC LIMIT ${MOST_COUNTED})`;
 const COUNT_WAITING = prepared(
   'operator-records-count-waiting',
-  `SELECT account_code, sum(approvals)::int AS approvals, sum(holds)::int AS holds
+  `SELECT account_code, sum(approvals)::int AS approvals, sum(holds)::int AS holds, sum(position)::text AS which
    FROM (${waitingAccounts('APPROVAL', 1, 0)} UNION ALL ${waitingAccounts('HOLD', 0, 1)}) waiting GROUP BY 1`,
 );
 

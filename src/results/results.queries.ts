@@ -5,6 +5,8 @@ export interface UnmatchedCount {
   /** The accounts that they concern. */
   readonly account_codes: readonly string[];
   readonly count: number;
+  /** Another when others wait in their place. */
+  readonly which: string;
 }
 
 /** Of all accounts; counted up to 10,000. */
