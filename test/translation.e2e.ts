@@ -72,8 +72,9 @@ test('the first event of a booking goes out under the claim that it was born wit
   await subscribed.booking();
   await subscribed.partner.received(1);
   const loop = app.app.get(DeliveryLoop);
-  await eventually(() => expect(loop.readyFor(1)).toEqual([subscribed.id]));
   const tokens = () => app.given.sql('SELECT lease_token FROM deliveries');
+  await eventually(async () => expect(await tokens()).toEqual([]));
+  await eventually(() => expect(loop.readyFor(1)).toEqual([subscribed.id]));
   const [hold, partner] = [holdAt(app, 'translated'), subscribed.partner];
   partner.answer({ status: 200, delayMs: 500 });
   await subscribed.booking();
