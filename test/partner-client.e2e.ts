@@ -7,6 +7,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { setTimeout as elapsed } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
+import { AttemptNotBegun } from '../src/notifications/partner/partner-connection.js';
 import { PartnerAddressGuard } from '../src/notifications/partner/partner-address.js';
 import type { AddressLookup } from '../src/notifications/partner/partner-names.js';
 import {
@@ -517,6 +518,25 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(42);
     partner.answer({ status: 200 });
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
+  });
+
+  it('an answer that came in time counts, though the process was too busy to look', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    partner.answer(() => {
+      // Once the answer is on its way, nothing of this process runs until the wait is over.
+      setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
+      return { status: 200 };
+    });
+    expect(summary(await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body))).toEqual(delivered);
+  });
+
+  it('that are given up in the very moment in which they are there end in peace', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    for (let i = 0; i < 200; i += 1) {
+      const attempt = client.put(endpointOf(partner), headers, body, () => false);
+      await expect(attempt).rejects.toThrow(AttemptNotBegun);
+    }
+    expect(partner.requests).toHaveLength(0);
   });
 
   it('that a partner closed in between are opened anew', async () => {

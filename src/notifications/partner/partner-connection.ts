@@ -116,6 +116,7 @@ export class PartnerConnector {
       const end = () => {
         clearTimeout(late);
         clearTimeout(delay);
+        signal.removeEventListener('abort', giveUp);
         left.length = 0;
         for (const socket of dialling) socket.destroy();
         dialling.clear();
@@ -123,8 +124,8 @@ export class PartnerConnector {
       const next = () => {
         clearTimeout(delay);
         const address = left.shift();
-        if (address === undefined || signal.aborted) return;
-        const socket = this.dialOne(address, signal, (failed) => {
+        if (address === undefined) return;
+        const socket = this.dialOne(address, (failed) => {
           if (!dialling.delete(socket)) return;
           if (failed === null) {
             end();
@@ -141,10 +142,13 @@ export class PartnerConnector {
         dialling.add(socket);
         delay = setTimeout(next, ATTEMPT_DELAY_MS);
       };
-      const late = timeLimit(limitMs, () => {
+      const giveUp = () => {
         end();
         reject(new PartnerFault('connect', 'ETIMEDOUT'));
-      });
+      };
+      const late = timeLimit(limitMs, giveUp);
+      signal.addEventListener('abort', giveUp, { once: true });
+      if (signal.aborted) return giveUp();
       next();
       if (dialling.size === 0) {
         end();
@@ -154,8 +158,8 @@ export class PartnerConnector {
   }
 
   /** @param ended called once, with null when the connection is there */
-  private dialOne(address: string, signal: AbortSignal, ended: (fault: PartnerFault | null) => void): Socket {
-    const socket = connectTcp({ host: address, port: this.port, noDelay: true, keepAlive: true, signal });
+  private dialOne(address: string, ended: (fault: PartnerFault | null) => void): Socket {
+    const socket = connectTcp({ host: address, port: this.port, noDelay: true, keepAlive: true });
     // The listener stays: an error that nobody listens to would end the process.
     socket.on('error', (error) => ended(new PartnerFault('connect', reasonOf(error))));
     socket.once('connect', () => {
@@ -166,6 +170,10 @@ export class PartnerConnector {
     return socket;
   }
 
+  /**
+   * From here on `tcp` is the TLS socket's: to end it first would free TLS at once, also while it calls us, and Node would
+   * die of it.
+   */
   private secure(tcp: Socket, signal: AbortSignal): Promise<TLSSocket> {
     return new Promise((resolve, reject) => {
       const socket = connectTls({
@@ -183,6 +191,7 @@ export class PartnerConnector {
         if (!socket.isSessionReused()) this.session = { ticket, until: performance.now() + SESSION_MS };
       });
       const abort = () => socket.destroy();
+      if (signal.aborted) abort();
       signal.addEventListener('abort', abort, { once: true });
       let isOpen = false;
       socket.on('error', (error) => {
