@@ -28,14 +28,19 @@ afterAll(async () => {
   await app?.close();
 });
 
-/** What the page asks the API for from the first act of `perform` until `content` stands there. */
+/** Loads a page, up to the beginning of its stream of changes. */
+async function open(path: string): Promise<void> {
+  await Promise.all([driver.page.waitForResponse(/\/admin\/events$/), driver.goTo(path)]);
+}
+
+/** What the page asks the API for from the first act of `perform` until a while after `content` stands there. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
   // What the page before asked for, and the renewal of what it shows when its stream begins, have come.
   await driver.page.waitForTimeout(2500);
   asked.length = 0;
   await perform();
   await driver.page.locator(content).first().waitFor();
-  await driver.page.waitForTimeout(300);
+  await driver.page.waitForTimeout(1500);
   return asked.splice(0).sort();
 }
 
@@ -43,7 +48,7 @@ const link = (name: string) => driver.page.locator('main').getByRole('link', { n
 
 describe('what is opened asks for each of its parts once', () => {
   it('the causes, one of them, more of it, and a notification', async () => {
-    await driver.goTo('');
+    await open('');
     await driver.page.locator('.tile').first().waitFor();
     const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
     expect(await askedFor(() => area.click(), 'main tbody tr')).toEqual([
@@ -65,7 +70,7 @@ describe('what is opened asks for each of its parts once', () => {
   });
 
   it('what a cause has: its number and the first of it', async () => {
-    await driver.goTo('/queue');
+    await open('/queue');
     await driver.page.locator('main tbody tr').first().waitFor();
     const dialog = () => driver.button(/^Resend … Refused/).click();
     expect(await askedFor(dialog, '[role="dialog"] .preview')).toEqual([
@@ -75,7 +80,7 @@ describe('what is opened asks for each of its parts once', () => {
   });
 
   it('a partner', async () => {
-    await driver.goTo('/partners');
+    await open('/partners');
     await link(subscribed.partner.url).waitFor();
     const partner = `GET /admin/subscriptions/${subscribed.id}`;
     expect(await askedFor(() => link(subscribed.partner.url).click(), '.chart canvas')).toEqual([

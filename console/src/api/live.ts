@@ -40,9 +40,16 @@ export function useLive(topics: readonly string[], keys: readonly QueryKey[]): v
     return () => {
       listeners.delete(listener);
       window.clearTimeout(timer);
-      if (listeners.size === 0) stop('paused');
+      window.setTimeout(restUnheard, HEARD_AGAIN_MS);
     };
   }, [queries]);
+}
+
+/** Between two pages nobody listens. */
+const HEARD_AGAIN_MS = 5000;
+
+function restUnheard(): void {
+  if (listeners.size === 0) stop('paused');
 }
 
 /** After a time without a stream nobody knows what has changed. */
