@@ -8,7 +8,8 @@ let app: TestApp;
 let [locked, healthy]: Subscribed[] = [];
 
 beforeEach(async () => {
-  app = await startApp();
+  // No retry comes into the counts.
+  app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
   [locked, healthy] = [await Subscribed.start(app), await Subscribed.start(app)];
 });
 afterEach(async () => {
