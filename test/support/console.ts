@@ -14,6 +14,9 @@ const PICTURES = process.env['CONSOLE_PICTURES'];
 export class ConsoleDriver {
   static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
 
+  /** What the operator clicked, by its words. */
+  readonly clicks: string[] = [];
+
   private constructor(
     readonly app: TestApp,
     readonly browser: Browser,
@@ -26,6 +29,10 @@ export class ConsoleDriver {
     const browser = await startBrowser();
     const operator = await new OAuth(app).login({ scopes: SCOPES });
     const driver = new ConsoleDriver(app, browser, await openPage(browser, { ...WINDOW, ...options }), operator);
+    await driver.page.exposeFunction('clickedOn', (text: string) => void driver.clicks.push(text));
+    await driver.page.addInitScript(
+      `addEventListener('click', ({ target }) => clickedOn(target.closest('a, button')?.textContent ?? target.tagName), { capture: true })`,
+    );
     await driver.goTo(path);
     await driver.signIn();
     return driver;
