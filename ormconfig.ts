@@ -83,6 +83,7 @@ import { JobsPausedBy1763643210000 } from './src/migrations/1763643210000-jobs-p
 import { UnmatchedResultsRejected1763643220000 } from './src/migrations/1763643220000-unmatched-results-rejected.js';
 import { ImportsPosition1763643400000 } from './src/migrations/1763643400000-imports-position.js';
 import { Statistics1763643450000 } from './src/migrations/1763643450000-statistics.js';
+import { DeliveriesStatistics1763643500000 } from './src/migrations/1763643500000-deliveries-statistics.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -181,6 +182,7 @@ const MIGRATIONS = [
   UnmatchedResultsRejected1763643220000,
   ImportsPosition1763643400000,
   Statistics1763643450000,
+  DeliveriesStatistics1763643500000,
 ];
 
 /**

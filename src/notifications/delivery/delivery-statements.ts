@@ -26,7 +26,7 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
-import { MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
+import { fewOf, MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
 import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
 import type { Trigger } from './delivery.entity.js';
 
@@ -45,14 +45,13 @@ const IN_TURN = `NOT EXISTS (
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
-/**
- * Every position, though the planner does not see that: it takes the index that has the rows of a partner in their order. By
- * what most partners have left, it might as well sort all that this one has.
- */
-const FROM_THE_OLDEST = `d.notification_position BETWEEN ${opaque('0::bigint')} AND ${opaque('9223372036854775807')}`;
+/** It takes the index that has the rows of a partner in their order. By what most partners have left, it might as well sort all. */
+const FROM_THE_OLDEST = fewOf('d.notification_position');
 
 /** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
-const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS version`;
+const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
+/** Of its subscription `s`, taken along: nothing is joined with the partners once more. */
+const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms`;
 
 /**
  * Of what was `picked`, what may be taken as far as the others of its booking go: the statement sees them as they are, and has
@@ -67,22 +66,22 @@ const ALONE = `
          AND d.notification_position <> picked.notification_position
          AND (picked.trigger <> 'FIRST' OR d.notification_position < picked.notification_position) OFFSET 0) d),
    locked AS MATERIALIZED (
-     SELECT d.subscription_id, d.notification_position, d.xmin AS version FROM deliveries d
+     SELECT d.subscription_id, d.notification_position, d.xmin AS seen FROM deliveries d
      WHERE (d.subscription_id, d.notification_position) IN (SELECT subscription_id, other.other FROM other)
      FOR UPDATE SKIP LOCKED),
    behind AS (
      UPDATE deliveries d SET due_datetime = d.due_datetime FROM locked
      WHERE d.subscription_id = locked.subscription_id AND d.notification_position = locked.notification_position
-       AND d.xmin = locked.version
+       AND d.xmin = locked.seen
      RETURNING d.subscription_id, d.notification_position),
    alone AS (
-     SELECT picked.* FROM picked WHERE (subscription_id, notification_position) NOT IN (
+     SELECT picked.* FROM picked WHERE ${fewOf('notification_position')} AND (subscription_id, notification_position) NOT IN (
        SELECT subscription_id, notification_position FROM other
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
 /** The row that is taken: by its key, and unchanged since the statement began. */
-const TAKEN = `d.subscription_id = alone.subscription_id AND d.notification_position = alone.notification_position
-     AND d.xmin = alone.version`;
+const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
+     AND d.xmin = s.seen`;
 
 /** Of an obligation `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
@@ -117,13 +116,13 @@ export const CLAIM = prepared(
        WHERE s.id = wanted.id AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
        FOR KEY SHARE SKIP LOCKED) s),
    in_order AS (
-     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+     SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN s.most ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    by_operator AS (
-     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+     SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')} AND ${FREE} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.most ELSE 0 END
@@ -131,8 +130,7 @@ export const CLAIM = prepared(
    picked AS MATERIALIZED (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator),
    ${ALONE}
    UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false
-   FROM lease, alone JOIN partner s ON s.id = alone.subscription_id
-     JOIN notifications n ON n.position = alone.notification_position
+   FROM lease, alone s JOIN notifications n ON n.position = s.notification_position
    WHERE ${TAKEN} RETURNING ${CLAIMED}`,
 );
 
@@ -151,13 +149,13 @@ export const CLAIM_PROBES = prepared(
        AND EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
      ORDER BY s.next_probe_at LIMIT $2::int FOR UPDATE SKIP LOCKED),
    oldest AS MATERIALIZED (
-     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+     SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE}
          AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
    of_job AS (
-     SELECT picked.* FROM partner s CROSS JOIN LATERAL (
+     SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND d.job_id IS NOT NULL AND ${FREE} AND ${IN_TURN}
          AND s.id NOT IN (SELECT subscription_id FROM oldest)
@@ -167,8 +165,7 @@ export const CLAIM_PROBES = prepared(
    claimed AS (
      UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false,
        trigger = CASE WHEN d.job_id IS NULL THEN 'AUTO' ELSE d.trigger END
-     FROM lease, alone JOIN partner s ON s.id = alone.subscription_id
-       JOIN notifications n ON n.position = alone.notification_position
+     FROM lease, alone s JOIN notifications n ON n.position = s.notification_position
      WHERE ${TAKEN} RETURNING ${CLAIMED}, s.wait_ms),
    held AS (
      UPDATE subscriptions kept
@@ -183,7 +180,7 @@ export const BEGUN = prepared(
   'delivery-begun',
   `UPDATE deliveries d SET begun = true
    FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
-   WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
+   WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
 );
 
 /** Gives back what was claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. */
@@ -191,7 +188,7 @@ export const RELEASE = prepared(
   'delivery-release',
   `UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
    FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
-   WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
+   WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
 );
 
 /** The subscriptions with something that can be claimed now, one index probe for each subscription that has work. */

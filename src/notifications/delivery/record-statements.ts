@@ -1,5 +1,5 @@
 /** How attempts ended, as it is written: by whoever holds the token (delivery-statements.ts, 4), and by nobody else. */
-import { opaque, prepared } from '../../platform/database/database.js';
+import { fewOf, opaque, prepared } from '../../platform/database/database.js';
 
 const RISE = `UPDATE subscriptions s
   SET health = 'UP', health_changed_at = statement_timestamp(), next_probe_at = NULL, probe_step = 0, probe_token = NULL
@@ -22,7 +22,7 @@ export const RECORD_DELIVERED = prepared(
      USING unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[])
        AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt)
-     WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
+     WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    marked AS (
      UPDATE notifications n
@@ -61,11 +61,11 @@ export const RECORD_FAILED = prepared(
          http_status, probe, partner_level, reason, stretch)),
    kept AS (
      UPDATE deliveries d SET lease_token = NULL, leased_until = NULL, trigger = 'AUTO', job_id = NULL
-     FROM o WHERE o.retry = 'AUTO' AND o.trigger <> 'REPLAY'
+     FROM o WHERE ${fewOf('o.position')} AND o.retry = 'AUTO' AND o.trigger <> 'REPLAY'
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    ended AS (
-     DELETE FROM deliveries d USING o WHERE (o.retry = 'MANUAL' OR o.trigger = 'REPLAY')
+     DELETE FROM deliveries d USING o WHERE ${fewOf('o.position')} AND (o.retry = 'MANUAL' OR o.trigger = 'REPLAY')
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    done AS MATERIALIZED (SELECT * FROM kept UNION ALL SELECT * FROM ended),

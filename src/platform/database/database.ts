@@ -47,6 +47,15 @@ export function opaque(parameter: string): string {
   return `(SELECT ${parameter})`;
 }
 
+/**
+ * Every number of `column`, of which the planner expects few. It then looks up each of a batch by its key, however small it
+ * believes the table to be: what was vacuumed when it was empty counts as empty until it is analysed, and of such a table the
+ * planner would read all for each of the batch.
+ */
+export function fewOf(column: string): string {
+  return `${column} BETWEEN ${opaque('0::bigint')} AND ${opaque('9223372036854775807')}`;
+}
+
 /** The transaction of the running unit of work (unit-of-work.ts). */
 export interface Transaction {
   readonly runner: QueryRunner;
