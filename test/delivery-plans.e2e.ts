@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import { leaseToken } from '../src/notifications/delivery/delivery-lease';
 import { DeliverySchedule } from '../src/notifications/delivery/delivery-schedule';
-import { BEGUN, CLAIM, CLAIM_PROBES, RELEASE } from '../src/notifications/delivery/delivery-statements';
+import { BEGUN, CLAIM, CLAIM_PROBES, FIND_WORK, RELEASE } from '../src/notifications/delivery/delivery-statements';
 import { BEGIN_ITEMS } from '../src/notifications/delivery/job-statements';
 import { RECORD_DELIVERED, RECORD_FAILED } from '../src/notifications/delivery/record-statements';
 import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from '../src/notifications/delivery/translation-statement';
@@ -60,7 +60,10 @@ async function plan({ name, text }: Statement, values: Values): Promise<void> {
 
 /** How many rows the statement looks at. */
 async function looksAt({ name }: Statement, values: Values): Promise<number> {
-  const { lookedAt } = await rowsOf(client, `EXECUTE "${name}" (${values.map(literal).join()})`);
+  const { lookedAt } = await rowsOf(
+    client,
+    `EXECUTE "${name}" ${values.length > 0 ? `(${values.map(literal).join()})` : ''}`,
+  );
   return lookedAt;
 }
 
@@ -127,6 +130,7 @@ const delivered = (rows: readonly Owed[]) => [
 /** Each statement with the values for what is owed. */
 const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
   ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
+  ['the search for work', FIND_WORK, () => []],
   ['a claim of probes', CLAIM_PROBES, () => [WAIT_MS, BATCH, leaseToken()]],
   ['the mark of what has begun', BEGUN, held],
   ['the record of deliveries', RECORD_DELIVERED, delivered],
@@ -214,14 +218,17 @@ describe.each([
   });
 });
 
-describe('planned when all had been delivered', () => {
+describe.each([
+  ['', 'DELETE FROM deliveries'],
+  [', of which no page is left,', 'TRUNCATE deliveries'],
+])('planned when all had been delivered%s', (_, emptied) => {
   it.each([1, 8])(
     'no statement of delivery reads what is to be sent now, analysed or not, with %i partners',
     async (count) => {
       const partners = partnersOf(count);
       await fill(partners);
       await owe();
-      await app.given.sql('DELETE FROM deliveries');
+      await app.given.sql(emptied);
       await app.given.sql('DELETE FROM domain_events WHERE settled_at IS NULL');
       await app.given.sql(
         'VACUUM (ANALYZE) deliveries, notifications, notification_attempts, domain_events, subscriptions',

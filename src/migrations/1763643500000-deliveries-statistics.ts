@@ -2,9 +2,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * The table of what is to be sent is empty most of the time, and that is what VACUUM tells the planner: a burst after a quiet
- * hour met statements planned for a table of one row, which read all of it for each notification. From PostgreSQL 18 on the planner
- * is told otherwise; before, the table is analysed as soon as it has grown. It keeps its pages: one without any counts as
- * empty whatever else is known of it.
+ * hour met statements planned for a table of one row, which read all of it for each notification. From PostgreSQL 18 on that is taken
+ * back: a table that was never looked at counts by its pages, and as ten of them at least. Before 18, the table is analysed as
+ * soon as it has grown, and VACUUM leaves it its pages.
  */
 export class DeliveriesStatistics1763643500000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -27,8 +27,8 @@ export class DeliveriesStatistics1763643500000 implements MigrationInterface {
           IF current_setting('server_version_num')::int >= 180000 THEN
             EXECUTE $restore$
               SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname', relname::text,
-                'relpages', greatest(1, pg_relation_size(oid) / current_setting('block_size')::int)::int, 'reltuples', 1000::real)
-              FROM pg_class WHERE oid = 'deliveries'::regclass AND reltuples BETWEEN 0 AND 999
+                'relpages', 0, 'reltuples', '-1'::real)
+              FROM pg_class WHERE oid = 'deliveries'::regclass AND reltuples BETWEEN 0 AND 199
             $restore$;
           END IF;
           RETURN analysed;

@@ -44,7 +44,7 @@ export const RECORD_DELIVERED = prepared(
    SELECT DISTINCT done.subscription_id FROM done WHERE EXISTS (
      SELECT FROM deliveries later
      WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
-       AND later.event_sequence > done.event_sequence)`,
+       AND later.event_sequence > done.event_sequence OFFSET 0)`,
 );
 
 /**
@@ -104,5 +104,5 @@ export const RECORD_FAILED = prepared(
    SELECT DISTINCT done.subscription_id FROM done WHERE (done.retry = 'MANUAL' OR done.trigger = 'REPLAY') AND EXISTS (
      SELECT FROM deliveries later
      WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
-       AND later.event_sequence > done.event_sequence)`,
+       AND later.event_sequence > done.event_sequence OFFSET 0)`,
 );
