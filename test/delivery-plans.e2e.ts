@@ -240,3 +240,14 @@ describe.each([
     },
   );
 });
+
+test('what is believed of the empty table is taken back, and no VACUUM is kept waiting for it', async () => {
+  const believed = () => app.given.sql(`SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass`);
+  await app.given.sql('VACUUM (ANALYZE) deliveries');
+  const release = await app.given.lock('LOCK TABLE deliveries IN SHARE UPDATE EXCLUSIVE MODE');
+  await app.app.get(DeliverySchedule).analyseGrown();
+  expect(await believed()).toEqual([{ reltuples: 0 }]);
+  await release();
+  await app.app.get(DeliverySchedule).analyseGrown();
+  expect(await believed()).toEqual([{ reltuples: -1 }]);
+});

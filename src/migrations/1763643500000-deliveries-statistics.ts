@@ -11,7 +11,7 @@ export class DeliveriesStatistics1763643500000 implements MigrationInterface {
     await runner.query('ALTER TABLE deliveries SET (vacuum_truncate = off)');
     await runner.query(`
       CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int
-      LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+      LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '100ms' AS $$
         DECLARE
           grown regclass;
           analysed int := 0;
@@ -24,12 +24,14 @@ export class DeliveriesStatistics1763643500000 implements MigrationInterface {
             EXECUTE format('ANALYZE (SKIP_LOCKED) %s', grown);
             analysed := analysed + 1;
           END LOOP;
-          IF current_setting('server_version_num')::int >= 180000 THEN
-            EXECUTE $restore$
-              SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname', relname::text,
-                'relpages', 0, 'reltuples', '-1'::real)
-              FROM pg_class WHERE oid = 'deliveries'::regclass AND reltuples BETWEEN 0 AND 199
-            $restore$;
+          IF current_setting('server_version_num')::int >= 180000
+             AND EXISTS (SELECT FROM pg_class WHERE oid = 'deliveries'::regclass AND reltuples BETWEEN 0 AND 199) THEN
+            BEGIN
+              EXECUTE $restore$ SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname', 'deliveries',
+                'relpages', 0, 'reltuples', '-1'::real) $restore$;
+            EXCEPTION WHEN lock_not_available THEN
+              -- VACUUM is at it, and would give way to who waits for longer.
+            END;
           END IF;
           RETURN analysed;
         END $$`);
