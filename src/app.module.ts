@@ -30,7 +30,9 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.databasePoolSize).unitsOfWork),
-          retryAttempts: 0,
+          // The database has just answered the migrations: if it is slow now, it is so for a moment.
+          retryAttempts: 3,
+          retryDelay: 500,
         }),
         ScheduleModule.forRoot(),
         PlatformModule,
