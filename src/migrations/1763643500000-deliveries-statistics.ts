@@ -10,30 +10,16 @@ export class DeliveriesStatistics1763643500000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('ALTER TABLE deliveries SET (vacuum_truncate = off)');
     await runner.query(`
-      CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int
+      CREATE FUNCTION doubt_empty_deliveries() RETURNS void
       LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '100ms' AS $$
-        DECLARE
-          grown regclass;
-          analysed int := 0;
         BEGIN
-          FOR grown IN
-            SELECT c.oid FROM pg_class c CROSS JOIN LATERAL (SELECT pg_stat_get_live_tuples(c.oid) AS live) now
-            WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
-              AND pg_has_role(c.relowner, 'USAGE') AND now.live >= 200 AND now.live > 10 * c.reltuples
-          LOOP
-            EXECUTE format('ANALYZE (SKIP_LOCKED) %s', grown);
-            analysed := analysed + 1;
-          END LOOP;
           IF current_setting('server_version_num')::int >= 180000
              AND EXISTS (SELECT FROM pg_class WHERE oid = 'deliveries'::regclass AND reltuples BETWEEN 0 AND 199) THEN
-            BEGIN
-              EXECUTE $restore$ SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname', 'deliveries',
-                'relpages', 0, 'reltuples', '-1'::real) $restore$;
-            EXCEPTION WHEN lock_not_available THEN
-              -- VACUUM is at it, and would give way to who waits for longer.
-            END;
+            EXECUTE $restore$ SELECT pg_restore_relation_stats('schemaname', current_schema()::text, 'relname', 'deliveries',
+              'relpages', 0, 'reltuples', '-1'::real) $restore$;
           END IF;
-          RETURN analysed;
+        EXCEPTION WHEN lock_not_available THEN
+          -- VACUUM is at it, and would give way to who waits for longer.
         END $$`);
   }
 

@@ -67,6 +67,7 @@ export class SimulatedService {
       await control.query('ALTER DATABASE simulation SET search_path = public, simulated, pg_catalog');
       await migrate(server.url);
       await control.query(`CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int LANGUAGE sql AS 'SELECT 0'`);
+      await control.query(`CREATE OR REPLACE FUNCTION doubt_empty_deliveries() RETURNS void LANGUAGE sql AS ''`);
       time.install();
       // First of all: what stops waits for real time.
       ends.push(() => time.end());

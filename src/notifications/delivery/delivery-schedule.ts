@@ -18,7 +18,7 @@ import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
 
 /** The queue is empty most of the time; a burst must not wait for plans that were made then, until autovacuum comes by. */
-const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables()');
+const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables(), doubt_empty_deliveries()');
 
 const SWEEP_MS = 1_000;
 const PULSE_MS = 250;
