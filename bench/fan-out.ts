@@ -242,8 +242,6 @@ async function main(): Promise<void> {
     PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8',
     NODE_OPTIONS: `--require ${join(__dirname, 'own-name-server.js')}`,
     BENCH_NAME_SERVER: farm.nameServer,
-    // Two hundred partners that begin to hang in the same seconds hold more than the 64 of the default (docs/configuration.md).
-    NOTIFICATION_CONCURRENCY: '256',
   });
   const client = new pg.Client({ connectionString: server.url });
   try {

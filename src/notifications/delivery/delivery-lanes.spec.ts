@@ -65,6 +65,25 @@ describe('however many partners hang', () => {
     expect(startAll(lanes)[0]).toBe('new');
   });
 
+  test('those that answered and begin to hang, all at once, hold up nobody for longer than it takes to notice', () => {
+    const lanes = new Lanes<number>(64, 16);
+    answering(lanes, ...hanging, 'healthy');
+    for (const id of hanging.slice(0, 200)) fill(lanes, id, 1);
+    expect(startAll(lanes)).toHaveLength(64);
+    fill(lanes, 'healthy', 1);
+    expect(startAll(lanes)).toEqual([]);
+    for (const ms of [1001, 2002, 3003]) {
+      lanes.look(ms);
+      const began = lanes.inFlight;
+      for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {
+        lane.take();
+        lanes.started(lane, ms);
+      }
+      expect(lanes.inFlight - began).toBe(ms === 3003 ? 9 : 64);
+    }
+    expect(lanes.of('healthy').inFlight).toBe(1);
+  });
+
   test('those that are known to hang have a quarter of the slots, in turn', () => {
     const lanes = new Lanes<number>(64, 16);
     const few = hanging.slice(0, 70);

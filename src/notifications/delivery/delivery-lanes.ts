@@ -7,10 +7,13 @@ const GUARANTEED = 2;
  * The slots of a worker, shared between partners.
  *
  * 1. No partner has more than `perPartner`, and a part of all slots is kept for partners with hardly any attempt running.
- * 2. Partners that hang have a quarter of the slots, all together. Who does not answer in time is one of them at once, and
- *    is none any more with its next answer.
- * 3. Partners that this worker has not tried yet have half of the slots that no hanging one holds: however many of them
- *    turn out to hang, some slots are left for the next. The latest comer is tried first.
+ * 2. Partners that hang may start attempts while they have less than a quarter of the slots, all together. Who does not
+ *    answer in time is one of them at once, and is none any more with its next answer.
+ * 3. What they have under way takes no slot from the others: however many begin to hang at once, those that answer wait
+ *    no longer than until that is noticed (delivery-lane.ts). With the default of 64 slots and a wait time of 10 s no more
+ *    than 640 can hang at once, whatever the number of partners.
+ * 4. Partners that this worker has not tried yet have half of the slots: however many of them turn out to hang, some are
+ *    left for the next. The latest comer is tried first.
  */
 export class Lanes<Item> {
   private readonly lanes = new Map<string, Lane<Item>>();
@@ -35,7 +38,12 @@ export class Lanes<Item> {
   }
 
   get inFlight(): number {
-    return this.held.ANSWERS + this.held.UNTRIED + this.held.HANGS;
+    return this.taken + this.held.HANGS;
+  }
+
+  /** Slots; attempts of partners that hang take none. */
+  private get taken(): number {
+    return this.held.ANSWERS + this.held.UNTRIED;
   }
 
   all(): IterableIterator<Lane<Item>> {
@@ -85,10 +93,10 @@ export class Lanes<Item> {
 
   /** How many probes of partners that are DOWN may be sent now: they may hang as well, and have a quarter of their own. */
   roomForProbes(probing: number): number {
-    return Math.min(this.quarter - probing, this.slots - this.inFlight);
+    return Math.min(this.quarter - probing, this.slots - this.taken);
   }
 
-  /** Looks who has been silent for too long: their slots are counted apart, so that others may start. */
+  /** Looks who has been silent for too long: they take no slots any more, so that others may start. */
   look(now: number): void {
     for (const lane of this.busy) if (lane.isSilent(now)) this.trust(lane, 'HANGS');
   }
@@ -123,14 +131,13 @@ export class Lanes<Item> {
 
   /** Whether none of these partners may start anything, whatever it has under way. */
   private isFull(trust: Trust): boolean {
-    if (this.inFlight >= this.slots) return true;
-    const { HANGS, UNTRIED } = this.held;
-    if (trust === 'HANGS') return HANGS >= this.quarter;
-    return trust === 'UNTRIED' && UNTRIED >= Math.max(1, Math.floor((this.slots - HANGS) / 2));
+    if (trust === 'HANGS') return this.held.HANGS >= this.quarter;
+    if (this.taken >= this.slots) return true;
+    return trust === 'UNTRIED' && this.held.UNTRIED >= Math.max(1, Math.floor(this.slots / 2));
   }
 
   private mayStart(lane: Lane<Item>): boolean {
     if (lane.mode === 'HALTED' || lane.inFlight >= lane.limit) return false;
-    return lane.trust === 'HANGS' || lane.inFlight < GUARANTEED || this.inFlight < this.slots - this.reserve;
+    return lane.trust === 'HANGS' || lane.inFlight < GUARANTEED || this.taken < this.slots - this.reserve;
   }
 }
