@@ -2,8 +2,8 @@
  * Many partners.
  *
  * 1. An account with 1, 10, 100 and 1,000 subscriptions: what does a notification cost, in processor time of the service and
- *    of PostgreSQL together, and how many are sent a second? What an event costs that nobody is told of is measured first:
- *    with one subscription each notification would carry all of it.
+ *    of PostgreSQL together, and how many are sent a second? What an event costs that nobody is told of is taken out:
+ *    with one subscription each notification would carry all of it. Medians of rounds in turn.
  * 2. A thousand partners in fifty accounts, of which 200 hang and 50 have a silent name server: what do the others notice?
  *    Rounds with and without trouble alternate; what counts is the time from the request that books to each arrival.
  *
@@ -20,13 +20,15 @@ import pg from 'pg';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 import { migrate } from '../src/platform/database/migrate.js';
 import { runCommand } from './command.js';
-import { quantile } from './figures.js';
+import { median, quantile } from './figures.js';
 import { PartnerFarm } from './partner-farm.js';
 import { prepare, TEST_CODE } from './prepare.js';
 import { processorSeconds } from './processor-time.js';
 import { ServiceProcess } from './service-process.js';
 
-const FAN_OUTS = [1, 10, 100, 1000];
+/** With none, what an event costs by itself. */
+const FAN_OUTS = [0, 1, 10, 100, 1000];
+const FAN_OUT_ROUNDS = 3;
 const PARTNERS_OF_AN_ACCOUNT = 20;
 const BOOKINGS_A_ROUND = 100;
 const BETWEEN_BOOKINGS_MS = 100;
@@ -60,41 +62,58 @@ class Bench {
   ) {}
 
   async fanOut(notifications: number): Promise<void> {
-    const event = await this.costOfEvent(notifications);
-    process.stdout.write(
-      `an event that nobody is told of: ${(event * 1e6).toFixed(0)} µs of processor\n` +
-        'subscriptions   µs of processor for a notification   without its event   service   PostgreSQL   statements   connections   sent a second   at first\n',
-    );
-    const costs: number[] = [];
+    const accounts: { subscriptions: number; account: string; known: string }[] = [];
     for (const subscriptions of FAN_OUTS) {
       const account = await this.account();
       const known = await this.book(account, 'first');
       for (let n = 0; n < subscriptions; n++) await this.subscribe(account, this.farm.url('well', n));
-      const events = Math.max(1, Math.round(notifications / subscriptions));
-      // The first round opens the connections that the second one needs, and plans the statements; it is told, and does not count.
-      const { used: first } = await this.deliver(account, known, events, subscriptions);
-      const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
-      const [service, database, statements] = used.map((value) => value / (events * subscriptions));
-      costs.push(service + database - event / subscriptions);
-      const columns: [number, number, number][] = [
-        [subscriptions, 13, 0],
-        [(service + database) * 1e6, 37, 0],
-        [costs.at(-1)! * 1e6, 20, 0],
-        [service * 1e6, 10, 0],
-        [database * 1e6, 13, 0],
-        [statements, 13, 3],
-        [connections, 14, 3],
-        [rate, 16, 0],
-        [((first[0] + first[1]) / (events * subscriptions)) * 1e6, 11, 0],
-      ];
-      process.stdout.write(
-        columns.map(([value, width, digits]) => value.toFixed(digits).padStart(width)).join('') + '\n',
-      );
-      await this.client.query('DELETE FROM subscriptions WHERE account_code = $1', [account]);
-      await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
+      accounts.push({ subscriptions, account, known });
     }
-    const [one, , , most] = costs.map((cost) => (cost / costs[1]).toFixed(2));
-    process.stdout.write(`to the cost with 10, without events: that with 1 ${one}, that with 1,000 ${most}\n\n`);
+    process.stdout.write(
+      'subscriptions   µs of processor   without the event   service   PostgreSQL   statements   connections   sent a second\n',
+    );
+    const costs: number[][] = FAN_OUTS.map(() => []);
+    for (let round = 0; round <= FAN_OUT_ROUNDS; round++) {
+      let ofEvent = 0;
+      for (const [at, { subscriptions, account, known }] of accounts.entries()) {
+        const events = Math.round(notifications / Math.max(1, subscriptions));
+        const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
+        await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
+        // The first round opens the connections that the others need, and plans the statements: it is told, and does not count.
+        const told = subscriptions === 0 ? events : notifications;
+        const [service, database, statements] = used.map((value) => value / told);
+        const whole = service + database;
+        if (subscriptions === 0) ofEvent = whole;
+        const cost = subscriptions === 0 ? whole : whole - ofEvent / subscriptions;
+        if (round > 0) costs[at].push(cost);
+        const columns: [number, number, number][] = [
+          [subscriptions, 13, 0],
+          [whole * 1e6, 18, 0],
+          [cost * 1e6, 20, 0],
+          [service * 1e6, 10, 0],
+          [database * 1e6, 13, 0],
+          [statements, 13, 3],
+          [connections, 14, 3],
+          [rate, 16, 0],
+        ];
+        process.stdout.write(
+          columns
+            .map(([value, width, digits]) => (Number.isFinite(value) ? value.toFixed(digits) : '').padStart(width))
+            .join('') + (round === 0 ? '   warm-up\n' : '\n'),
+        );
+      }
+    }
+    const [none, ...some] = costs.map((each) => median(each));
+    process.stdout.write(
+      `medians: an event that nobody is told of ${(none * 1e6).toFixed(0)} µs; each notification beside it `,
+    );
+    process.stdout.write(
+      some
+        .map((cost, at) => `${(cost * 1e6).toFixed(0)} µs with ${FAN_OUTS[at + 1]} (${(cost / some[1]).toFixed(2)})`)
+        .join(', ') + '\n\n',
+    );
+    for (const { account } of accounts)
+      await this.client.query('DELETE FROM subscriptions WHERE account_code = $1', [account]);
   }
 
   async trouble(partners: number, rounds: number): Promise<void> {
@@ -125,15 +144,6 @@ class Bench {
         `a fifth hanging, a twentieth not resolved ${line(trouble)}\n` +
         `ratio of p95: ${(quantile(trouble, 0.95) / quantile(well, 0.95)).toFixed(2)}\n`,
     );
-  }
-
-  /** Seconds of processor for an event of an account without subscriptions. */
-  private async costOfEvent(events: number): Promise<number> {
-    const account = await this.account();
-    const known = await this.book(account, 'first');
-    await this.deliver(account, known, events, 0);
-    const { used } = await this.deliver(account, known, events, 0);
-    return (used[0] + used[1]) / events;
   }
 
   /** What it takes to tell an account's subscriptions of so many events, from the event on. */
