@@ -26,6 +26,8 @@ const METRICS = [
 const FORMS = { telephone: [], desktop: ['--preset=desktop'] };
 
 interface Report {
+  /** How fast this machine is; four times slower than a desktop of 1,500 is what the telephone stands for. */
+  environment: { benchmarkIndex: number };
   categories: Record<string, { title: string; score: number | null }>;
   audits: Record<string, { title: string; score: number | null; scoreDisplayMode: string; displayValue?: string }>;
 }
@@ -40,7 +42,7 @@ async function main(): Promise<boolean> {
   let isWell = true;
   for (const [page, path] of Object.entries(PAGES))
     for (const [form, options] of Object.entries(FORMS)) {
-      const { categories, audits } = await reportOf(`${baseUrl}/console${path}`, cookie, port, options);
+      const { categories, audits, environment } = await reportOf(`${baseUrl}/console${path}`, cookie, port, options);
       const scores = Object.values(categories).map(
         ({ title, score }) => [title, Math.round((score ?? 0) * 100)] as const,
       );
@@ -48,7 +50,9 @@ async function main(): Promise<boolean> {
       process.stdout.write(
         `${page.padEnd(6)} ${form.padEnd(10)} ${scores.map((score) => score.join(' ')).join('   ')}\n`,
       );
-      process.stdout.write(`    ${METRICS.map((name) => `${name} ${audits[name].displayValue}`).join(', ')}\n`);
+      process.stdout.write(
+        `    ${METRICS.map((name) => `${name} ${audits[name].displayValue}`).join(', ')}, benchmark index ${environment.benchmarkIndex}\n`,
+      );
       for (const { title, score, scoreDisplayMode } of Object.values(audits))
         if (scoreDisplayMode === 'binary' && score !== 1) process.stdout.write(`    ${title}\n`);
     }

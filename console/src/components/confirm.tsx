@@ -1,9 +1,6 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
+import type { ComponentType, ReactNode } from 'react';
 import { Store, useStore } from '../api/store';
-import { Button } from './button';
-import { Dialog } from './dialog';
-import { TextField } from './fields';
-import { ProblemNote } from './states';
+import { toast } from './toast';
 
 interface Question {
   title: string;
@@ -19,18 +16,25 @@ interface Question {
   perform: (reason: string) => Promise<unknown>;
 }
 
-interface Asked {
+export interface Asked {
   question: Question;
   answer: (done: boolean) => void;
 }
 
-const asked = new Store<Asked | null>(null);
+/** The dialog is no part of what every page begins with. */
+export const loadConfirmDialog = async () => (await import('./confirm-dialog')).ConfirmDialog;
+const asked = new Store<(Asked & { Dialog: ComponentType<Asked> }) | null>(null);
 
 /** Asks before something is done, and does it: true when it was done. A refusal is shown in the dialog. */
-export function confirm(question: Question): Promise<boolean> {
+export async function confirm(question: Question): Promise<boolean> {
+  const Dialog = await loadConfirmDialog().catch((error: Error) =>
+    toast(`It could not be loaded: ${error.message}`, 'bad'),
+  );
+  if (!Dialog) return false;
   return new Promise((resolve) =>
     asked.set({
       question,
+      Dialog,
       answer: (done) => {
         asked.set(null);
         resolve(done);
@@ -41,66 +45,7 @@ export function confirm(question: Question): Promise<boolean> {
 
 export function Confirmation() {
   const current = useStore(asked);
-  return current && <ConfirmDialog key={current.question.title} {...current} />;
-}
-
-function ConfirmDialog({ question, answer }: Asked) {
-  const { title, text, action, danger = false, reason, typed, perform } = question;
-  const [why, setWhy] = useState('');
-  const [typedText, setTypedText] = useState('');
-  const [missing, setMissing] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    const isMissing = (reason === 'required' && why.trim() === '') || (typed !== undefined && typedText !== typed);
-    setMissing(isMissing);
-    if (isMissing || busy) return;
-    setBusy(true);
-    try {
-      await perform(why.trim());
-      answer(true);
-    } catch (caught) {
-      setError(caught);
-      setBusy(false);
-    }
-  }
-
-  return (
-    <Dialog title={title} role="alertdialog" onClose={() => answer(false)}>
-      <form onSubmit={(event) => void submit(event)} noValidate>
-        <div className="dialog-text">{text}</div>
-        {reason && (
-          <TextField
-            label="Reason"
-            hint={`Kept with what is done, and in the audit.${reason === 'optional' ? ' May be left out.' : ''}`}
-            value={why}
-            onChange={setWhy}
-            rows={2}
-            maxLength={1000}
-            required={reason === 'required'}
-            autoFocus
-            fault={missing && reason === 'required' && why.trim() === '' ? 'This is needed.' : undefined}
-          />
-        )}
-        {typed !== undefined && (
-          <TextField
-            label={`Type ${typed} to go on`}
-            value={typedText}
-            onChange={setTypedText}
-            required
-            fault={missing && typedText !== typed ? 'This differs.' : undefined}
-          />
-        )}
-        {error !== null && <ProblemNote error={error} />}
-        <div className="actions end">
-          <Button onPress={() => answer(false)}>Cancel</Button>
-          <Button type="submit" kind={danger ? 'danger' : 'primary'} isPending={busy}>
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Dialog>
-  );
+  if (current === null) return null;
+  const { Dialog, question, answer } = current;
+  return <Dialog key={question.title} question={question} answer={answer} />;
 }

@@ -1,9 +1,11 @@
-import type { ReactNode } from 'react';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { loadSession, pathToReturnTo, sessionState } from '../api/session';
 import { useStore } from '../api/store';
 import { Loading, ProblemNote } from '../components/states';
-import { Dialog } from '../components/dialog';
 import { SignInForm } from './sign-in';
+
+export const loadExpiredSession = async () => ({ default: (await import('./expired-session')).ExpiredSession });
+const ExpiredSession = lazy(loadExpiredSession);
 
 /**
  * Shows the console to who is signed in, and else the sign-in at the address that was asked for. A session that ends in
@@ -40,10 +42,9 @@ export function SessionGate({ children }: { children: ReactNode }) {
       return (
         <>
           {children}
-          <Dialog title="Your session has ended">
-            <p>What you typed is still there. Sign in to go on.</p>
-            <SignInForm ways={state.ways} username={state.session.username} />
-          </Dialog>
+          <Suspense>
+            <ExpiredSession ways={state.ways} username={state.session.username} />
+          </Suspense>
         </>
       );
   }

@@ -4,10 +4,11 @@ import { areasFor } from '../areas';
 import { sessionState, type Session } from '../api/session';
 import { useStore } from '../api/store';
 import { Button } from '../components/button';
-import { Confirmation } from '../components/confirm';
+import { Confirmation, loadConfirmDialog } from '../components/confirm';
 import { toast, Toasts } from '../components/toast';
 import type { PaletteProps } from './command-palette';
 import { isTyping, useKeys } from './keys';
+import { loadExpiredSession } from './session-gate';
 import { UserMenu } from './user-menu';
 
 /** Not by `lazy`: React lets a third of a second pass before it shows what was awaited. */
@@ -97,7 +98,7 @@ function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = () => {
-      const parts = [loadPalette(), import('../components/columns-menu')];
+      const parts = [loadPalette(), loadConfirmDialog(), loadExpiredSession(), import('../components/columns-menu')];
       const loading = [...parts, ...Object.values(router.routesById).map((route) => router.loadRouteChunk(route))];
       // What cannot be loaded is told when it is opened.
       for (const part of loading) part?.catch(() => undefined);

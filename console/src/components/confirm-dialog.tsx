@@ -1,0 +1,67 @@
+import { useState, type FormEvent } from 'react';
+import { Button } from './button';
+import type { Asked } from './confirm';
+import { Dialog } from './dialog';
+import { TextField } from './fields';
+import { ProblemNote } from './states';
+
+export function ConfirmDialog({ question, answer }: Asked) {
+  const { title, text, action, danger = false, reason, typed, perform } = question;
+  const [why, setWhy] = useState('');
+  const [typedText, setTypedText] = useState('');
+  const [missing, setMissing] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    const isMissing = (reason === 'required' && why.trim() === '') || (typed !== undefined && typedText !== typed);
+    setMissing(isMissing);
+    if (isMissing || busy) return;
+    setBusy(true);
+    try {
+      await perform(why.trim());
+      answer(true);
+    } catch (caught) {
+      setError(caught);
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog title={title} role="alertdialog" onClose={() => answer(false)}>
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <div className="dialog-text">{text}</div>
+        {reason && (
+          <TextField
+            label="Reason"
+            hint={`Kept with what is done, and in the audit.${reason === 'optional' ? ' May be left out.' : ''}`}
+            value={why}
+            onChange={setWhy}
+            rows={2}
+            maxLength={1000}
+            required={reason === 'required'}
+            autoFocus
+            fault={missing && reason === 'required' && why.trim() === '' ? 'This is needed.' : undefined}
+          />
+        )}
+        {typed !== undefined && (
+          <TextField
+            label={`Type ${typed} to go on`}
+            value={typedText}
+            onChange={setTypedText}
+            required
+            fault={missing && typedText !== typed ? 'This differs.' : undefined}
+          />
+        )}
+        {error !== null && <ProblemNote error={error} />}
+        <div className="actions end">
+          <Button onPress={() => answer(false)}>Cancel</Button>
+          <Button type="submit" kind={danger ? 'danger' : 'primary'} isPending={busy}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
