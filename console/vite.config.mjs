@@ -25,12 +25,26 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // What several pages have in common comes with the first one: a telephone waits for each file, not for each byte.
+          groups: [{ name: 'shared', test: isShared, minShareCount: 2 }],
+        },
+      },
       checks: { pluginTimings: false },
       // What it says of each file that names "use client": there is no server that would render.
       onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning),
     },
   },
 });
+
+/** All but pages, and what is large and not needed by all of them. */
+function isShared(id) {
+  const isLarge = /react-aria|react-stately|@internationalized|uplot|-table\/|table-core|virtual:/.test(id);
+  return (
+    !isLarge && !/-page\.tsx|dialog|(components\/(list|table|form|csv|chart-canvas)|\/columns)[^/]*\.tsx?$/.test(id)
+  );
+}
 
 /** The rules of request bodies, as the OpenAPI document states them. */
 function fieldRules() {

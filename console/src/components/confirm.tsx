@@ -1,6 +1,6 @@
 import type { ComponentType, ReactNode } from 'react';
 import { Store, useStore } from '../api/store';
-import { toast } from './toast';
+import { later, tellMissing } from './later';
 
 interface Question {
   title: string;
@@ -21,15 +21,12 @@ export interface Asked {
   answer: (done: boolean) => void;
 }
 
-/** The dialog is no part of what every page begins with. */
-export const loadConfirmDialog = async () => (await import('./confirm-dialog')).ConfirmDialog;
+const dialog = later(async () => (await import('./confirm-dialog')).ConfirmDialog);
 const asked = new Store<(Asked & { Dialog: ComponentType<Asked> }) | null>(null);
 
 /** Asks before something is done, and does it: true when it was done. A refusal is shown in the dialog. */
 export async function confirm(question: Question): Promise<boolean> {
-  const Dialog = await loadConfirmDialog().catch((error: Error) =>
-    toast(`It could not be loaded: ${error.message}`, 'bad'),
-  );
+  const Dialog = await dialog().catch(tellMissing);
   if (!Dialog) return false;
   return new Promise((resolve) =>
     asked.set({

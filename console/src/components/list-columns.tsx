@@ -1,27 +1,21 @@
 import type { ColumnVisibilityState } from '@tanstack/react-table';
-import { useRef, useState, type ComponentType } from 'react';
+import { useRef } from 'react';
 import { Button } from './button';
-import type { ColumnChoices, ColumnsMenuProps } from './columns-menu';
-import { toast } from './toast';
+import type { ColumnChoices } from './columns-menu';
+import { later, useLater } from './later';
 
-/** Not by `lazy`: React lets a third of a second pass before it shows what was awaited. */
-const loadColumnsMenu = async () => (await import('./columns-menu')).ColumnsMenu;
+const columnsMenu = later(async () => (await import('./columns-menu')).ColumnsMenu);
 
 /** Which columns of a list are shown. */
 export function ColumnChoice({ columns }: ColumnChoices) {
   const button = useRef<HTMLButtonElement>(null);
-  const [Menu, setMenu] = useState<ComponentType<ColumnsMenuProps> | null>(null);
-  const open = () =>
-    void loadColumnsMenu().then(
-      (found) => setMenu(() => found),
-      (error: Error) => toast(`It could not be loaded: ${error.message}`, 'bad'),
-    );
+  const { Part: Menu, open, close } = useLater(columnsMenu);
   return (
     <>
       <Button ref={button} kind="quiet" small aria-haspopup="menu" aria-expanded={Menu !== null} onPress={open}>
         Columns
       </Button>
-      {Menu && <Menu columns={columns} button={button} onClose={() => setMenu(null)} />}
+      {Menu && <Menu columns={columns} button={button} onClose={close} />}
     </>
   );
 }

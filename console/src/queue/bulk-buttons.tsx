@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Button } from '../components/button';
-import { BulkDialog, type BulkKind } from './bulk-dialog';
+import { later, useLater } from '../components/later';
+import type { BulkKind } from './bulk-dialog';
 import type { QueueFilter } from './filter-text';
 
 interface Props {
@@ -15,9 +16,12 @@ interface Props {
 
 const LABELS: Record<BulkKind, string> = { resend: 'Resend …', resolve: 'Resolve …', replay: 'Replay …' };
 
+const bulkDialog = later(async () => (await import('./bulk-dialog')).BulkDialog);
+
 /** Buttons that act on everything that a filter matches, after a dialog that counts it. */
 export function BulkButtons({ kinds, filter, primary = false, small = false, of }: Props) {
-  const [open, setOpen] = useState<BulkKind | null>(null);
+  const [chosen, choose] = useState<BulkKind | null>(null);
+  const { Part: Dialog, open, close } = useLater(bulkDialog);
   return (
     <>
       {kinds.map((kind, index) => (
@@ -26,12 +30,15 @@ export function BulkButtons({ kinds, filter, primary = false, small = false, of 
           small={small}
           kind={primary && index === 0 ? 'primary' : 'plain'}
           aria-label={of === undefined ? undefined : `${LABELS[kind]} ${of}`}
-          onPress={() => setOpen(kind)}
+          onPress={() => {
+            choose(kind);
+            open();
+          }}
         >
           {LABELS[kind]}
         </Button>
       ))}
-      {open && <BulkDialog kind={open} filter={filter} onClose={() => setOpen(null)} />}
+      {Dialog && chosen && <Dialog kind={chosen} filter={filter} onClose={close} />}
     </>
   );
 }

@@ -1,11 +1,11 @@
-import { lazy, Suspense, type ReactNode } from 'react';
-import { loadSession, pathToReturnTo, sessionState } from '../api/session';
+import { useEffect, type ReactNode } from 'react';
+import { loadSession, pathToReturnTo, sessionState, type SignInWays } from '../api/session';
 import { useStore } from '../api/store';
+import { later, useLater } from '../components/later';
 import { Loading, ProblemNote } from '../components/states';
 import { SignInForm } from './sign-in';
 
-export const loadExpiredSession = async () => ({ default: (await import('./expired-session')).ExpiredSession });
-const ExpiredSession = lazy(loadExpiredSession);
+const expiredSession = later(async () => (await import('./expired-session')).ExpiredSession);
 
 /**
  * Shows the console to who is signed in, and else the sign-in at the address that was asked for. A session that ends in
@@ -42,12 +42,16 @@ export function SessionGate({ children }: { children: ReactNode }) {
       return (
         <>
           {children}
-          <Suspense>
-            <ExpiredSession ways={state.ways} username={state.session.username} />
-          </Suspense>
+          <Expired ways={state.ways} username={state.session.username} />
         </>
       );
   }
+}
+
+function Expired(props: { ways: SignInWays; username: string }) {
+  const { Part, open } = useLater(expiredSession);
+  useEffect(open, [open]);
+  return Part && <Part {...props} />;
 }
 
 function returnToWhereTheSignInBegan(): void {

@@ -1,18 +1,16 @@
 import { Link, Outlet, useRouter, useRouterState } from '@tanstack/react-router';
-import { useEffect, useState, type ComponentType } from 'react';
+import { useEffect, useState } from 'react';
 import { areasFor } from '../areas';
 import { sessionState, type Session } from '../api/session';
 import { useStore } from '../api/store';
 import { Button } from '../components/button';
-import { Confirmation, loadConfirmDialog } from '../components/confirm';
-import { toast, Toasts } from '../components/toast';
-import type { PaletteProps } from './command-palette';
+import { Confirmation } from '../components/confirm';
+import { later, loadParts, useLater } from '../components/later';
+import { Toasts } from '../components/toast';
 import { isTyping, useKeys } from './keys';
-import { loadExpiredSession } from './session-gate';
 import { UserMenu } from './user-menu';
 
-/** Not by `lazy`: React lets a third of a second pass before it shows what was awaited. */
-const loadPalette = async () => (await import('./command-palette')).CommandPalette;
+const palette = later(async () => (await import('./command-palette')).CommandPalette);
 
 export function Shell() {
   const state = useStore(sessionState);
@@ -20,12 +18,7 @@ export function Shell() {
 }
 
 function SignedInShell({ session }: { session: Session }) {
-  const [Palette, setPalette] = useState<ComponentType<PaletteProps> | null>(null);
-  const openPalette = () =>
-    void loadPalette().then(
-      (found) => setPalette(() => found),
-      (error: Error) => toast(`It could not be loaded: ${error.message}`, 'bad'),
-    );
+  const { Part: Palette, open: openPalette, close: closePalette } = useLater(palette);
   const [isMenuOpen, openMenu] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   useEffect(() => openMenu(false), [path]);
@@ -85,7 +78,7 @@ function SignedInShell({ session }: { session: Session }) {
       </main>
       <Toasts />
       <Confirmation />
-      {Palette && <Palette session={session} onClose={() => setPalette(null)} />}
+      {Palette && <Palette session={session} onClose={closePalette} />}
     </div>
   );
 }
@@ -97,14 +90,14 @@ const REST_AFTER_MS = 2000;
 function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
-    const load = () => {
-      const parts = [loadPalette(), loadConfirmDialog(), loadExpiredSession(), import('../components/columns-menu')];
-      const loading = [...parts, ...Object.values(router.routesById).map((route) => router.loadRouteChunk(route))];
-      // What cannot be loaded is told when it is opened.
-      for (const part of loading) part?.catch(() => undefined);
+    const load = async () => {
+      const chunks = Object.values(router.routesById).map((route) => router.loadRouteChunk(route));
+      // What cannot be loaded is told when it is opened. Pages say what else they need when they are there.
+      for (const chunk of chunks) await chunk?.catch(() => undefined);
+      await Promise.allSettled(loadParts());
     };
     // Safari has no idle callbacks.
-    const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(load) : load());
+    const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(() => void load()) : void load());
     const timer = setTimeout(whenIdle, REST_AFTER_MS);
     return () => clearTimeout(timer);
   }, [router]);
