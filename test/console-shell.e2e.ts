@@ -142,6 +142,23 @@ describe('the shell of the console', () => {
     );
   });
 
+  it('fades nothing for who asked for less motion, on a page and in a dialog', async () => {
+    const fading = () =>
+      driver.page.evaluate<number>(
+        `[...document.querySelectorAll('body *')].filter((element) => parseFloat(getComputedStyle(element).transitionDuration) > 0).length`,
+      );
+    await driver.goTo('/partners');
+    await driver.title('Partners');
+    await driver.page.keyboard.press('Control+k');
+    await driver.dialog('Find or go to').waitFor();
+    expect(await fading()).toBeGreaterThan(10);
+    await driver.page.emulateMedia({ reducedMotion: 'reduce' });
+    expect(await fading()).toBe(0);
+    expect(await driver.page.evaluate('document.getAnimations().length')).toBe(0);
+    await driver.page.emulateMedia({ reducedMotion: null });
+    await driver.page.keyboard.press('Escape');
+  });
+
   it('keeps what was typed when the session ends, and repeats the call after a new sign-in', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
