@@ -195,6 +195,40 @@ test('one partner that hangs delays none of the others', async () => {
   await Promise.all(others.map((other) => other.stop()));
 });
 
+test('partners that begin to hang all at once, more than there are slots, keep nobody else waiting until they give up', async () => {
+  const SLOTS = 4;
+  const small = await startApp({ env: { NOTIFICATION_CONCURRENCY: String(SLOTS) } });
+  const [hanging, well] = [await Subscribed.start(small, { wait_ms: 60_000 }), await Subscribed.start(small)];
+  const { partner, scene } = hanging;
+  for (let n = 1; n < 3 * SLOTS; n++) {
+    const settings = { account_code: scene.account, partner_url: partner.url, ca_pem: partner.caPem, wait_ms: 60_000 };
+    const { id } = (await hanging.admin('POST', 'subscriptions', settings)).body;
+    expect((await hanging.admin('POST', `subscriptions/${id}/verify`)).status).toBe(200);
+  }
+  partner.requests.length = 0;
+  // All of them are known to answer.
+  await hanging.booking();
+  await well.booking();
+  await partner.received(3 * SLOTS);
+  await well.partner.received(1);
+
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  partner.answer(async () => {
+    await held;
+    return { status: 200 };
+  });
+  await hanging.booking();
+  await partner.received(4 * SLOTS);
+  await well.booking();
+  await well.partner.received(2);
+  await partner.received(6 * SLOTS);
+  release();
+  await eventually(async () => expect((await hanging.get('/admin/notifications?state=PENDING')).body).toEqual([]));
+  await Promise.all([hanging.stop(), well.stop()]);
+  await small.close();
+}, 60_000);
+
 test('after rotate-secret both signatures are sent', async () => {
   const { body } = await subscribed.post('rotate-secret');
   await subscribed.booking();
