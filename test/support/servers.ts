@@ -3,6 +3,7 @@ import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { processExists } from '../../src/platform/embedded-postgres/os-process';
 import { openCluster, type Cluster } from '../../src/platform/embedded-postgres/postgres-cluster';
 import { choosePort, endPostmaster, launchPostmaster } from '../../src/platform/embedded-postgres/postmaster';
 import { eventually } from './eventually';
@@ -92,9 +93,10 @@ export class PostgresServer {
     this.signal('SIGKILL');
   }
 
-  /** Again, after it was killed. */
-  restart(): Promise<void> {
-    return this.launch();
+  /** Again, after it was killed: PostgreSQL does not start while the one before can still be seen, if only as a zombie. */
+  async restart(): Promise<void> {
+    await eventually(() => !processExists(this.pid));
+    await this.launch();
   }
 
   /** It is there and answers nobody, or goes on. */
