@@ -91,9 +91,12 @@ function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = async () => {
-      const chunks = Object.values(router.routesById).map((route) => router.loadRouteChunk(route));
-      // What cannot be loaded is told when it is opened. Pages say what else they need when they are there.
-      for (const chunk of chunks) await chunk?.catch(() => undefined);
+      // What cannot be loaded is told when it is opened.
+      const chunks = Object.values(router.routesById).map((route) =>
+        router.loadRouteChunk(route)?.catch(() => undefined),
+      );
+      // Pages say what else they need when they are there.
+      for (const chunk of chunks) await chunk;
       await Promise.allSettled(loadParts());
     };
     // Safari has no idle callbacks.
