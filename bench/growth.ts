@@ -7,7 +7,7 @@ import { CLAIM } from '../src/notifications/delivery/delivery-statements.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round, type Section } from './figures.js';
 import { createBody } from './scene.js';
-import { CLAIMED_PARTNER, seedEligibilities, seedHistory } from './seed.js';
+import { CLAIMED_PARTNER, seedEligibilities, seedHistory, withoutIndexes } from './seed.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
@@ -74,8 +74,10 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Cal
   stage.onClear(() => service.stop());
   const { scene } = service;
   await stage.withDatabase(database, async (client) => {
-    await seedHistory(client, scene.accountCode, size.notifications, size.queued);
-    await seedEligibilities(client, scene, size.eligibilities);
+    await withoutIndexes(client, ['notifications', 'notification_attempts', 'eligibilities'], async () => {
+      await seedHistory(client, scene.accountCode, size.notifications, size.queued);
+      await seedEligibilities(client, scene, size.eligibilities);
+    });
   });
   await stage.settle(database);
   const client = new Caller(service.url, await service.clientToken(), AT_ONCE);

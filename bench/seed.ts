@@ -135,3 +135,38 @@ export async function seedPartners(client: Client, accountCode: string, partners
 export async function seedBacklog(client: Client, accountCode: string): Promise<void> {
   await client.query(BACKLOG, [WAITING, accountCode, [CLAIMED_PARTNER]]);
 }
+
+interface IndexConstraint {
+  constraint: string | null;
+  constrained: string | null;
+}
+
+/** All but primary keys, and what foreign keys lean on: made again at the end, which takes a part of the time. */
+const INDEXES = `SELECT i.indexrelid::regclass AS name, i.indrelid::regclass AS table, c.conname AS constraint,
+    pg_get_indexdef(i.indexrelid) AS definition, pg_get_constraintdef(c.oid) AS constrained
+  FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x')
+  WHERE i.indrelid = ANY ($1::regclass[]) AND c.contype IS DISTINCT FROM 'p'
+    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)`;
+
+/** Does the work while the tables have no indexes but their keys. */
+export async function withoutIndexes(
+  client: Client,
+  tables: readonly string[],
+  work: () => Promise<void>,
+): Promise<void> {
+  const { rows: indexes } = await client.query<Record<'name' | 'table' | 'definition', string> & IndexConstraint>(
+    INDEXES,
+    [tables],
+  );
+  for (const { name, table, constraint } of indexes)
+    await client.query(
+      constraint === null ? `DROP INDEX ${name}` : `ALTER TABLE ${table} DROP CONSTRAINT ${constraint}`,
+    );
+  await work();
+  await client.query(`SET maintenance_work_mem = '1GB'`);
+  for (const { table, definition, constraint, constrained } of indexes)
+    await client.query(
+      constraint === null ? definition : `ALTER TABLE ${table} ADD CONSTRAINT ${constraint} ${constrained}`,
+    );
+  await client.query('RESET maintenance_work_mem');
+}

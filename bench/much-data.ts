@@ -1,0 +1,41 @@
+/**
+ * The section "growth" of the benchmark on much more data than a run of all sections has time for.
+ *
+ * usage: npm run build && node dist/bench/much-data.js [--eligibilities 10000000] [--notifications 20000000] [--queued 1000000]
+ *        [--rounds 5] [--calls 400]   (some twenty-five minutes, and 60 GB of disk)
+ */
+import { parseArgs } from 'node:util';
+import { runCommand } from './command.js';
+import { isMet } from './figures.js';
+import { measureGrowth } from './growth.js';
+import { printSection } from './report.js';
+import { Stage } from './stage.js';
+
+async function main(): Promise<boolean> {
+  const { values } = parseArgs({
+    options: {
+      eligibilities: { type: 'string', default: '10000000' },
+      notifications: { type: 'string', default: '20000000' },
+      queued: { type: 'string', default: '1000000' },
+      rounds: { type: 'string', default: '5' },
+      calls: { type: 'string', default: '400' },
+    },
+  });
+  const [eligibilities, notifications, queued, rounds, calls] = [
+    values.eligibilities,
+    values.notifications,
+    values.queued,
+    values.rounds,
+    values.calls,
+  ].map(Number);
+  const stage = await Stage.open();
+  try {
+    const section = await measureGrowth(stage, { rounds, calls, large: { eligibilities, notifications, queued } });
+    printSection(section);
+    return section.figures.every((figure) => isMet(figure) !== false);
+  } finally {
+    await stage.close();
+  }
+}
+
+runCommand(main);
