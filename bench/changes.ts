@@ -14,6 +14,7 @@ import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round } from './figures.js';
 import { processorSeconds } from './processor-time.js';
 import { createBody } from './scene.js';
+import { withoutIndexes } from './seed.js';
 import { BenchedService } from './service.js';
 import { Stage } from './stage.js';
 
@@ -51,15 +52,10 @@ async function pages(stage: Stage, database: string, count: number): Promise<Cal
   const { accountCode, testCode } = service.scene;
   const seconds = Math.floor(Date.now() / 1000);
   await stage.withDatabase(database, async (client) => {
-    // Made at the end, which takes a quarter of the time.
-    const { rows: indexes } = await client.query<{ name: string; made: string }>(
-      `SELECT indexrelid::regclass AS name, replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') AS made
-       FROM pg_index WHERE indrelid = 'changes'::regclass`,
-    );
-    for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
-    for (let from = 1; from <= count; from += BATCH)
-      await client.query(SEED, [accountCode, testCode, from, Math.min(count, from + BATCH - 1), seconds]);
-    for (const { made } of indexes) await client.query(made);
+    await withoutIndexes(client, ['changes'], async () => {
+      for (let from = 1; from <= count; from += BATCH)
+        await client.query(SEED, [accountCode, testCode, from, Math.min(count, from + BATCH - 1), seconds]);
+    });
   });
   await stage.settle(database);
   return (call) => {

@@ -21,16 +21,18 @@ async function main(): Promise<boolean> {
       calls: { type: 'string', default: '400' },
     },
   });
-  const [eligibilities, notifications, queued, rounds, calls] = [
-    values.eligibilities,
-    values.notifications,
-    values.queued,
-    values.rounds,
-    values.calls,
-  ].map(Number);
+  const large = {
+    eligibilities: Number(values.eligibilities),
+    notifications: Number(values.notifications),
+    queued: Number(values.queued),
+  };
   const stage = await Stage.open();
   try {
-    const section = await measureGrowth(stage, { rounds, calls, large: { eligibilities, notifications, queued } });
+    const section = await measureGrowth(stage, {
+      rounds: Number(values.rounds),
+      calls: Number(values.calls),
+      large,
+    });
     printSection(section);
     return section.figures.every((figure) => isMet(figure) !== false);
   } finally {

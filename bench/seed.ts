@@ -136,37 +136,26 @@ export async function seedBacklog(client: Client, accountCode: string): Promise<
   await client.query(BACKLOG, [WAITING, accountCode, [CLAIMED_PARTNER]]);
 }
 
-interface IndexConstraint {
-  constraint: string | null;
-  constrained: string | null;
-}
-
-/** All but primary keys, and what foreign keys lean on: made again at the end, which takes a part of the time. */
-const INDEXES = `SELECT i.indexrelid::regclass AS name, i.indrelid::regclass AS table, c.conname AS constraint,
-    pg_get_indexdef(i.indexrelid) AS definition, pg_get_constraintdef(c.oid) AS constrained
+/** What takes the indexes of tables away and makes them again; primary keys stay, and what foreign keys lean on. */
+const INDEXES = `SELECT
+    CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)
+      ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', i.indrelid::regclass, c.conname) END AS dropping,
+    CASE WHEN c.oid IS NULL THEN replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ')
+      ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) END AS making
   FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x')
   WHERE i.indrelid = ANY ($1::regclass[]) AND c.contype IS DISTINCT FROM 'p'
     AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)`;
 
-/** Does the work while the tables have no indexes but their keys. */
+/** Fills tables while they have no indexes but their keys: made at the end, those take a part of the time. */
 export async function withoutIndexes(
   client: Client,
   tables: readonly string[],
-  work: () => Promise<void>,
+  fill: () => Promise<void>,
 ): Promise<void> {
-  const { rows: indexes } = await client.query<Record<'name' | 'table' | 'definition', string> & IndexConstraint>(
-    INDEXES,
-    [tables],
-  );
-  for (const { name, table, constraint } of indexes)
-    await client.query(
-      constraint === null ? `DROP INDEX ${name}` : `ALTER TABLE ${table} DROP CONSTRAINT ${constraint}`,
-    );
-  await work();
+  const { rows: indexes } = await client.query<{ dropping: string; making: string }>(INDEXES, [tables]);
+  for (const { dropping } of indexes) await client.query(dropping);
+  await fill();
   await client.query(`SET maintenance_work_mem = '1GB'`);
-  for (const { table, definition, constraint, constrained } of indexes)
-    await client.query(
-      constraint === null ? definition : `ALTER TABLE ${table} ADD CONSTRAINT ${constraint} ${constrained}`,
-    );
+  for (const { making } of indexes) await client.query(making);
   await client.query('RESET maintenance_work_mem');
 }
