@@ -15,7 +15,12 @@ export default defineConfig({
   // Else a setting of the shell would decide which React is built.
   mode: 'production',
   logLevel: 'warn',
-  plugins: [fieldRules(), { ...optimizeLocales.vite({ locales: ['en-US'] }), enforce: 'pre' }, compressed()],
+  plugins: [
+    fieldRules(),
+    { ...optimizeLocales.vite({ locales: ['en-US'] }), enforce: 'pre' },
+    programAnnounced(),
+    compressed(),
+  ],
   build: {
     outDir: join(here, '../dist/console'),
     emptyOutDir: true,
@@ -28,7 +33,10 @@ export default defineConfig({
       output: {
         codeSplitting: {
           // What several pages have in common comes with the first one: a telephone waits for each file, not for each byte.
-          groups: [{ name: 'shared', test: isShared, minShareCount: 2 }],
+          groups: [
+            { name: 'first', test: isFirst, priority: 1 },
+            { name: 'shared', test: isShared, minShareCount: 2 },
+          ],
         },
       },
       checks: { pluginTimings: false },
@@ -37,6 +45,13 @@ export default defineConfig({
     },
   },
 });
+
+/** What it takes to ask who is signed in. */
+function isFirst(id) {
+  return /src\/(main|api\/(session|store|problem|root))\.ts$|node_modules\/react\/|preload-helper|rolldown\/runtime/.test(
+    id,
+  );
+}
 
 /** All but pages, and what is large and not needed by all of them. */
 function isShared(id) {
@@ -56,6 +71,30 @@ function fieldRules() {
       if (id !== `\0${name}`) return undefined;
       const { components } = JSON.parse(readFileSync(join(here, '../docs/openapi.json'), 'utf8'));
       return `export default ${JSON.stringify(components.schemas)}`;
+    },
+  };
+}
+
+/** The page names the program too, which its first script loads. */
+function programAnnounced() {
+  return {
+    name: 'program-announced',
+    transformIndexHtml: {
+      order: 'post',
+      handler(html, { bundle }) {
+        const program = Object.values(bundle).find(
+          ({ facadeModuleId }) => facadeModuleId === join(here, 'src/app.tsx'),
+        );
+        const scripts = [program.fileName, ...program.imports];
+        const styles = scripts.flatMap((name) => [...bundle[name].viteMetadata.importedCss]);
+        return [...scripts, ...styles]
+          .filter((name) => !html.includes(name))
+          .map((name) => ({
+            tag: 'link',
+            attrs: { rel: name.endsWith('.js') ? 'modulepreload' : 'stylesheet', crossorigin: true, href: `./${name}` },
+            injectTo: 'head',
+          }));
+      },
     },
   };
 }

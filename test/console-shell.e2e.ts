@@ -119,6 +119,31 @@ describe('the shell of the console', () => {
     expect(driver.page.url()).toBe(`${app.url}/console/notifications?state=PENDING`);
   });
 
+  it('asks who is signed in, and for what a page shows, while the program is still on its way', async () => {
+    const tab = await driver.page.context().newPage();
+    for (const [file, path] of [
+      ['app', '/console/session'],
+      ['home-page', '/admin/overview'],
+    ]) {
+      const asked = tab.waitForRequest((request) => new URL(request.url()).pathname.endsWith(path));
+      await tab.route(`**/assets/${file}-*.js`, async (route) => {
+        await asked;
+        await route.continue();
+      });
+    }
+    await tab.goto(`${app.url}/console`);
+    await tab.getByRole('heading', { level: 1, name: 'What needs me now' }).waitFor();
+    await tab.close();
+  });
+
+  it('says so when the program cannot be loaded', async () => {
+    const tab = await driver.page.context().newPage();
+    await tab.route('**/assets/app-*.js', (route) => route.abort());
+    await tab.goto(`${app.url}/console`);
+    await tab.getByText('The console could not be loaded').waitFor();
+    await tab.close();
+  });
+
   it('is worked by keyboard: skip link, palette, and / for the search of a page', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');

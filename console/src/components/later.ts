@@ -11,9 +11,9 @@ export function later<Props>(load: Load<Props>): Load<Props> {
   return load;
 }
 
-/** Of what is known by now. */
-export function loadParts(): Promise<unknown>[] {
-  return parts.map((load) => load());
+/** Those that are known by now, one after another. */
+export async function loadParts(): Promise<void> {
+  for (const load of parts) await load().catch(() => undefined);
 }
 
 /** The part once it was opened. Not by `lazy`: React lets a third of a second pass before it shows what was awaited. */

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useDeferredValue, type ReactNode } from 'react';
 import { isPassing, ProblemError } from '../api/problem';
 import { Button } from './button';
 import { CopyButton } from './copy';
@@ -83,9 +83,10 @@ interface Loaded<T> extends Followed {
   data: T | undefined;
 }
 
-/** What a query brings, in each of its states: loading, failed, stale, there. */
+/** What a query brings, in each of its states: loading, failed, stale, there. Its first answer is drawn in parts. */
 export function Shown<T>({ query, children }: { query: Loaded<T>; children: (data: T) => ReactNode }) {
-  if (query.data === undefined)
+  const isThere = useDeferredValue(query.data !== undefined);
+  if (query.data === undefined || !isThere)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
   return (
     <>

@@ -2,7 +2,7 @@ import './home.css';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, type LinkProps } from '@tanstack/react-router';
 import { useMemo, type ReactNode } from 'react';
-import { api, dataOf, type Schemas } from '../api/client';
+import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Chart } from '../components/chart';
 import { Page, Section } from '../components/page';
@@ -10,11 +10,11 @@ import { Shown } from '../components/states';
 import { Time } from '../components/time';
 import { JobLines } from '../queue/job-lines';
 import { LiveNote } from './live-note';
+import { overviewQuery } from './overview-query';
 import { PartnersInTrouble } from './partners-in-trouble';
 
 type Overview = Schemas['OverviewModel'];
 
-const OVERVIEW = ['overview'] as const;
 const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], string, string])[] = [
   ['past', 'Exam has begun', 'bad'],
   ['2h', 'within 2 hours', 'bad'],
@@ -25,10 +25,9 @@ const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], str
 
 /** What needs an operator now, and nothing that does not. */
 export function HomePage() {
-  useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [OVERVIEW]);
+  useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [overviewQuery.queryKey]);
   const overview = useQuery({
-    queryKey: OVERVIEW,
-    queryFn: ({ signal }) => dataOf(api.GET('/admin/overview', { signal })),
+    ...overviewQuery,
     placeholderData: keepPreviousData,
     refetchOnWindowFocus: true,
     // Ages and times left change without anything happening.

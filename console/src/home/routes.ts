@@ -1,10 +1,14 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { queries } from '../queries';
 import { rootRoute } from '../shell/root-route';
+import { overviewQuery } from './overview-query';
 
 export const homeRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/',
+    // Asked for when somebody is about to open the page, and not waited for.
+    loader: () => void queries.prefetchQuery(overviewQuery),
     component: lazyRouteComponent(() => import('./home-page'), 'HomePage'),
   }),
 ] as const;

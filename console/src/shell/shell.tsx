@@ -91,13 +91,10 @@ function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = async () => {
-      // What cannot be loaded is told when it is opened.
-      const chunks = Object.values(router.routesById).map((route) =>
-        router.loadRouteChunk(route)?.catch(() => undefined),
-      );
+      // One after another: a slow telephone answers its user between them. What cannot be loaded is told when it is opened.
+      for (const route of Object.values(router.routesById)) await router.loadRouteChunk(route)?.catch(() => undefined);
       // Pages say what else they need when they are there.
-      for (const chunk of chunks) await chunk;
-      await Promise.allSettled(loadParts());
+      await loadParts();
     };
     // Safari has no idle callbacks.
     const whenIdle = () => ('requestIdleCallback' in window ? requestIdleCallback(() => void load()) : void load());

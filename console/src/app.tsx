@@ -1,0 +1,26 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { startTransition, StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { queries } from './queries';
+import { router } from './router';
+import { SessionGate } from './shell/session-gate';
+
+export function start(container: HTMLElement): void {
+  // The part of the program that this address needs.
+  for (const { routeId } of router.matchRoutes(router.latestLocation) as { routeId: keyof typeof router.routesById }[])
+    router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
+  const root = createRoot(container);
+  // In parts: a slow telephone answers its user between them.
+  startTransition(() =>
+    root.render(
+      <StrictMode>
+        <QueryClientProvider client={queries}>
+          <SessionGate>
+            <RouterProvider router={router} />
+          </SessionGate>
+        </QueryClientProvider>
+      </StrictMode>,
+    ),
+  );
+}

@@ -1,0 +1,22 @@
+import './style/base.css';
+import './style/shell.css';
+import './style/page.css';
+import './style/state.css';
+import './style/button.css';
+import './style/table.css';
+import './style/form.css';
+import './style/overlay.css';
+import './style/chart.css';
+import { loadSession } from './api/session';
+import { applyTheme } from './shell/theme';
+
+// The service says who is signed in while the program is still on its way.
+applyTheme();
+void loadSession();
+import('./app').then(
+  ({ start }) => start(document.getElementById('console')!),
+  (error: Error) => {
+    document.getElementById('console')!.textContent =
+      `The console could not be loaded: ${error.message}. Load the page again.`;
+  },
+);
