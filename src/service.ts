@@ -10,6 +10,8 @@ import { Readiness } from './platform/observability/readiness.js';
 import { ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
+/** While the last requests are answered, how often connections are closed that no request uses. */
+const UNUSED_CLOSED_MS = 100;
 
 /** A running service: what it listens on and how to stop it. */
 export interface Service {
@@ -92,8 +94,11 @@ async function stop(
   app.get(Readiness).stop();
   const server = app.getHttpServer();
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A connection whose request was under way is unused after the answer.
+  const unused = setInterval(() => server.closeIdleConnections(), UNUSED_CLOSED_MS);
   const grace = setTimeout(() => server.closeAllConnections(), config.shutdownGraceMs);
   await drained;
+  clearInterval(unused);
   clearTimeout(grace);
   await app.close();
   metrics.close();

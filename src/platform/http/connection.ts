@@ -9,6 +9,8 @@ const MOST_HEADERS_MS = 20_000;
 const MOST_REQUEST_MS = 600_000;
 /** A connection on which nothing moves for so long is given up: its peer does not read the answer, or has gone. */
 const MOST_STILL_MS = 30_000;
+/** An unused connection is kept for longer than proxies keep theirs (60 s): none sends a request into its end. */
+const MOST_UNUSED_MS = 75_000;
 /** How long a connection is read on behind an answer that came before the end of its request. */
 const LINGER_MS = 2_000;
 
@@ -22,6 +24,7 @@ export function boundConnections(server: Server, perAddress: boolean): void {
   server.headersTimeout = MOST_HEADERS_MS;
   server.requestTimeout = MOST_REQUEST_MS;
   server.setTimeout(MOST_STILL_MS);
+  server.keepAliveTimeout = MOST_UNUSED_MS;
   if (perAddress) boundAddresses(server);
   // Node would invite the body before anybody has looked at the request.
   server.on('checkContinue', (request: ExpectingRequest, response: ServerResponse) => {
