@@ -8,7 +8,7 @@ declare module 'autocannon' {
     setupRequest?: (request: LoadRequest) => LoadRequest;
   }
   export interface Options {
-    url: string;
+    url: string | string[];
     connections: number;
     duration: number;
     requests: LoadRequest[];

@@ -1,5 +1,5 @@
 /**
- * The benchmark: `npm run bench [-- --quick | --full] [--only=machine,rest,notifications,growth,process]`.
+ * The benchmark: `npm run bench [-- --quick | --full] [--only=machine,rest,processes,notifications,growth,process]`.
  *
  * It starts all that it needs, on a PostgreSQL of its own, and compares in alternating rounds: what slows the machine
  * down slows both sides. No speed is asserted; a request that fails, or a program that breaks, ends the run with 1.
@@ -7,6 +7,7 @@
 import { availableParallelism, cpus } from 'node:os';
 import type { Section } from './figures.js';
 import { measureMachine } from './machine.js';
+import { measureProcesses } from './processes.js';
 import { measureProcess } from './process.js';
 import { printSection, writeReport } from './report.js';
 import { measureGrowth } from './growth.js';
@@ -18,6 +19,7 @@ const FORMS = {
   quick: {
     machine: { seconds: 1 },
     rest: { rounds: 2, seconds: 1 },
+    processes: { rounds: 1, seconds: 1 },
     notifications: { rounds: 2, backlog: 5_000, seconds: 2 },
     growth: { rounds: 2, calls: 150, large: { eligibilities: 50_000, notifications: 30_000, queued: 6_000 } },
     process: { starts: 2, rounds: 1, seconds: 2 },
@@ -25,6 +27,7 @@ const FORMS = {
   full: {
     machine: { seconds: 10 },
     rest: { rounds: 5, seconds: 6 },
+    processes: { rounds: 5, seconds: 6 },
     notifications: { rounds: 7, backlog: 20_000, seconds: 10 },
     growth: { rounds: 7, calls: 1_000, large: { eligibilities: 2_000_000, notifications: 1_000_000, queued: 200_000 } },
     process: { starts: 5, rounds: 7, seconds: 10 },
@@ -46,6 +49,7 @@ async function main(args: string[]): Promise<void> {
     const measurements: Record<string, () => Section | Promise<Section>> = {
       machine: () => measureMachine(sizes.machine),
       rest: () => measureRest(stage, sizes.rest),
+      processes: () => measureProcesses(stage, sizes.processes),
       notifications: () => measureNotifications(stage, sizes.notifications),
       growth: () => measureGrowth(stage, sizes.growth),
       process: () => measureProcess(stage, sizes.process),

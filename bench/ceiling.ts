@@ -3,19 +3,22 @@
  * a request, which checks the token and writes or reads the same rows, with the same answer. No framework, validation,
  * log, security headers, catalogue check or error handling.
  */
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import type { Eligibility } from '../src/eligibility/eligibility.entity.js';
 import { presentEligibility } from '../src/eligibility/eligibility-record.js';
 import { insertChangesOf } from '../src/platform/changes/change-log.js';
-import { parseDateTime } from '../src/platform/clock.js';
+import { formatDateTime, parseDateTime } from '../src/platform/clock.js';
 import { randomCode, sha256 } from '../src/platform/secrets.js';
 import { endWithOrchestrator, programOptions, tell } from './program.js';
 
 export interface ServerOptions {
   databaseUrl: string;
   portionCode: string;
+  /** What bookings become. */
+  told: keyof typeof TOLD;
 }
 
 /** The valid token $1 with scope `scope` and account $2: the rule of the service. */
@@ -50,10 +53,109 @@ const READ = `${CALLER('read')}
   SELECT e.* FROM caller, eligibilities e
   WHERE e.account_code = $2 AND e.candidate_id = $3 AND e.test_code = $4 ORDER BY e.position DESC`;
 
-async function create(pool: pg.Pool, request: IncomingMessage, portion: string): Promise<object | null> {
+const BODY = `json_strip_nulls(json_build_object('booking_code', $5::text, 'booking_on', $6::text, 'candidate_fname', first_name,
+  'candidate_id', candidate_id, 'candidate_lname', last_name, 'candidate_mname', middle_name, 'change_reason',
+  'BOOKING_CREATED', 'client_eligibility_id', client_eligibility_id, 'delivery_mode', $7::text, 'effective_date',
+  to_char($12::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'exam_code', exam_code, 'exam_portions', portions,
+  'location_address', $10::text, 'location_code', $8::text, 'location_name', $9::text, 'location_timezone', $11::text))`;
+
+/** What a booking's event becomes: the service's rows for each partner, or a job of graphile-worker. */
+const TOLD = {
+  notifications: `kept AS (
+    INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
+    SELECT $13::uuid, 'booking.created', account_code, $5, 1, body::jsonb, $12, $12, $12 FROM event),
+  drawn AS MATERIALIZED (
+    SELECT nextval('notifications_position_seq') AS place, s.id AS subscription_id, account_code, body
+    FROM event JOIN subscriptions s USING (account_code)
+    WHERE 'BOOKING_CREATED' = ANY (s.change_reasons) AND s.state <> 'UNVERIFIED' AND s.deleted_datetime IS NULL),
+  made AS (
+    INSERT INTO notifications (position, id, event_id, subscription_id, account_code, change_reason, booking_code,
+      event_sequence, effective_date, body, state)
+    OVERRIDING SYSTEM VALUE
+    SELECT place, gen_random_uuid(), $13, subscription_id, account_code, 'BOOKING_CREATED', $5, 1, $12, body::text, 'PENDING'
+    FROM drawn),
+  owed AS (
+    INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+    SELECT subscription_id, place, $5, 1, 'FIRST' FROM drawn RETURNING 1)`,
+  jobs: `owed AS (SELECT graphile_worker.add_job('put', body, job_key => $13::uuid::text) FROM event)`,
+};
+
+/** The rows of a booking, and what its event becomes. */
+const BOOK = (told: keyof typeof TOLD) => `${CALLER('bookings')},
+  record AS MATERIALIZED (
+    SELECT e.*, t.exam_code,
+      (SELECT json_agg(json_build_object('portion_code', portion_code, 'portion_name', portion_name))
+       FROM test_portions p WHERE p.account_code = e.account_code AND p.test_code = e.test_code
+         AND p.portion_code = ANY (e.portion_codes)) AS portions
+    FROM caller, eligibilities e JOIN tests t USING (account_code, test_code)
+    WHERE e.account_code = $2 AND e.candidate_id = $3 AND e.test_code = $4 AND e.status = 'ELIGIBLE' FOR UPDATE OF e),
+  event AS MATERIALIZED (SELECT *, ${BODY} AS body FROM record),
+  scheduled AS (
+    UPDATE eligibilities e SET status = 'SCHEDULED', booking_code = $5, booking_on = $6::timestamptz, updated_datetime = $12
+    FROM record WHERE e.svc_eligiblity_id = record.svc_eligiblity_id),
+  booked AS (
+    INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
+      delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence, last_event_at,
+      created_datetime, updated_datetime)
+    SELECT $5, svc_eligiblity_id, account_code, candidate_id, test_code, 'BOOKED', $6::timestamptz, $7, $8, $9, $10, $11, 1,
+      $12, $12, $12 FROM record),
+  audited AS (INSERT INTO audit_log (actor, action, subject) SELECT username, 'booking.create', $5 FROM record, caller),
+  told AS (${insertChangesOf(`
+    SELECT $12::timestamptz, 'BOOKING', 'SCHEDULED', account_code, svc_eligiblity_id, candidate_id, test_code, $5::text,
+      'SCHEDULED', NULL::int, 1, body
+    FROM event`)}),
+  ${TOLD[told]}
+  SELECT svc_eligiblity_id, (SELECT count(*) FROM owed) AS owed FROM record`;
+
+async function bodyOf(request: IncomingMessage): Promise<Record<string, any>> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  const body = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, any>;
+  return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, any>;
+}
+
+async function book(pool: pg.Pool, request: IncomingMessage, statement: string): Promise<object | null> {
+  const [, , account, , candidate_id, , test_code] = request.url!.split('/');
+  const body = await bodyOf(request);
+  const booking_code = randomCode(10);
+  const now = new Date();
+  const where = [body.location_code, body.location_name, body.location_address, body.location_timezone];
+  const { rows } = await pool.query<{ svc_eligiblity_id: string }>({
+    name: 'book',
+    text: statement,
+    values: [
+      tokenHash(request),
+      account,
+      candidate_id,
+      test_code,
+      booking_code,
+      body.booking_on,
+      body.delivery_mode,
+      ...where,
+      now,
+      randomUUID(),
+    ],
+  });
+  if (rows.length === 0) return null;
+  const { booking_on, delivery_mode, location_code, location_name, location_address, location_timezone } = body;
+  return {
+    booking_code,
+    svc_eligiblity_id: rows[0].svc_eligiblity_id,
+    candidate_id,
+    test_code,
+    status: 'BOOKED',
+    booking_on,
+    delivery_mode,
+    location_code,
+    location_name,
+    location_address,
+    location_timezone,
+    created_datetime: formatDateTime(now),
+    updated_datetime: formatDateTime(now),
+  };
+}
+
+async function create(pool: pg.Pool, request: IncomingMessage, portion: string): Promise<object | null> {
+  const body = await bodyOf(request);
   const record = recordOf(request.url!.split('/')[2], body, portion);
   const { rowCount } = await pool.query({
     name: 'create',
@@ -130,11 +232,15 @@ function send(response: ServerResponse, answer: object | null): void {
   response.end(text);
 }
 
-function main({ databaseUrl, portionCode }: ServerOptions): void {
+function main({ databaseUrl, portionCode, told }: ServerOptions): void {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+  const statement = BOOK(told);
+  const answerOf = (request: IncomingMessage): Promise<object | null> => {
+    if (request.method === 'GET') return read(pool, request);
+    return request.url!.endsWith('/bookings') ? book(pool, request, statement) : create(pool, request, portionCode);
+  };
   const server = createServer((request, response) => {
-    const answer = request.method === 'POST' ? create(pool, request, portionCode) : read(pool, request);
-    answer.then(
+    answerOf(request).then(
       (value) => send(response, value),
       () => send(response, null),
     );

@@ -12,7 +12,7 @@ export function median(values: readonly number[]): number {
 export interface Figure {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ratio' | '/s' | 'ms' | 's' | 'MiB';
+  readonly unit: 'ratio' | '/s' | 'µs' | 'ms' | 's' | 'MiB';
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null;
 }
 

@@ -6,7 +6,7 @@ import { leaseToken } from '../src/notifications/delivery/delivery-lease.js';
 import { CLAIM } from '../src/notifications/delivery/delivery-statements.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round, type Section } from './figures.js';
-import { createBody } from './scene.js';
+import { BOOKING_BODY, createBody } from './scene.js';
 import { CLAIMED_PARTNER, seedEligibilities, seedHistory, withoutIndexes } from './seed.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
@@ -33,8 +33,11 @@ const PAGE = 50;
 const GOALS = {
   create: 1.15,
   read: 1.15,
+  book: 1.15,
   'list page': 1.15,
+  'page of what has changed since': 1.15,
   'error-queue page': 1.15,
+  'summary of the error queue': 1.15,
   claim: 1.15,
   'search of a candidate by id': 1.5,
   'search of candidates by name': 1.5,
@@ -88,6 +91,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Cal
   const account = `/accounts/${scene.accountCode}`;
   // Neighbouring calls reach rows far apart.
   const scattered = (number: number) => ((number * 7919) % size.eligibilities) + 1;
+  const begun = new Date().toISOString().slice(0, 19) + 'Z';
   const search = (q: string) =>
     operator.call('GET', `/admin/candidates?account_code=${scene.accountCode}&q=${q}&limit=${PAGE}`);
   return {
@@ -95,6 +99,15 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Cal
     read: (number) => client.call('GET', `${account}/candidates/seeded-${scattered(number)}/tests/${scene.testCode}`),
     'list page': (number) =>
       client.call('GET', `${account}/eligibilities?limit=${PAGE}&cursor=${cursor(scattered(number) + PAGE)}`),
+    book: (number) =>
+      client.call(
+        'POST',
+        `${account}/candidates/seeded-${scattered(number)}/tests/${scene.testCode}/bookings`,
+        BOOKING_BODY,
+      ),
+    'page of what has changed since': () =>
+      client.call('GET', `${account}/eligibilities?limit=${PAGE}&updated_since=${begun}`),
+    'summary of the error queue': () => operator.call('GET', '/admin/error-queue/summary'),
     'error-queue page': (number) =>
       operator.call('GET', `/admin/error-queue?limit=${PAGE}&cursor=${cursor((number * 7919) % size.notifications)}`),
     claim: () => claim(direct),

@@ -1,17 +1,18 @@
 /** The load program: autocannon in a process of its own, so that its work is not that of what it measures. */
 import autocannon, { type LoadRequest } from 'autocannon';
-import { createBody, type Scene } from './scene.js';
+import { BOOKING_BODY, createBody, type Scene } from './scene.js';
 import { endWithOrchestrator, Program, tell } from './program.js';
 import { quantile } from './figures.js';
 
 export const CONNECTIONS = 32;
 
 export interface LoadJob {
-  url: string;
-  kind: 'create' | 'read';
+  /** Of several servers each gets the same share of the connections. */
+  url: string | string[];
+  kind: keyof typeof REQUESTS;
   scene: Scene;
   token: string;
-  /** Candidates that there are, `seeded-1` …, for the reads. */
+  /** Candidates that there are, `seeded-1` …: they are read again and again, and booked for once each. */
   candidates: number;
   /** Different for every load on the same database: the created candidates are named by it. */
   label: string;
@@ -33,9 +34,13 @@ export class Load {
     return new Load(await Program.start('load', {}, log));
   }
 
+  get pid(): number {
+    return this.program.child.pid!;
+  }
+
   async run(job: LoadJob): Promise<LoadResult> {
     const { result, failed } = await this.program.ask<{ result: LoadResult; failed: string | null }>(job);
-    if (failed !== null) throw new Error(`${job.kind} at ${job.url}: ${failed}`);
+    if (failed !== null) throw new Error(`${job.kind} at ${String(job.url)}: ${failed}`);
     return result;
   }
 
@@ -51,7 +56,7 @@ async function perform(job: LoadJob): Promise<void> {
     url: job.url,
     connections: CONNECTIONS,
     duration: job.seconds,
-    requests: [job.kind === 'create' ? createRequest(job) : readRequest(job)],
+    requests: [REQUESTS[job.kind](job)],
   });
   instance.on('response', (_client, status, _bytes, time) => {
     milliseconds.push(time);
@@ -97,6 +102,19 @@ function readRequest({ scene, token, candidates }: LoadJob): LoadRequest {
     },
   };
 }
+
+function bookRequest({ scene, token }: LoadJob): LoadRequest {
+  let number = 0;
+  return {
+    method: 'POST',
+    path: '',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: BOOKING_BODY,
+    setupRequest: (request) => ({ ...request, path: `${readPath(scene, ++number)}/bookings` }),
+  };
+}
+
+const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest };
 
 /** Read by key: the candidate's eligibilities for a test. */
 export function readPath({ accountCode, testCode }: Scene, number: number): string {

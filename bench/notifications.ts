@@ -3,10 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { atRate, Caller } from './calls.js';
 import { median, quantile, round, type Section } from './figures.js';
+import type { ServerOptions } from './ceiling.js';
 import { PEER_CONCURRENCY, type PeerOptions } from './peer.js';
+import { withProcessorTime } from './processor-time.js';
 import { Program } from './program.js';
 import type { Expectation, Received, ReceiverReady } from './receiver.js';
 import { clearEligibilities, seedBossJobs, seedEligibilities, seedGraphileJobs, seedNotifications } from './seed.js';
+import { BOOKING_BODY, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
@@ -34,19 +37,12 @@ interface Contender {
 export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<Section> {
   const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
   stage.onClear(() => receiver.stop());
-  const service = await BenchedService.start(
-    join(stage.folder, 'notifications'),
-    await stage.createDatabase('notifications'),
-  );
+  const databaseUrl = await stage.createDatabase('notifications');
+  const service = await BenchedService.start(join(stage.folder, 'notifications'), databaseUrl);
   stage.onClear(() => service.stop());
   const operator = await service.operatorToken();
   const first = await subscribe(service, operator, receiver.ready);
-  const delays: Float64Array[] = [];
-  // Round 0 warms the programs up and does not count.
-  for (let number = 0; number <= sizes.rounds; number++) {
-    const delay = await measureDelay(stage, service, receiver, sizes.seconds);
-    if (number > 0) delays.push(delay);
-  }
+  const delays = await measureDelays(stage, databaseUrl, service, receiver, sizes);
 
   const subscriptions = [first];
   while (subscriptions.length < PARTNERS) subscriptions.push(await subscribe(service, operator, receiver.ready));
@@ -77,15 +73,21 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   await contenders[0].go(false);
 
   const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  const pids = { service: [service.pid], postgres: [await stage.postmaster()] };
+  const microseconds: Record<keyof Pids, number>[] = [];
   // Round 0 warms the programs up and does not count.
   for (let number = 0; number <= sizes.rounds; number++)
     // There and back, so that nobody always comes after the same one and what it leaves to be cleared away.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
-      const rate = await drain(stage, receiver, contender, number === 0 ? 2_000 : sizes.backlog);
-      if (number > 0) rates.get(contender.name)!.push(rate);
+      const count = number === 0 ? 2_000 : sizes.backlog;
+      const [rate, used] = await drain(stage, receiver, contender, count, pids);
+      if (number === 0) continue;
+      rates.get(contender.name)!.push(rate);
+      if (contender === contenders[0])
+        microseconds.push({ service: (used.service / count) * 1e6, postgres: (used.postgres / count) * 1e6 });
     }
   await stage.withDatabase('notifications', (client) => assertOrder(client, sizes.backlog));
-  return sectionOf(rates, delays, sizes);
+  return sectionOf(rates, microseconds, delays, sizes);
 }
 
 async function peer(
@@ -112,18 +114,28 @@ async function subscribe(service: BenchedService, operator: string, { url, caPem
   return id;
 }
 
-/** Notifications a second, from the first PUT that the partner got until the database has nothing left to do. */
-async function drain(stage: Stage, receiver: Program, contender: Contender, count: number): Promise<number> {
+type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;
+
+/** Notifications a second, from the first PUT that the partner got until the database has nothing left to do; seconds of processor time. */
+async function drain(
+  stage: Stage,
+  receiver: Program,
+  contender: Contender,
+  count: number,
+  pids: Pids,
+): Promise<[number, Record<keyof Pids, number>]> {
   return stage.withDatabase(contender.database, async (client) => {
     await contender.seed(client, count);
     await stage.settle(contender.database);
     const received = await expectRequests(receiver, { expect: count });
-    await contender.go(true);
-    const { firstAt } = await received.all;
-    while (!(await client.query<{ done: boolean }>(contender.isDone)).rows[0].done) await sleep(2);
-    const elapsedMs = Date.now() - firstAt;
+    const [rate, used] = await withProcessorTime(pids, async () => {
+      await contender.go(true);
+      const { firstAt } = await received.all;
+      while (!(await client.query<{ done: boolean }>(contender.isDone)).rows[0].done) await sleep(2);
+      return count / ((Date.now() - firstAt) / 1000);
+    });
     await contender.go(false);
-    return count / (elapsedMs / 1000);
+    return [rate, used];
   });
 }
 
@@ -148,14 +160,57 @@ async function assertOrder(client: Client, count: number): Promise<void> {
     throw new Error(`${delivered} delivered and ${attempts} attempts of ${count}, ${overtaken} out of order.`);
 }
 
+/** Of the service, and of graphile-worker behind a bare HTTP server that adds its jobs with the same rows; in alternating rounds. */
+async function measureDelays(
+  stage: Stage,
+  databaseUrl: string,
+  service: BenchedService,
+  receiver: Program<ReceiverReady>,
+  { rounds, seconds }: Sizes,
+): Promise<Record<'service' | 'graphile-worker', Float64Array[]>> {
+  const { scene } = service;
+  const { url: receiverUrl, caPem } = receiver.ready;
+  const worker = await Program.start('peer-graphile', { databaseUrl, receiverUrl, caPem }, stage.log);
+  stage.onClear(() => worker.stop());
+  const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode, told: 'jobs' };
+  const handler = await Program.start<{ url: string }>('ceiling', options, stage.log);
+  stage.onClear(() => handler.stop());
+  const bookings = { stage, scene, token: await service.clientToken(), receiver, seconds };
+  const contenders = {
+    service: () => measureDelay(service.url, bookings),
+    'graphile-worker': async () => {
+      await worker.ask({ go: true });
+      const delays = await measureDelay(handler.ready.url, bookings);
+      await worker.ask({ go: false });
+      return delays;
+    },
+  };
+  const names = ['service', 'graphile-worker'] as const;
+  const delays: Record<(typeof names)[number], Float64Array[]> = { service: [], 'graphile-worker': [] };
+  // Round 0 warms the programs up and does not count.
+  for (let number = 0; number <= rounds; number++)
+    for (const name of number % 2 === 0 ? names : names.toReversed()) {
+      const measured = await contenders[name]();
+      if (number > 0) delays[name].push(measured);
+    }
+  await handler.stop();
+  await worker.stop();
+  return delays;
+}
+
+interface TimedBookings {
+  stage: Stage;
+  scene: Scene;
+  token: string;
+  receiver: Program;
+  seconds: number;
+}
+
 /** From the commit of a booking until its partner has the whole request, in milliseconds, sorted. */
 async function measureDelay(
-  stage: Stage,
-  service: BenchedService,
-  receiver: Program,
-  seconds: number,
+  url: string,
+  { stage, scene, token, receiver, seconds }: TimedBookings,
 ): Promise<Float64Array> {
-  const { scene } = service;
   const count = EVENTS_PER_SECOND * (WARM_UP_S + seconds);
   await stage.withDatabase('notifications', async (client) => {
     await clearEligibilities(client);
@@ -163,20 +218,12 @@ async function measureDelay(
   });
   await stage.settle('notifications');
   const received = await expectRequests(receiver, { expect: count, bookings: true });
-  const caller = new Caller(service.url, await service.clientToken(), 32);
-  const body = JSON.stringify({
-    booking_on: '2027-03-01T09:00:00Z',
-    delivery_mode: 'SITE_PROCTORED',
-    location_code: 'TC-042',
-    location_name: 'Springfield Test Center',
-    location_address: '1 Main St, Springfield, IL',
-    location_timezone: 'America/Chicago',
-  });
+  const caller = new Caller(url, token, 32);
   await atRate(EVENTS_PER_SECOND, WARM_UP_S + seconds, (number) =>
     caller.call(
       'POST',
       `/accounts/${scene.accountCode}/candidates/seeded-${number + 1}/tests/${scene.testCode}/bookings`,
-      body,
+      BOOKING_BODY,
     ),
   );
   await caller.close();
@@ -191,11 +238,22 @@ async function measureDelay(
   return Float64Array.from(counted, ([code, at]) => at - committed.get(code)!).sort();
 }
 
-function sectionOf(rates: Map<string, number[]>, delays: Float64Array[], { rounds, backlog, seconds }: Sizes): Section {
+type Delays = Awaited<ReturnType<typeof measureDelays>>;
+
+function sectionOf(
+  rates: Map<string, number[]>,
+  microseconds: Record<keyof Pids, number>[],
+  delays: Delays,
+  { rounds, backlog, seconds }: Sizes,
+): Section {
   const service = rates.get('service')!;
   const ahead = (name: string) => median(service.map((rate, index) => rate / rates.get(name)![index]));
   const peers = [...rates.keys()].filter((name) => name !== 'service');
-  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => median(delays.map((round) => quantile(round, share))));
+  const delayOf = (name: keyof Delays, share: number) => median(delays[name].map((round) => quantile(round, share)));
+  const toPeer = (share: number) =>
+    median(
+      delays.service.map((round, index) => quantile(round, share) / quantile(delays['graphile-worker'][index], share)),
+    );
   return {
     title: 'Notifications',
     method:
@@ -203,11 +261,15 @@ function sectionOf(rates: Map<string, number[]>, delays: Float64Array[], { round
       'first PUT until nothing is left in the database. The service signs, logs each attempt and keeps the order of ' +
       `${backlog / 2} bookings, for ${PARTNERS} partners with the default limits; its peers make a bare PUT a job, ` +
       `${PEER_CONCURRENCY} at once. The delay: ${EVENTS_PER_SECOND} bookings a second over HTTP, ${rounds} rounds of ${seconds} s, each after ${WARM_UP_S} s that do not count, medians; from ` +
-      'the commit (PostgreSQL’s commit timestamp) until the partner has the whole request.',
+      'the commit (PostgreSQL’s commit timestamp) until the partner has the whole request; beside it a bare node:http server ' +
+      'that writes the same booking, change and audit rows with a job of graphile-worker in one statement.',
     table: [
       ['', 'median', 'p95', 'p99'],
       ...[...rates].map(([name, values]) => [`${name}, notifications/s`, round(median(values)), '', '']),
-      ['commit to partner, ms', round(p50), round(p95), round(p99)],
+      ...(Object.keys(delays) as (keyof Delays)[]).map((name) => [
+        `${name}, commit to partner, ms`,
+        ...[0.5, 0.95, 0.99].map((share) => round(delayOf(name, share))),
+      ]),
     ],
     figures: [
       ...peers.map((name) => ({
@@ -216,8 +278,20 @@ function sectionOf(rates: Map<string, number[]>, delays: Float64Array[], { round
         unit: 'ratio' as const,
         goal: { atLeast: 1 },
       })),
-      { name: 'commit to partner, p50', value: p50, unit: 'ms', goal: { atMost: 5 } },
-      { name: 'commit to partner, p95', value: p95, unit: 'ms', goal: { atMost: 20 } },
+      ...(['service', 'postgres'] as const).map((what) => ({
+        name: `backlog: processor time of ${what === 'service' ? 'the service' : 'PostgreSQL'} a notification`,
+        value: median(microseconds.map((used) => used[what])),
+        unit: 'µs' as const,
+        goal: null,
+      })),
+      { name: 'commit to partner, p50', value: delayOf('service', 0.5), unit: 'ms', goal: { atMost: 5 } },
+      { name: 'commit to partner, p95', value: delayOf('service', 0.95), unit: 'ms', goal: { atMost: 20 } },
+      ...[0.5, 0.95].map((share) => ({
+        name: `commit to partner, p${share * 100}, to that of graphile-worker`,
+        value: toPeer(share),
+        unit: 'ratio' as const,
+        goal: { atMost: 1.2 },
+      })),
     ],
   };
 }

@@ -31,6 +31,21 @@ export function processorSeconds(pid: number): number {
   return ticks / TICKS_A_SECOND;
 }
 
+/** What some work takes of the processor: seconds of each of the named groups of processes, their children included. */
+export async function withProcessorTime<Name extends string, T>(
+  pids: Readonly<Record<Name, readonly number[]>>,
+  work: () => Promise<T>,
+): Promise<[T, Record<Name, number>]> {
+  const seconds = () =>
+    Object.entries<readonly number[]>(pids).map(
+      ([name, list]) => [name, list.reduce((sum, pid) => sum + processorSeconds(pid), 0)] as const,
+    );
+  const before = Object.fromEntries(seconds());
+  const done = await work();
+  const used = seconds().map(([name, after]) => [name, after - before[name]]);
+  return [done, Object.fromEntries(used) as Record<Name, number>];
+}
+
 /** The resident set of a process in MiB, which is not asked for it; of Linux. */
 export function residentMiB(pid: number): number {
   return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMet, round, type Figure, type Section } from './figures.js';
 import { plot } from './plot.js';
@@ -18,6 +18,10 @@ const ROOT = join(__dirname, '../..');
 const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
 const FULL_FORM = 'full form';
+/** One line for each run with processor times: the next one is compared with the last. */
+const HISTORY = join(RESULTS, 'history.jsonl');
+/** What processor times may rise by before it is said. */
+const NOTED_RISE = 1.1;
 /** What follows is written by hand, of programs that are run by themselves: it stays. */
 const BY_HAND = '\n## Programs of their own\n';
 
@@ -32,6 +36,31 @@ export function printSection(section: Section): void {
     if (figure.goal) process.stdout.write(`  ${mark(figure)} ${figure.name}: ${valueOf(figure)} (${goalOf(figure)})\n`);
 }
 
+interface HistoryLine extends Pick<Report, 'form' | 'cores' | 'node'> {
+  readonly at: string;
+  readonly microseconds: Readonly<Record<string, number>>;
+}
+
+/** Says which processor times have risen since the last run of this form on such a machine, and keeps those of this one. */
+function keepProcessorTimes({ form, cores, node, started, sections }: Report): void {
+  const figures = sections.flatMap((section) => section.figures).filter(({ unit }) => unit === 'µs');
+  if (figures.length === 0) return;
+  const lines = existsSync(HISTORY) ? readFileSync(HISTORY, 'utf8').trim().split('\n') : [];
+  const last = lines
+    .map((line) => JSON.parse(line) as HistoryLine)
+    .findLast((line) => line.form === form && line.cores === cores);
+  process.stdout.write(`\nProcessor times${last ? `, beside those of ${last.at.slice(0, 10)}` : ''}\n`);
+  for (const { name, value } of figures) {
+    const before = last?.microseconds[name];
+    const rise = before === undefined ? '' : `, ${round(value / before)} of ${round(before)}`;
+    const mark = before !== undefined && value / before > NOTED_RISE ? '✗ risen:' : ' ';
+    process.stdout.write(`  ${mark} ${name}: ${round(value)} µs${rise}\n`);
+  }
+  const microseconds = Object.fromEntries(figures.map(({ name, value }) => [name, Number(round(value))]));
+  const line: HistoryLine = { at: started.toISOString(), form, cores, node, microseconds };
+  appendFileSync(HISTORY, `${JSON.stringify(line)}\n`);
+}
+
 /** A quick run does not take the place of the figures of a full one in the documentation. */
 export function writeReport(report: Report): void {
   mkdirSync(RESULTS, { recursive: true });
@@ -39,6 +68,7 @@ export function writeReport(report: Report): void {
   const svg = plot(report.sections.flatMap((section) => section.figures));
   writeFileSync(join(RESULTS, 'performance.svg'), svg);
   writeFileSync(join(RESULTS, 'performance.md'), page(report));
+  keepProcessorTimes(report);
   const documented = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
   if (report.partial || (report.form === 'quick' && documented.includes(FULL_FORM))) {
     process.stdout.write('\ndocs/performance.md keeps the figures of the last full run; these are in bench/results.\n');

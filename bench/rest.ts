@@ -1,63 +1,89 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CONNECTIONS, Load, type LoadResult } from './load.js';
 import { median, round, type Section } from './figures.js';
 import { Program } from './program.js';
-import { clearEligibilities, seedEligibilities } from './seed.js';
-import { createBody, type Scene } from './scene.js';
+import { withProcessorTime } from './processor-time.js';
+import { clearEligibilities, clearNotifications, seedEligibilities, seedSuspendedPartner } from './seed.js';
+import { BOOKING_BODY, createBody, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 import type { ServerOptions } from './ceiling.js';
 
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
+/** Bookings that a server may make in a second of a round, at most. */
+const MOST_BOOKINGS = 3_000;
 const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
-const KINDS = ['create', 'read'] as const;
-
 type ProgramName = (typeof PROGRAMS)[number];
 
-/** Create and read-by-key, of the service, of the ceiling and of the plain way, in alternating rounds. */
+/** Which programs can do it. A booking ends with the notification of a partner who is not told yet. */
+const KINDS = { create: PROGRAMS, read: PROGRAMS, book: ['service', 'ceiling'] } as const;
+type Kind = keyof typeof KINDS;
+const GOALS: Record<Kind, number> = { create: 0.6, read: 0.45, book: 0.8 };
+
+interface Measured extends LoadResult {
+  /** Microseconds of processor time a request. */
+  server: number;
+  postgres: number;
+}
+
+/** Create, read by key and book, of the service, of the ceiling and of the plain way, in alternating rounds. */
 export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: number; seconds: number }) {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
   stage.onClear(() => service.stop());
   const { scene } = service;
   const token = await service.clientToken();
-  const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode };
+  const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode, told: 'notifications' };
   const [ceiling, plain, load] = await Promise.all([
     Program.start<{ url: string }>('ceiling', options, stage.log),
     Program.start<{ url: string }>('plain-nest', options, stage.log),
     Load.start(stage.log),
   ]);
   for (const program of [ceiling, plain, load]) stage.onClear(() => program.stop());
-  const urls: Record<ProgramName, string> = {
-    service: service.url,
-    ceiling: ceiling.ready.url,
-    'plain NestJS': plain.ready.url,
+  const servers: Record<ProgramName, { url: string; pid: number }> = {
+    service,
+    ceiling: { url: ceiling.ready.url, pid: ceiling.child.pid! },
+    'plain NestJS': { url: plain.ready.url, pid: plain.child.pid! },
+  };
+  const postmaster = await stage.postmaster();
+
+  await stage.withDatabase(DATABASE, async (client) => {
+    await seedEligibilities(client, scene, 2);
+    await seedSuspendedPartner(client, scene.accountCode);
+  });
+  for (const [name, { url }] of Object.entries(servers)) await assertSameWork(url, service.url, scene, token, name);
+  for (const [index, name] of KINDS.book.entries())
+    await assertSameBooking(stage, servers[name].url, service.url, scene, token, index + 1);
+
+  const measure = async (kind: Kind, name: ProgramName, duration: number, label: string): Promise<Measured> => {
+    const candidates = kind === 'book' ? MOST_BOOKINGS * duration : CANDIDATES;
+    await stage.withDatabase(DATABASE, async (client) => {
+      await clearEligibilities(client);
+      await clearNotifications(client);
+      await seedEligibilities(client, scene, candidates);
+    });
+    await stage.settle(DATABASE);
+    const { url, pid } = servers[name];
+    const [result, used] = await withProcessorTime({ server: [pid], postgres: [postmaster] }, async () => {
+      const begun = performance.now();
+      const loaded = await load.run({ url, kind, scene, token, candidates, label, seconds: duration });
+      if (kind !== 'book') return loaded;
+      await untilTold(stage);
+      return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
+    });
+    const each = (seconds: number) => (seconds / result.requests) * 1e6;
+    return { ...result, server: each(used.server), postgres: each(used.postgres) };
   };
 
-  await stage.withDatabase(DATABASE, (client) => seedEligibilities(client, scene, 1));
-  for (const [name, url] of Object.entries(urls)) await assertSameWork(url, urls.service, scene, token, name);
-
-  const results = new Map<string, LoadResult[]>();
+  const results = new Map<string, Measured[]>();
   // Round 0 warms the programs up and does not count.
   for (let round = 0; round <= rounds; round++)
-    for (const kind of KINDS)
-      for (const name of rotated(PROGRAMS, round)) {
-        await stage.withDatabase(DATABASE, async (client) => {
-          await clearEligibilities(client);
-          await seedEligibilities(client, scene, CANDIDATES);
-        });
-        await stage.settle(DATABASE);
-        const result = await load.run({
-          url: urls[name],
-          kind,
-          scene,
-          token,
-          candidates: CANDIDATES,
-          // What the one before still had in flight must not stand in the way of this one.
-          label: `r${round}${name.charAt(0)}`,
-          seconds: round === 0 ? 1 : seconds,
-        });
+    for (const kind of Object.keys(KINDS) as Kind[])
+      for (const name of rotated<ProgramName>(KINDS[kind], round)) {
+        // What the one before still had in flight must not stand in the way of this one.
+        const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.charAt(0)}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
   for (const program of [service, ceiling, plain, load]) await program.stop();
@@ -78,45 +104,105 @@ async function assertSameWork(url: string, serviceUrl: string, scene: Scene, tok
   }
 }
 
+/** Of a booking too; and the partner is to be told of both in the same words. */
+async function assertSameBooking(
+  stage: Stage,
+  url: string,
+  serviceUrl: string,
+  { accountCode, testCode }: Scene,
+  token: string,
+  number: number,
+) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const path = `/accounts/${accountCode}/candidates/seeded-${number}/tests/${testCode}/bookings`;
+  const booked = await fetch(url + path, { method: 'POST', headers, body: BOOKING_BODY });
+  const text = await booked.text();
+  if (!booked.ok) throw new Error(`${url} does not book: ${booked.status} ${text}`);
+  const { booking_code: code } = JSON.parse(text) as { booking_code: string };
+  const read = await fetch(`${serviceUrl}/accounts/${accountCode}/bookings/${code}`, { headers });
+  if ((await read.text()) !== text) throw new Error(`${url} books otherwise than ${serviceUrl} reads.`);
+  await untilTold(stage);
+  const { rows } = await stage.withDatabase(DATABASE, (client) =>
+    client.query<{ members: string; changes: number; deliveries: number; status: string }>(
+      `SELECT string_agg(DISTINCT member.key, ' ') AS members, n.body::json ->> 'candidate_id' AS candidate,
+         (SELECT count(*)::int FROM changes WHERE booking_code = n.booking_code) AS changes,
+         (SELECT count(*)::int FROM deliveries d WHERE d.booking_code = n.booking_code) AS deliveries,
+         (SELECT status FROM eligibilities e WHERE e.booking_code = n.booking_code) AS status
+       FROM notifications n, json_each(n.body::json) member WHERE n.booking_code = $1 GROUP BY n.body, n.booking_code`,
+      [code],
+    ),
+  );
+  const members =
+    'booking_code booking_on candidate_fname candidate_id candidate_lname candidate_mname change_reason delivery_mode ' +
+    'effective_date exam_code exam_portions location_address location_code location_name location_timezone';
+  const expected = { members, candidate: `seeded-${number}`, changes: 1, deliveries: 1, status: 'SCHEDULED' };
+  if (rows.length !== 1 || JSON.stringify(rows[0]) !== JSON.stringify(expected))
+    throw new Error(`${url} leaves other rows: ${JSON.stringify(rows)}`);
+}
+
+const TOLD_WITHIN_MS = 10_000;
+
+/** Waits until every booking has become a notification, and what is owed to the partner. */
+async function untilTold(stage: Stage): Promise<void> {
+  await stage.withDatabase(DATABASE, async (client) => {
+    const giveUpAt = performance.now() + TOLD_WITHIN_MS;
+    for (;;) {
+      const { rows } = await client.query<{ bookings: number; owed: number }>(
+        `SELECT (SELECT count(*)::int FROM bookings) AS bookings, count(*)::int AS owed
+         FROM notifications JOIN deliveries ON notification_position = position`,
+      );
+      const [{ bookings, owed }] = rows;
+      // The last ones may be under way: the load program does not wait for them.
+      if (bookings === owed) return;
+      if (performance.now() > giveUpAt) throw new Error(`${owed} notifications of ${bookings} bookings.`);
+      await sleep(5);
+    }
+  });
+}
+
 /** Nobody is always the first. */
 function rotated<T>(list: readonly T[], by: number): T[] {
   return list.map((_, index) => list[(index + by) % list.length]);
 }
 
-function sectionOf(results: Map<string, LoadResult[]>, rounds: number, seconds: number): Section {
-  const of = (kind: string, name: string, what: 'perSecond' | 'p50' | 'p99') =>
+function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: number): Section {
+  const kinds = Object.keys(KINDS) as Kind[];
+  const of = (kind: Kind, name: string, what: keyof Measured) =>
     median(results.get(`${kind} ${name}`)!.map((result) => result[what]));
   // The ratio of each round, and of those the median: what slows a whole round down slows both.
-  const ratio = (kind: string, name: string, what: 'perSecond' | 'p99') =>
+  const ratio = (kind: Kind, name: string, what: 'perSecond' | 'p99') =>
     median(
       results
         .get(`${kind} ${name}`)!
         .map((result, index) => result[what] / results.get(`${kind} ceiling`)![index][what]),
     );
   return {
-    title: 'Create and read by key',
+    title: 'Create, read by key and book',
     method:
       `autocannon with ${CONNECTIONS} keep-alive connections, ${rounds} alternating rounds of ${seconds} s, medians. ` +
-      'The ceiling is a bare node:http server with one prepared statement a request: token check and the same rows, nothing else.',
+      'The ceiling is a bare node:http server with one prepared statement a request: token check and the same rows, nothing else. ' +
+      'A booking counts when it has become a notification for a partner, who is suspended. Processor time in µs a request.',
     table: [
-      ['', 'requests/s', 'of the ceiling', 'p50 ms', 'p99 ms', 'p99 to the ceiling’s'],
-      ...KINDS.flatMap((kind) =>
-        PROGRAMS.map((name) => [
+      ['', 'requests/s', 'of the ceiling', 'p50 ms', 'p99 ms', 'p99 to the ceiling’s', 'server, µs', 'PostgreSQL, µs'],
+      ...kinds.flatMap((kind) =>
+        KINDS[kind].map((name) => [
           `${kind}, ${name}`,
           round(of(kind, name, 'perSecond')),
           round(ratio(kind, name, 'perSecond')),
           round(of(kind, name, 'p50')),
           round(of(kind, name, 'p99')),
           round(ratio(kind, name, 'p99')),
+          round(of(kind, name, 'server')),
+          round(of(kind, name, 'postgres')),
         ]),
       ),
     ],
-    figures: KINDS.flatMap((kind) => [
+    figures: kinds.flatMap((kind) => [
       {
         name: `${kind}: requests/s of the ceiling’s`,
         value: ratio(kind, 'service', 'perSecond'),
         unit: 'ratio' as const,
-        goal: { atLeast: kind === 'create' ? 0.6 : 0.45 },
+        goal: { atLeast: GOALS[kind] },
       },
       {
         name: `${kind}: p99 to the ceiling’s`,
@@ -124,12 +210,22 @@ function sectionOf(results: Map<string, LoadResult[]>, rounds: number, seconds: 
         unit: 'ratio' as const,
         goal: { atMost: 3 },
       },
-      {
-        name: `${kind}: the plain way’s requests/s of the ceiling’s`,
-        value: ratio(kind, 'plain NestJS', 'perSecond'),
-        unit: 'ratio' as const,
+      ...(['server', 'postgres'] as const).map((what) => ({
+        name: `${kind}: processor time of ${what === 'server' ? 'the service' : 'PostgreSQL'} a request`,
+        value: of(kind, 'service', what),
+        unit: 'µs' as const,
         goal: null,
-      },
+      })),
+      ...(kind === 'book'
+        ? []
+        : [
+            {
+              name: `${kind}: the plain way’s requests/s of the ceiling’s`,
+              value: ratio(kind, 'plain NestJS', 'perSecond'),
+              unit: 'ratio' as const,
+              goal: null,
+            },
+          ]),
     ]),
   };
 }

@@ -33,3 +33,13 @@ export function createBody(scene: Scene, candidateId: string): string {
     registration_mode: 'Online',
   });
 }
+
+/** The body of a booking at a site, which any candidate's may be. */
+export const BOOKING_BODY = JSON.stringify({
+  booking_on: '2027-03-01T09:00:00Z',
+  delivery_mode: 'SITE_PROCTORED',
+  location_code: 'TC-042',
+  location_name: 'Springfield Test Center',
+  location_address: '1 Main St, Springfield, IL',
+  location_timezone: 'America/Chicago',
+});

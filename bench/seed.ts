@@ -8,6 +8,11 @@ export async function clearEligibilities(client: Client): Promise<void> {
     SET session_replication_role = origin`);
 }
 
+/** Empties what bookings become. */
+export async function clearNotifications(client: Client): Promise<void> {
+  await client.query('TRUNCATE domain_events, notifications, deliveries, notification_attempts');
+}
+
 /** Candidates `seeded-1` … with one eligibility each. */
 export async function seedEligibilities(client: Client, scene: Scene, count: number): Promise<void> {
   // The number in hexadecimal, with digits that the form of an identifier allows.
@@ -63,7 +68,7 @@ export async function seedNotifications(
   subscriptions: readonly string[],
   count: number,
 ): Promise<void> {
-  await client.query('TRUNCATE notifications, deliveries, notification_attempts');
+  await clearNotifications(client);
   await client.query(BACKLOG, [count, accountCode, subscriptions]);
 }
 
@@ -90,6 +95,17 @@ const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, chan
     '{"type": "none"}', ARRAY['500'], '', 'ACTIVE', CASE n WHEN $2 THEN 'DOWN' ELSE 'UP' END, now(),
     CASE n WHEN $2 THEN now() + interval '1 hour' END, now(), now()
   FROM generate_series(0, $2::int) AS n`;
+
+/** A partner that is told of every booking, later: it is suspended. */
+export async function seedSuspendedPartner(client: Client, accountCode: string): Promise<void> {
+  await client.query(
+    `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret, state,
+       health, health_changed_at, created_datetime, updated_datetime)
+     VALUES (gen_random_uuid(), $1, 'https://127.0.0.1:1', ARRAY['BOOKING_CREATED'], '{"type": "none"}', ARRAY['500'], '',
+       'SUSPENDED', 'UP', now(), now(), now())`,
+    [accountCode],
+  );
+}
 
 /** $1 account, $2 partners, $3 notifications, $4 of them in the queue. The queued are spread over all positions. */
 const HISTORY = `WITH event AS (

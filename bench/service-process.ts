@@ -22,6 +22,11 @@ export class ServiceProcess {
     return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
   }
 
+  /** Of the process that runs. */
+  get pid(): number {
+    return this.child!.pid!;
+  }
+
   /** Resolves when it is up. A database that is away for a moment makes it try again. */
   async start(): Promise<void> {
     const serverFile = join(this.dataDir, 'server.json');

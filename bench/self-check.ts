@@ -1,0 +1,57 @@
+/**
+ * Whether the benchmark would notice a service that has become slower by a tenth: sections with processor times, in turn with
+ * the service as it is and with one that is slowed down (planted-slowdown.ts).
+ *
+ * usage: npm run build && node dist/bench/self-check.js [--rounds 3] [--slower 0.1]   (the exit code is 1 when it would not)
+ */
+import { parseArgs } from 'node:util';
+import { runCommand } from './command.js';
+import { median, round, type Section } from './figures.js';
+import { measureNotifications } from './notifications.js';
+import { measureRest } from './rest.js';
+import { PLANTED } from './service.js';
+import { Stage } from './stage.js';
+
+const SECTIONS = {
+  rest: (stage: Stage) => measureRest(stage, { rounds: 3, seconds: 2 }),
+  notifications: (stage: Stage) => measureNotifications(stage, { rounds: 2, backlog: 10_000, seconds: 2 }),
+};
+
+async function processorTimes(measure: (stage: Stage) => Promise<Section>): Promise<Map<string, number>> {
+  const stage = await Stage.open();
+  try {
+    const { figures } = await measure(stage);
+    const ofService = figures.filter(({ name, unit }) => unit === 'µs' && name.includes('the service'));
+    return new Map(ofService.map(({ name, value }) => [name, value]));
+  } finally {
+    await stage.close();
+  }
+}
+
+async function main(): Promise<boolean> {
+  const { values } = parseArgs({
+    options: { rounds: { type: 'string', default: '3' }, slower: { type: 'string', default: '0.1' } },
+  });
+  const slower = Number(values.slower);
+  const ratios = new Map<string, number[]>();
+  for (let number = 0; number < Number(values.rounds); number++)
+    for (const measure of Object.values(SECTIONS)) {
+      const measured: Record<string, Map<string, number>> = {};
+      for (const planted of number % 2 === 0 ? ['', values.slower] : [values.slower, '']) {
+        process.env[PLANTED] = planted;
+        measured[planted] = await processorTimes(measure);
+      }
+      for (const [name, value] of measured[values.slower])
+        ratios.set(name, [...(ratios.get(name) ?? []), value / measured[''].get(name)!]);
+    }
+  let isFound = true;
+  for (const [name, each] of ratios) {
+    // Half of what was planted is more than what two runs differ by.
+    const found = median(each) > 1 + slower / 2;
+    isFound &&= found;
+    process.stdout.write(`${found ? '✓' : '✗'} ${name}: ${round(median(each))} (${each.map(round).join(', ')})\n`);
+  }
+  return isFound;
+}
+
+runCommand(main);
