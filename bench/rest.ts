@@ -13,7 +13,7 @@ import type { ServerOptions } from './ceiling.js';
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
 /** Bookings that a server may make in a second of a round, at most. */
-const MOST_BOOKINGS = 3_000;
+const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
 type ProgramName = (typeof PROGRAMS)[number];
 
