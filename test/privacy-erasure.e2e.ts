@@ -245,6 +245,7 @@ describe('a candidate', () => {
 
     const records = await app.call('GET', `/accounts/${scene.account}/candidates/${pseudonym}`, { token });
     expect(records.body.map((one: any) => one.status).sort()).toEqual(['CANCELLED', 'COMPLETED']);
+    await app.given.settled();
     const feed = await app.call('GET', `/accounts/${scene.account}/changes?limit=200`, { token });
     expect(everything.filter((value) => feed.text.toLowerCase().includes(value.toLowerCase()))).toEqual([]);
     const told = feed.body.filter((entry: any) => entry.candidate_id === pseudonym).map((entry: any) => entry.change);

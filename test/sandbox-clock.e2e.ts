@@ -207,6 +207,7 @@ describe('the clock of the sandbox', () => {
     const scene = await two.given.scene();
     const end = dateTime((await timeOf(two)) + DAY_S * 1000);
     await two.given.eligibility(scene, { eligibility_end_date: end });
+    await one.given.settled();
     const [entry] = (await one.call('GET', `/accounts/${scene.account}/changes`, { token: scene.token })).body;
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
