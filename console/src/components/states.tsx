@@ -83,10 +83,17 @@ interface Loaded<T> extends Followed {
   data: T | undefined;
 }
 
-/** What a query brings, in each of its states: loading, failed, stale, there. Its first answer is drawn in parts. */
+/**
+ * A query whose answers are drawn in parts: a slow telephone answers its user between them. For a query on which the whole page
+ * depends: what is drawn at once beside it would be moved.
+ */
+export function useInParts<T>({ data, isError, error, dataUpdatedAt, refetch }: Loaded<T>): Loaded<T> {
+  return { data: useDeferredValue(data), isError, error, dataUpdatedAt, refetch };
+}
+
+/** What a query brings, in each of its states: loading, failed, stale, there. */
 export function Shown<T>({ query, children }: { query: Loaded<T>; children: (data: T) => ReactNode }) {
-  const isThere = useDeferredValue(query.data !== undefined);
-  if (query.data === undefined || !isThere)
+  if (query.data === undefined)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;
   return (
     <>

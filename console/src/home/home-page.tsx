@@ -6,7 +6,7 @@ import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Chart } from '../components/chart';
 import { Page, Section } from '../components/page';
-import { Shown } from '../components/states';
+import { Shown, useInParts } from '../components/states';
 import { Time } from '../components/time';
 import { JobLines } from '../queue/job-lines';
 import { LiveNote } from './live-note';
@@ -26,13 +26,15 @@ const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], str
 /** What needs an operator now, and nothing that does not. */
 export function HomePage() {
   useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [overviewQuery.queryKey]);
-  const overview = useQuery({
-    ...overviewQuery,
-    placeholderData: keepPreviousData,
-    refetchOnWindowFocus: true,
-    // Ages and times left change without anything happening.
-    refetchInterval: 60_000,
-  });
+  const overview = useInParts(
+    useQuery({
+      ...overviewQuery,
+      placeholderData: keepPreviousData,
+      refetchOnWindowFocus: true,
+      // Ages and times left change without anything happening.
+      refetchInterval: 60_000,
+    }),
+  );
   return (
     <Page title="What needs me now" actions={<LiveNote at={overview.data?.at} />}>
       <Shown query={overview}>{(data) => <Everything overview={data} />}</Shown>

@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import type { Schemas } from '../api/client';
 import { useLive } from '../api/live';
 import { Filters, type Filter } from '../components/filters';
-import { Shown } from '../components/states';
+import { Shown, useInParts } from '../components/states';
 import { Table, type Column } from '../components/table';
 import { Page, Section } from '../components/page';
 import { LinkButton } from '../components/button';
@@ -119,7 +119,7 @@ function WhatToDo({ cause }: { cause: Cause }) {
 export function CausesPage() {
   const search = useSearch({ from: '/queue' });
   useLive(['undelivered', 'attempts', 'jobs'], [['error-queue'], ['jobs']]);
-  const causes = useQuery(causesQuery);
+  const causes = useInParts(useQuery(causesQuery));
   const found = useMemo(
     () =>
       (causes.data ?? []).filter((cause) =>
