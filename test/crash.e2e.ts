@@ -72,10 +72,9 @@ describe('kill -9 of service and database in the middle of the flow', () => {
   });
 
   it('stops with exit code 0 on SIGTERM, as soon as the request under way is answered', async () => {
-    const { hostname, port } = new URL(service.server.base_url);
     const body = 'grant_type=password';
     // Its connection would be kept for a next one.
-    const socket = connect(Number(port), hostname === 'localhost' ? '127.0.0.1' : hostname);
+    const socket = connect(Number(new URL(service.server.base_url).port), '127.0.0.1');
     socket.write(`POST /token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n`);
     socket.write(`Authorization: Basic eDp5\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
     await pause(300);

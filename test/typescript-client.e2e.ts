@@ -16,7 +16,7 @@ let testCode: string;
 let username: string;
 let credentials: { consumerKey: string; consumerSecret: string; username: string; password: string };
 
-/** Between the client and the service: counts what comes, and does to an answer what a test plans. */
+/** Between the client and the service: counts what comes, does to an answer what a test plans, and asks for a feed that is whole. */
 let front: Server;
 let baseUrl: string;
 let seen: string[] = [];
@@ -53,7 +53,11 @@ beforeAll(async () => {
       }
       const { host: _host, connection: _connection, 'transfer-encoding': _coding, ...headers } = request.headers;
       const body = chunks.length === 0 ? null : Buffer.concat(chunks);
-      fetch(app.url + request.url, { method: request.method, headers: headers as Record<string, string>, body })
+      // What others on the server are about to write holds back the last of the feed.
+      (line.includes('/changes') ? app.given.settled() : Promise.resolve())
+        .then(() =>
+          fetch(app.url + request.url, { method: request.method, headers: headers as Record<string, string>, body }),
+        )
         .then(async (answer) => {
           const text = await answer.text();
           if (planned === 'lose') return request.socket.destroy();
@@ -157,7 +161,6 @@ describe('the client for TypeScript', () => {
     expect(new Set(pages).size).toBe(4);
     let after: string | undefined;
     const changes = async () => {
-      await app.given.settled();
       const told: string[] = [];
       for await (const { entries, next } of caller.changes(account, after === undefined ? {} : { after })) {
         told.push(...entries.map(({ change }) => change));
@@ -195,7 +198,7 @@ describe('clients/typescript/README.md', () => {
     const { PATH } = process.env;
     const env = {
       PATH,
-      BASE_URL: app.url,
+      BASE_URL: baseUrl,
       ACCOUNT: itsAccount,
       TEST_CODE: itsTest,
       CONSUMER_KEY: credentials.consumerKey,
@@ -206,9 +209,7 @@ describe('clients/typescript/README.md', () => {
     const lines = (await run(folder, 'client.mjs', env)).trim().split('\n');
     expect(lines.slice(0, 3)).toEqual(['created ELIGIBLE', 'refused 400 duplicate_eligibility', 'imported 2 3']);
     expect(lines.slice(3, 6).sort()).toEqual(['listed ADA-1', 'listed BOB-1', 'listed EVE-1']);
-    // What others on the server are about to write holds back the last of it.
-    const told = ['CREATED ADA-1 true', 'CREATED BOB-1 true', 'CREATED EVE-1 true'];
-    expect(lines.slice(6)).toEqual(told.slice(0, lines.length - 6));
+    expect(lines.slice(6)).toEqual(['CREATED ADA-1 true', 'CREATED BOB-1 true', 'CREATED EVE-1 true']);
     expect(await run(folder, 'client.cjs', { PATH })).toBe('function\n');
     rmSync(folder, { recursive: true, force: true });
   }, 180_000);
