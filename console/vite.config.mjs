@@ -48,9 +48,7 @@ export default defineConfig({
 
 /** What it takes to ask who is signed in. */
 function isFirst(id) {
-  return /src\/(main|api\/(session|store|problem|root))\.ts$|node_modules\/react\/|preload-helper|rolldown\/runtime/.test(
-    id,
-  );
+  return /src\/(main|api\/(session|store|problem|root))\.ts$|node_modules\/react\/|preload-helper/.test(id);
 }
 
 /** All but pages, and what is large and not needed by all of them. */

@@ -11,12 +11,12 @@ import { loadSession } from './api/session';
 import { applyTheme } from './shell/theme';
 
 // The service says who is signed in while the program is still on its way.
+const container = document.getElementById('console')!;
 applyTheme();
 void loadSession();
 import('./app').then(
-  ({ start }) => start(document.getElementById('console')!),
+  ({ start }) => start(container),
   (error: Error) => {
-    document.getElementById('console')!.textContent =
-      `The console could not be loaded: ${error.message}. Load the page again.`;
+    container.textContent = `The console could not be loaded: ${error.message}. Load the page again.`;
   },
 );
