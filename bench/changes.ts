@@ -12,7 +12,7 @@ import { sealCursor, useCursorKeys } from '../src/platform/http/cursor.js';
 import { runCommand } from './command.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { median, quantile, round } from './figures.js';
-import { processorSeconds } from './processor-time.js';
+import { withProcessorTime } from './processor-time.js';
 import { createBody } from './scene.js';
 import { withoutIndexes } from './seed.js';
 import { BenchedService } from './service.js';
@@ -88,14 +88,14 @@ async function creates(stage: Stage, database: string, isTold: boolean): Promise
 async function costs(stage: Stage, both: readonly [Creates, Creates], rounds: number, count: number): Promise<string> {
   const postmaster = await stage.postmaster();
   const cost = async ({ service, create }: Creates, from: number) => {
-    const used = () => processorSeconds(service.pid) + processorSeconds(postmaster);
-    const before = used();
     let next = from;
     const caller = async () => {
       while (next < from + count) await create(next++);
     };
-    await Promise.all(Array.from({ length: 8 }, caller));
-    return used() - before;
+    const [, { all }] = await withProcessorTime({ all: [service.pid, postmaster] }, () =>
+      Promise.all(Array.from({ length: 8 }, caller)),
+    );
+    return all;
   };
   const ratios: number[] = [];
   // Round 0 warms up; neither is always the first.

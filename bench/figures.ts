@@ -8,6 +8,11 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+/** The ratio of each round, and of those the median: what slows a whole round down slows both. */
+export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
+  return median(ours.map((value, index) => value / theirs[index]));
+}
+
 /** A figure with what it is measured by: `value` in its unit, and the goal that it should meet. */
 export interface Figure {
   readonly name: string;

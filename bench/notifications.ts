@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { atRate, Caller } from './calls.js';
-import { median, quantile, round, type Section } from './figures.js';
+import { median, medianRatio, quantile, round, type Section } from './figures.js';
 import type { ServerOptions } from './ceiling.js';
 import { PEER_CONCURRENCY, type PeerOptions } from './peer.js';
 import { withProcessorTime } from './processor-time.js';
@@ -247,13 +247,11 @@ function sectionOf(
   { rounds, backlog, seconds }: Sizes,
 ): Section {
   const service = rates.get('service')!;
-  const ahead = (name: string) => median(service.map((rate, index) => rate / rates.get(name)![index]));
+  const ahead = (name: string) => medianRatio(service, rates.get(name)!);
   const peers = [...rates.keys()].filter((name) => name !== 'service');
-  const delayOf = (name: keyof Delays, share: number) => median(delays[name].map((round) => quantile(round, share)));
-  const toPeer = (share: number) =>
-    median(
-      delays.service.map((round, index) => quantile(round, share) / quantile(delays['graphile-worker'][index], share)),
-    );
+  const delaysOf = (name: keyof Delays, share: number) => delays[name].map((round) => quantile(round, share));
+  const delayOf = (name: keyof Delays, share: number) => median(delaysOf(name, share));
+  const toPeer = (share: number) => medianRatio(delaysOf('service', share), delaysOf('graphile-worker', share));
   return {
     title: 'Notifications',
     method:

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { atRate, Caller } from './calls.js';
-import { median, quantile, round, type Section } from './figures.js';
+import { median, medianRatio, quantile, round, type Section } from './figures.js';
 import { CONNECTIONS, Load, readPath } from './load.js';
 import { createBody } from './scene.js';
 import { BenchedService } from './service.js';
@@ -101,9 +101,9 @@ async function measureFlood(service: BenchedService, rounds: number, seconds: nu
       measured[phase].push({ create: quantile(create, 0.99), read: quantile(read, 0.99) });
     }
   await caller.close();
-  const middle = (phase: 'quiet' | 'flood', kind: keyof Tail) => median(measured[phase].map((tail) => tail[kind]));
-  const ratio = (kind: keyof Tail) =>
-    median(measured.flood.map((tail, index) => tail[kind] / measured.quiet[index][kind]));
+  const tails = (phase: 'quiet' | 'flood', kind: keyof Tail) => measured[phase].map((tail) => tail[kind]);
+  const middle = (phase: 'quiet' | 'flood', kind: keyof Tail) => median(tails(phase, kind));
+  const ratio = (kind: keyof Tail) => medianRatio(tails('flood', kind), tails('quiet', kind));
   return {
     quiet: { create: middle('quiet', 'create'), read: middle('quiet', 'read') },
     flood: { create: middle('flood', 'create'), read: middle('flood', 'read') },

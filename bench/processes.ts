@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { median, round, type Section } from './figures.js';
+import { median, medianRatio, round, type Section } from './figures.js';
 import { CONNECTIONS, Load } from './load.js';
 import { withProcessorTime } from './processor-time.js';
 import { clearEligibilities, seedEligibilities } from './seed.js';
@@ -93,14 +93,11 @@ export async function measureProcesses(stage: Stage, { rounds, seconds: duration
 }
 
 function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: number): Section {
-  const of = (kind: string, count: number, what: keyof Measured) =>
-    median(results.get(`${kind} ${count}`)!.map((measured) => measured[what]));
+  const each = (kind: string, count: number, what: keyof Measured) =>
+    results.get(`${kind} ${count}`)!.map((measured) => measured[what]);
+  const of = (kind: string, count: number, what: keyof Measured) => median(each(kind, count, what));
   const toOne = (kind: string, count: number, what: keyof Measured) =>
-    median(
-      results
-        .get(`${kind} ${count}`)!
-        .map((measured, index) => measured[what] / results.get(`${kind} 1`)![index][what]),
-    );
+    medianRatio(each(kind, count, what), each(kind, 1, what));
   return {
     title: 'Several processes',
     method:

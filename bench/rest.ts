@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CONNECTIONS, Load, type LoadResult } from './load.js';
-import { median, round, type Section } from './figures.js';
+import { median, medianRatio, round, type Section } from './figures.js';
 import { Program } from './program.js';
 import { withProcessorTime } from './processor-time.js';
 import { clearEligibilities, clearNotifications, seedEligibilities, seedSuspendedPartner } from './seed.js';
@@ -167,15 +167,11 @@ function rotated<T>(list: readonly T[], by: number): T[] {
 
 function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: number): Section {
   const kinds = Object.keys(KINDS) as Kind[];
-  const of = (kind: Kind, name: string, what: keyof Measured) =>
-    median(results.get(`${kind} ${name}`)!.map((result) => result[what]));
-  // The ratio of each round, and of those the median: what slows a whole round down slows both.
+  const each = (kind: Kind, name: string, what: keyof Measured) =>
+    results.get(`${kind} ${name}`)!.map((result) => result[what]);
+  const of = (kind: Kind, name: string, what: keyof Measured) => median(each(kind, name, what));
   const ratio = (kind: Kind, name: string, what: 'perSecond' | 'p99') =>
-    median(
-      results
-        .get(`${kind} ${name}`)!
-        .map((result, index) => result[what] / results.get(`${kind} ceiling`)![index][what]),
-    );
+    medianRatio(each(kind, name, what), each(kind, 'ceiling', what));
   return {
     title: 'Create, read by key and book',
     method:
