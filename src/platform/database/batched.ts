@@ -1,4 +1,5 @@
 import { outsideOfRequests } from '../context/request-context.js';
+import { Gathering } from '../gathering.js';
 import {
   currentTransaction,
   isDatabaseUnavailable,
@@ -7,9 +8,6 @@ import {
   type Transaction,
 } from './database.js';
 
-/** A statement that takes longer than this does not hold up the questions behind it any more. */
-const PATIENCE_MS = 20;
-const MOST_IN_FLIGHT = 4;
 const MOST_IN_BATCH = 200;
 
 type Executor = Pick<Database['pool'], 'query'> | Transaction['client'];
@@ -23,13 +21,10 @@ interface Waiting<Question, Row> {
 /**
  * One prepared statement for the questions of many requests, without any cache.
  *
- * 1. A statement is sent at once while none is in flight.
- * 2. Questions that arrive meanwhile wait, and the next statement asks all of them together. Each row that it answers
- *    with has the number of its question, from 1, in the column `n`. It is sent when the one before has been answered;
- *    when that takes long (behind a lock, say), after {@link PATIENCE_MS}, while fewer than four are in flight.
- * 3. So a statement always starts after the questions that it answers have arrived.
- * 4. When a batch is refused, its questions are asked one by one: what is wrong with one of them is its own matter.
- * 5. Inside a unit of work the questions of one turn go together over the connection of the transaction; a refusal
+ * 1. Questions that arrive while a statement is in flight are asked together by the next one (gathering.ts). Each row that
+ *    it answers with has the number of its question, from 1, in the column `n`.
+ * 2. When a batch is refused, its questions are asked one by one: what is wrong with one of them is its own matter.
+ * 3. Inside a unit of work the questions of one turn go together over the connection of the transaction; a refusal
  *    refuses them all, as it does the transaction.
  *
  * The gain: an idle service answers after one round trip, as without batching. Under load the round trip, the messages
@@ -40,12 +35,9 @@ interface Waiting<Question, Row> {
  * Never let a question join a statement that is already on its way: it would be answered with the state before it came.
  */
 export class Batched<Question, Row extends { n: number }> {
-  private waiting: Waiting<Question, Row>[] = [];
-  private inFlight = 0;
-  /** Those in flight that have not been waited for long enough. */
-  private awaited = 0;
+  private readonly gathering = new Gathering<Waiting<Question, Row>>(MOST_IN_BATCH, (batch) => this.sendAll(batch));
   /** The questions of the running turn, of each transaction. */
-  private readonly inTransaction = new WeakMap<Transaction, Waiting<Question, Row>[]>();
+  private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
   /**
    * @param valuesOf the values of the statement for these questions
@@ -62,55 +54,36 @@ export class Batched<Question, Row extends { n: number }> {
   ask(question: Question): Promise<Row[]> {
     const transaction = currentTransaction.current;
     if (transaction) return this.askIn(transaction, question);
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ question, resolve, reject });
-      this.sendWhatMay();
-    });
+    return new Promise((resolve, reject) => this.gathering.add({ question, resolve, reject }));
   }
 
   private askIn(transaction: Transaction, question: Question): Promise<Row[]> {
+    const { client } = transaction;
     return new Promise((resolve, reject) => {
-      const asked = this.inTransaction.get(transaction);
+      transaction.flush();
+      const asked = this.inTransaction.get(client);
       if (asked) {
         asked.push({ question, resolve, reject });
         return;
       }
       const batch = [{ question, resolve, reject }];
-      this.inTransaction.set(transaction, batch);
+      this.inTransaction.set(client, batch);
       // After all promises that are settled by now, whose continuations may ask as well.
       process.nextTick(() => {
-        this.inTransaction.delete(transaction);
-        this.send(batch, transaction.client).catch((error: unknown) => {
+        this.inTransaction.delete(client);
+        this.send(batch, client).catch((error: unknown) => {
           for (const waiting of batch) waiting.reject(error);
         });
       });
     });
   }
 
-  private sendWhatMay(): void {
-    if (this.waiting.length > 0 && this.awaited === 0 && this.inFlight < MOST_IN_FLIGHT) void this.sendNext();
-  }
-
-  private async sendNext(): Promise<void> {
-    this.inFlight++;
-    this.awaited++;
-    let late = false;
-    const patience = setTimeout(() => {
-      late = true;
-      this.awaited--;
-      this.sendWhatMay();
-    }, PATIENCE_MS);
-    const batch = this.waiting.splice(0, MOST_IN_BATCH);
+  private async sendAll(batch: readonly Waiting<Question, Row>[]): Promise<void> {
     try {
       await this.send(batch);
     } catch (error) {
       if (batch.length === 1 || isDatabaseUnavailable(error)) for (const { reject } of batch) reject(error);
       else for (const one of batch) await this.send([one]).catch(one.reject);
-    } finally {
-      clearTimeout(patience);
-      this.inFlight--;
-      if (!late) this.awaited--;
-      this.sendWhatMay();
     }
   }
 
