@@ -68,6 +68,52 @@ describe('§5 races, on two applications and one database', () => {
     });
   });
 
+  it('bookings that come together: each is told, audited and fed by itself, and one that somebody holds is not waited for', async () => {
+    const records = await Promise.all(Array.from({ length: 20 }, () => app.given.eligibility(scene)));
+    const [held, over, ...free] = records;
+    await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
+      over['svc_eligiblity_id'],
+    ]);
+    const release = await app.given.lock(
+      `SELECT FROM eligibilities WHERE svc_eligiblity_id = '${held['svc_eligiblity_id']}' FOR UPDATE`,
+    );
+    const book = (record: Record_, at: number) =>
+      call(0, 'POST', `${pathOf(record)}/bookings`, siteBooking(), { 'x-request-id': `together-${at}` });
+    let waits = true;
+    const ofHeld = book(held, 0).then((answer) => {
+      waits = false;
+      return answer;
+    });
+    const answers = await Promise.all([over, ...free].map((record, at) => book(record, at + 1))).finally(() => {
+      expect(waits).toBe(true);
+      return release();
+    });
+    expect(tally(answers)).toEqual({ '201': 18, '403 not_eligible_to_schedule': 1 });
+    expect((await ofHeld).status).toBe(201);
+    const rows = await app.given.sql(
+      `SELECT e.status, b.status AS booking, (SELECT count(*)::int FROM domain_events WHERE stream = b.booking_code) AS events,
+         (SELECT count(*)::int FROM changes c WHERE c.booking_code = b.booking_code AND c.notification ->> 'candidate_id' = e.candidate_id) AS fed,
+         (SELECT array_agg(request_id) FROM audit_log WHERE subject = b.booking_code) AS asked_by
+       FROM unnest($1::text[]) WITH ORDINALITY AS asked (id, at) JOIN eligibilities e ON e.svc_eligiblity_id = asked.id
+       LEFT JOIN bookings b USING (svc_eligiblity_id) ORDER BY at`,
+      [[held, ...free].map((record) => record['svc_eligiblity_id'] as string)],
+    );
+    expect(rows).toEqual(
+      [0, ...free.map((_, at) => at + 2)].map((at) => ({
+        status: 'SCHEDULED',
+        booking: 'BOOKED',
+        events: 1,
+        fed: 1,
+        asked_by: [`together-${at}`],
+      })),
+    );
+    const shared = await app.given.sql(
+      'SELECT count(DISTINCT xmin::text)::int AS transactions FROM bookings WHERE svc_eligiblity_id = ANY ($1)',
+      [free.map((record) => record['svc_eligiblity_id'] as string)],
+    );
+    expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
+  });
+
   it('20 redemptions of a one-use voucher, by create, update and vouchers: one wins', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);

@@ -1,11 +1,27 @@
+import type { Caller } from '../src/platform/context/caller';
 import { Database, isDatabaseUnavailable, prepared } from '../src/platform/database/database';
+import { inTheNameOf } from '../src/platform/context/request-context';
+import { DomainError, validationError } from '../src/platform/errors';
 import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from './support/app';
 
 /** A name is unique; a second insert of it waits for the transaction of the first. */
 const INSERT = prepared('name-insert', 'INSERT INTO names VALUES ($1)');
 const LOCK = prepared('name-lock', 'SELECT * FROM names WHERE name = $1 FOR UPDATE');
+const KEEP = prepared(
+  'name-keep',
+  'INSERT INTO names SELECT name FROM json_to_recordset($1) AS kept (n bigint, name text)',
+);
+const ALL = prepared('name-all', 'SELECT name FROM names ORDER BY name');
 const RENAME = prepared('name-rename', 'UPDATE names SET seen = seen + 1 WHERE name = $1');
+
+const callerOf = (consumerKey: string): Caller => ({
+  username: consumerKey,
+  consumerKey,
+  scopes: new Set<never>(),
+  accountCodes: new Set<string>(),
+  isOperator: false,
+});
 
 let app: TestApp;
 let unitOfWork: UnitOfWork;
@@ -101,6 +117,136 @@ describe('what a unit of work sends without waiting', () => {
       { name: 'one', seen: 1 },
       { name: 'two', seen: 1 },
     ]);
+  });
+});
+
+describe('what a unit of work keeps', () => {
+  const seen = () => database.query<{ name: string }>(ALL);
+
+  it('is committed by one statement for all rows, and seen by the questions after it', async () => {
+    await unitOfWork.run(async () => {
+      for (const name of ['a', 'b']) unitOfWork.keep(KEEP, { name });
+      expect(await seen()).toEqual([{ name: 'a' }, { name: 'b' }]);
+      unitOfWork.keep(KEEP, { name: 'c' });
+    });
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is undone with the part that kept it, and with no other', async () => {
+    await unitOfWork.run(async () => {
+      unitOfWork.keep(KEEP, { name: 'before' });
+      const failing = unitOfWork.part(() => {
+        unitOfWork.keep(KEEP, { name: 'failed' });
+        throw new Error('This part fails.');
+      });
+      await expect(failing).rejects.toThrow('This part fails.');
+      await unitOfWork.part(() => Promise.resolve(unitOfWork.keep(KEEP, { name: 'part' })));
+    });
+    expect(await names()).toEqual(['before', 'part']);
+  });
+});
+
+describe('units of work that share a transaction', () => {
+  let round = 0;
+  const subjectOf = (name: string) => `shared-${name}-${round}`;
+  const keep = (name: string) => unitOfWork.keep(KEEP, { name });
+  const shared = (name: string, work = (): unknown => keep(name)) =>
+    inTheNameOf(callerOf(name), null, () =>
+      unitOfWork.runWithOthers(name, async () => {
+        await work();
+        unitOfWork.audit('shared', subjectOf(name));
+      }),
+    );
+  /** The names in each transaction. */
+  const transactions = async () =>
+    (
+      (await app.given.sql(
+        'SELECT array_agg(name ORDER BY name) AS names FROM names GROUP BY xmin::text ORDER BY min(name)',
+      )) as { names: string[] }[]
+    ).map((row) => row.names);
+  const actorOf = async (name: string) =>
+    ((await app.given.sql('SELECT actor FROM audit_log WHERE subject = $1', [subjectOf(name)])) as object[]).map(
+      (row) => (row as { actor: string }).actor,
+    );
+  beforeEach(() => (round += 1));
+
+  it('are committed together, each in the name of its own caller', async () => {
+    await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
+    // The first finds nothing under way.
+    expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
+    for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
+  });
+
+  it('are not undone by one that is refused, which leaves nothing', async () => {
+    const called: string[] = [];
+    const refuse = () => {
+      keep('refused');
+      unitOfWork.audit('shared', subjectOf('refused'));
+      unitOfWork.afterCommit(() => called.push('refused'));
+      throw validationError.error();
+    };
+    const kept = (name: string) =>
+      shared(name, () => {
+        keep(name);
+        unitOfWork.afterCommit(() => called.push(name));
+      });
+    const [, refused, other] = await Promise.allSettled([kept('a'), shared('refused', refuse), kept('b')]);
+    expect(refused).toMatchObject({ status: 'rejected', reason: expect.any(DomainError) as unknown });
+    expect(other.status).toBe('fulfilled');
+    expect(await names()).toEqual(['a', 'b']);
+    expect(await actorOf('refused')).toEqual([]);
+    expect(called).toEqual(['a', 'b']);
+  });
+
+  it('are each done alone when the database refuses what one has kept, and that one alone fails', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('taken')`);
+    const outcomes = await Promise.allSettled(['a', 'b', 'taken', 'c'].map((name) => shared(name)));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: { code: '23505' } });
+    expect(await transactions()).toEqual([['a'], ['b'], ['c'], ['taken']]);
+    for (const name of ['a', 'b', 'c']) expect(await actorOf(name)).toEqual([name]);
+  });
+
+  it('are each done alone when one breaks the transaction', async () => {
+    const broken = () => database.query({ text: 'SELECT 1 / 0' });
+    const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('broken', broken), shared('c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: { code: '22012' } });
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('never are of one record', async () => {
+    const twice = () => {
+      keep(`same-${unitOfWork.isShared ? 'shared' : 'alone'}`);
+    };
+    await Promise.all([
+      shared('first'),
+      ...[1, 2].map(() => unitOfWork.runWithOthers('same', () => Promise.resolve(twice()))),
+    ]);
+    expect(await transactions()).toEqual([['first'], ['same-alone'], ['same-shared']]);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['sends something at once', () => unitOfWork.send(INSERT, ['alone'])],
+    ['writes a part', () => unitOfWork.part(() => Promise.resolve(keep('alone')))],
+    [
+      'asks after it has kept something',
+      async () => {
+        keep('alone');
+        expect(await database.query(LOCK, ['alone'])).toEqual([{ name: 'alone', seen: 0 }]);
+      },
+    ],
+    [
+      'has what it kept written at once',
+      () => {
+        keep('alone');
+        unitOfWork.recordNow();
+      },
+    ],
+  ])('are those of others when one %s: it is done in a transaction of its own', async (_what, work) => {
+    await Promise.all([shared('a'), shared('alone', work), shared('b'), shared('c')]);
+    expect(await transactions()).toEqual([['a'], ['alone'], ['b', 'c']]);
+    expect(await actorOf('alone')).toEqual(['alone']);
   });
 });
 

@@ -35,13 +35,15 @@ const LOCK_LAST_KEPT = prepared(
   `SELECT * FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT')
    ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
 );
-// Both take the values of `valuesOf`; a new booking, after them, what never changes.
 const ADD = prepared(
   'booking-add',
-  `INSERT INTO bookings (booking_code, status, booking_on, delivery_mode, location_code, location_name, location_address,
-     location_timezone, event_sequence, last_event_at, updated_datetime, created_datetime, svc_eligiblity_id, account_code,
-     candidate_id, test_code)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+  `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
+     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence, last_event_at,
+     created_datetime, updated_datetime)
+   SELECT booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
+     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence, last_event_at,
+     created_datetime, updated_datetime
+   FROM json_populate_recordset(NULL::bookings, $1)`,
 );
 const SAVE = prepared(
   'booking-save',
@@ -49,22 +51,6 @@ const SAVE = prepared(
      location_address = $7, location_timezone = $8, event_sequence = $9, last_event_at = $10, updated_datetime = $11
    WHERE booking_code = $1`,
 );
-
-function valuesOf(booking: Booking): unknown[] {
-  return [
-    booking.booking_code,
-    booking.status,
-    booking.booking_on,
-    booking.delivery_mode,
-    booking.location_code,
-    booking.location_name,
-    booking.location_address,
-    booking.location_timezone,
-    booking.event_sequence,
-    booking.last_event_at,
-    booking.updated_datetime,
-  ];
-}
 
 type BookingEventClass = new (data: BookingSnapshot, meta: EventMeta) => BookingEvent;
 
@@ -156,7 +142,7 @@ export class BookingStore {
       created_datetime: now,
       updated_datetime: now,
     };
-    this.unitOfWork.send(ADD, [...valuesOf(booking), now, svc_eligiblity_id, account_code, candidate_id, test_code]);
+    this.unitOfWork.keep(ADD, booking);
     this.raise(eventClass, booking, eligibility, completion);
     return booking;
   }
@@ -172,7 +158,19 @@ export class BookingStore {
     booking.event_sequence += 1;
     booking.last_event_at = nextOccurredAt(now, booking.last_event_at);
     booking.updated_datetime = now;
-    this.unitOfWork.send(SAVE, valuesOf(booking));
+    this.unitOfWork.send(SAVE, [
+      booking.booking_code,
+      booking.status,
+      booking.booking_on,
+      booking.delivery_mode,
+      booking.location_code,
+      booking.location_name,
+      booking.location_address,
+      booking.location_timezone,
+      booking.event_sequence,
+      booking.last_event_at,
+      booking.updated_datetime,
+    ]);
     this.raise(eventClass, booking, eligibility, completion);
   }
 

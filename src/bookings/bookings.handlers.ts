@@ -35,7 +35,7 @@ export class BookExamHandler implements ICommandHandler<BookExam> {
   ) {}
 
   execute({ accountCode, candidateId, testCode, appointment }: BookExam): Promise<Booking> {
-    return this.unitOfWork.run(async () => {
+    return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId} ${testCode}`, async () => {
       const bookingCode = generatedCode(this.config, CODE_LENGTH);
       const eligibility = await this.commandBus.execute(
         new ScheduleEligibility(accountCode, candidateId, testCode, bookingCode, appointment.booking_on),

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
 import type { Change } from '../platform/changes/change.entity.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { Batched, numbered } from '../platform/database/batched.js';
+import { Database, fewOf, prepared } from '../platform/database/database.js';
+import { MustBeAlone } from '../platform/unit-of-work/running-unit.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
@@ -21,6 +23,21 @@ const LOCK_OF_TEST = prepared(
   `SELECT ${BOOKED} FROM eligibilities e WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
    ORDER BY position DESC FOR UPDATE OF e`,
 );
+// Of many tests at once; what somebody holds is left to him and stands without members. The inner order is that of the index of a
+// candidate's records alone, which is then never passed over for another (eligibility-creation.ts).
+export const LOCK_FREE_OF_TESTS = prepared(
+  'eligibility-lock-free-of-tests',
+  `SELECT asked.n, free.*
+   FROM json_to_recordset($1) AS asked (n bigint, account_code text, candidate_id text, test_code text)
+   CROSS JOIN LATERAL (
+     SELECT svc_eligiblity_id, position FROM eligibilities e
+     WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id AND e.test_code = asked.test_code
+     ORDER BY e.test_code, e.position DESC OFFSET 0) known
+   LEFT JOIN LATERAL (
+     SELECT ${BOOKED} FROM eligibilities e WHERE e.svc_eligiblity_id = known.svc_eligiblity_id
+     OFFSET 0 FOR UPDATE OF e SKIP LOCKED) free ON true
+   ORDER BY asked.n, known.position DESC`,
+);
 const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
   `SELECT ${BOOKED} FROM eligibilities e WHERE svc_eligiblity_id = $1 FOR UPDATE OF e`,
@@ -35,11 +52,14 @@ const HOLD_ALL_OF = prepared(
   'eligibility-hold-all-of-candidate',
   'SELECT 1 FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 ORDER BY position DESC FOR UPDATE',
 );
-const SAVE_STATE = prepared(
+export const SAVE_STATE = prepared(
   'eligibility-save-state',
-  `UPDATE eligibilities
-   SET status = $2, hold_reason = $3, approval_pending = $4, booking_code = $5, booking_on = $6, updated_datetime = $7
-   WHERE svc_eligiblity_id = $1`,
+  `UPDATE eligibilities e
+   SET status = state.status, hold_reason = state.hold_reason, approval_pending = state.approval_pending,
+     booking_code = state.booking_code, booking_on = state.booking_on, updated_datetime = state.updated_datetime
+   FROM json_to_recordset($1) AS state (n bigint, svc_eligiblity_id text, status text, hold_reason text,
+     approval_pending boolean, booking_code text, booking_on timestamptz, updated_datetime timestamptz)
+   WHERE ${fewOf('state.n')} AND e.svc_eligiblity_id = state.svc_eligiblity_id`,
 );
 
 const NOTE_EXPIRY = prepared(
@@ -81,16 +101,29 @@ export class RecordsOfTest {
  */
 @Injectable()
 export class EligibilityStore {
+  private readonly freeOfTests: Batched<object, BookedEligibility & { n: number }>;
+
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.freeOfTests = new Batched(database, LOCK_FREE_OF_TESTS, numbered);
+  }
 
   async lockOfTest(accountCode: string, candidateId: string, testCode: string): Promise<RecordsOfTest> {
-    const records = await this.database.query<BookedEligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]);
+    const records = this.unitOfWork.isShared
+      ? await this.lockFree(accountCode, candidateId, testCode)
+      : await this.database.query<BookedEligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]);
     records.forEach((record) => this.noteExpiry(record));
     return new RecordsOfTest(records);
+  }
+
+  /** Nobody is waited for while others wait for this transaction. @throws MustBeAlone when somebody holds one of them */
+  private async lockFree(account_code: string, candidate_id: string, test_code: string): Promise<BookedEligibility[]> {
+    const records = await this.freeOfTests.ask({ account_code, candidate_id, test_code });
+    if (records.some(({ svc_eligiblity_id }) => svc_eligiblity_id === null)) throw new MustBeAlone();
+    return records;
   }
 
   /** @throws DomainError eligibility_not_found */
@@ -136,15 +169,17 @@ export class EligibilityStore {
   /** Writes where the record stands, and when it changed. */
   changeState<Record extends Eligibility>(record: Record, changes: Partial<State>, now: Date): Record {
     Object.assign(record, changes, { updated_datetime: now });
-    this.unitOfWork.send(SAVE_STATE, [
-      record.svc_eligiblity_id,
-      record.status,
-      record.hold_reason,
-      record.approval_pending,
-      record.booking_code,
-      record.booking_on,
-      now,
-    ]);
+    const { svc_eligiblity_id, status, hold_reason, approval_pending, booking_code, booking_on, updated_datetime } =
+      record;
+    this.unitOfWork.keep(SAVE_STATE, {
+      svc_eligiblity_id,
+      status,
+      hold_reason,
+      approval_pending,
+      booking_code,
+      booking_on,
+      updated_datetime,
+    });
     return record;
   }
 

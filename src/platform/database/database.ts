@@ -60,6 +60,8 @@ export function fewOf(column: string): string {
 export interface Transaction {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
+  /** Sends what was kept to be written: what is asked after it sees it. */
+  flush(): void;
 }
 
 export const currentTransaction = new ContextValue<Transaction>();
@@ -99,12 +101,13 @@ export class Database implements OnApplicationShutdown {
 
   /** TypeORM's entity manager, for the paths where clarity counts more than the last microsecond. */
   get manager(): EntityManager {
-    return currentTransaction.current?.runner.manager ?? this.dataSource.manager;
+    const transaction = currentTransaction.current;
+    transaction?.flush();
+    return transaction?.runner.manager ?? this.dataSource.manager;
   }
 
   async query<Row extends object>(statement: Statement, values: unknown[] = []): Promise<Row[]> {
-    const executor = currentTransaction.current?.client ?? this.pool;
-    const { rows } = await executor.query<Row>({ ...statement, values });
+    const { rows } = await this.executor.query<Row>({ ...statement, values });
     return rows;
   }
 
@@ -114,8 +117,13 @@ export class Database implements OnApplicationShutdown {
 
   /** The number of rows that the statement changed. */
   async execute(statement: Statement, values: unknown[] = []): Promise<number> {
-    const executor = currentTransaction.current?.client ?? this.pool;
-    return (await executor.query({ ...statement, values })).rowCount ?? 0;
+    return (await this.executor.query({ ...statement, values })).rowCount ?? 0;
+  }
+
+  private get executor(): Pool | PoolClient {
+    const transaction = currentTransaction.current;
+    transaction?.flush();
+    return transaction?.client ?? this.pool;
   }
 }
 

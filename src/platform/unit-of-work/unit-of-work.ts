@@ -1,13 +1,17 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
-import type { QueryRunner } from 'typeorm';
-import type { AuditDetails, AuditEntry } from '../audit/audit-entry.js';
+import type { AuditDetails } from '../audit/audit-entry.js';
 import { auditEntry, auditValues, insertAudit } from '../audit/audit-log.js';
 import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
-import { currentTransaction, Database, prepared, type Statement, type Transaction } from '../database/database.js';
+import { currentTransaction, Database, isDatabaseUnavailable, prepared, type Statement } from '../database/database.js';
+import { outsideOfRequests } from '../context/request-context.js';
+import { DomainError } from '../errors.js';
+import { Gathering } from '../gathering.js';
+import { GuestUnit, MustBeAlone, RunningUnit } from './running-unit.js';
 
 const DEADLOCK = '40P01';
 const SERIALIZATION_FAILURE = '40001';
@@ -20,22 +24,16 @@ const RECORD = prepared(
   `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(10)}) ${insertChanges('$9')}`,
 );
 
-/** The running transaction and what it will write and do at its end. */
-class RunningUnit implements Transaction {
-  /** Answers that nobody has waited for yet. */
-  readonly sent: Promise<unknown>[] = [];
-  readonly events: DomainEvent[] = [];
-  /** Events that are written, to be published after COMMIT. */
-  readonly recorded: DomainEvent[] = [];
-  readonly audit: AuditEntry[] = [];
-  readonly changes: RecordChange[] = [];
-  readonly afterCommit: (() => void)[] = [];
-
-  constructor(
-    readonly runner: QueryRunner,
-    readonly client: PoolClient,
-  ) {}
+/** A command that waits for a transaction to share. */
+interface Guest {
+  readonly key: string;
+  /** Does the command's work, in the context of its request, as a part of the transaction. */
+  readonly work: (unit: GuestUnit) => Promise<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
 }
+
+const MOST_GUESTS = 50;
 
 /**
  * One transaction for each command.
@@ -48,13 +46,19 @@ class RunningUnit implements Transaction {
  *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
  * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
  * 6. `part(work)` is a savepoint: work that may fail without failing the unit.
- * 7. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
+ * 7. `runWithOthers(key, work)` shares its transaction with commands that come at the same time, under other keys. What the
+ *    work throws is its own refusal and changes nothing; it may read, and `keep` rows of statements that are sent for
+ *    all guests together. Whoever finds that this will not do, because a record is locked say, throws {@link MustBeAlone}
+ *    and gets a transaction of its own, as all guests do when theirs fails.
+ * 8. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
  *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
  *
  * Never do HTTP inside `work`, and never let a promise outlive it.
  */
 @Injectable()
 export class UnitOfWork {
+  private readonly guests = new Gathering<Guest>(MOST_GUESTS, (guests) => outsideOfRequests(() => this.host(guests)));
+
   constructor(
     private readonly database: Database,
     private readonly outbox: Outbox,
@@ -73,24 +77,77 @@ export class UnitOfWork {
     }
   }
 
+  /** @param key of what the work changes: two that change the same do not share a transaction */
+  async runWithOthers<T>(key: string, work: () => Promise<T>): Promise<T> {
+    if (currentTransaction.current) return work();
+    const ofRequest = new AsyncResource('guest of a unit of work');
+    try {
+      return await new Promise<T>((resolve, reject) =>
+        this.guests.add({
+          key,
+          work: (unit) => ofRequest.runInAsyncScope(() => currentTransaction.run(unit, work)),
+          resolve,
+          reject,
+        }),
+      );
+    } catch (error) {
+      if (error instanceof MustBeAlone) return this.run(work);
+      throw error;
+    }
+  }
+
+  /** Whether others share the running transaction, and would wait for whatever it waits for. */
+  get isShared(): boolean {
+    return currentTransaction.current instanceof GuestUnit;
+  }
+
+  private async host(guests: readonly Guest[]): Promise<void> {
+    const values = new Map<Guest, unknown>();
+    try {
+      await this.runOnce(async () => {
+        const host = this.running();
+        const keys = new Set<string>();
+        const enter = async (guest: Guest): Promise<void> => {
+          try {
+            if (keys.has(guest.key)) throw new MustBeAlone();
+            keys.add(guest.key);
+            const unit = new GuestUnit(host.runner, host.client);
+            values.set(guest, await guest.work(unit));
+            host.take(unit);
+          } catch (error) {
+            guest.reject(ownRefusal(error));
+          }
+        };
+        await Promise.all(guests.map(enter));
+      });
+      for (const [{ resolve }, value] of values) resolve(value as never);
+    } catch (error) {
+      for (const { reject } of guests) reject(ownRefusal(error));
+    }
+  }
+
   /**
    * Does a part of the running unit of work that may fail alone: when it throws, what it wrote, raised and audited is as
    * if it had never been, and the unit goes on. Parts come one after another, or within one another.
    */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const unit = this.running();
+    if (unit instanceof GuestUnit) throw new MustBeAlone();
+    unit.flush();
     const lists: unknown[][] = [unit.events, unit.recorded, unit.audit, unit.changes, unit.afterCommit];
     const before = lists.map((list) => [...list]);
     const sentBefore = unit.sent.length;
     await unit.client.query('SAVEPOINT part');
     try {
       const value = await work();
+      unit.flush();
       await Promise.all(unit.sent.slice(sentBefore));
       await unit.client.query('RELEASE SAVEPOINT part');
       return value;
     } catch (error) {
       const refused = (await Promise.allSettled(unit.sent.splice(sentBefore))).find(isRejected);
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
+      unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
       // It would hide the one around it.
       await unit.client.query('RELEASE SAVEPOINT part');
@@ -115,11 +172,15 @@ export class UnitOfWork {
 
   /** Writes something in the running transaction whose outcome nobody asks for; a refusal fails the unit of work. */
   send(statement: Statement, values: unknown[]): void {
-    const { client, sent } = this.running();
-    const answer = client.query({ ...statement, values });
-    // Looked at when the work is done, which may be later.
-    answer.catch(() => undefined);
-    sent.push(answer);
+    this.running().send(statement, values);
+  }
+
+  /**
+   * Keeps a row for a statement that writes any number of them, the members of `json_to_recordset($1)`, each with its number
+   * `n`. It is sent before what is asked next, and at the end: of one record, keep one row for a statement until then.
+   */
+  keep(statement: Statement, row: object): void {
+    this.running().keep(statement, [row]);
   }
 
   /** Calls back once the running transaction has committed; at once outside of one. */
@@ -135,9 +196,10 @@ export class UnitOfWork {
   }
 
   private record(unit: RunningUnit): void {
+    unit.flush();
     const { events, audit, changes } = unit;
     if (events.length + audit.length + changes.length === 0) return;
-    this.send(RECORD, [...eventValues(events), changesValue(changes), ...auditValues(audit)]);
+    unit.send(RECORD, [...eventValues(events), changesValue(changes), ...auditValues(audit)]);
     unit.recorded.push(...events.splice(0));
     audit.length = 0;
     changes.length = 0;
@@ -175,6 +237,11 @@ export class UnitOfWork {
     if (!(unit instanceof RunningUnit)) throw new Error('There is no running unit of work.');
     return unit;
   }
+}
+
+/** What a command is refused with by itself; what has befallen the transaction is for it to try alone. */
+function ownRefusal(error: unknown): unknown {
+  return error instanceof DomainError || isDatabaseUnavailable(error) ? error : new MustBeAlone();
 }
 
 function isRejected(answer: PromiseSettledResult<unknown>): answer is PromiseRejectedResult {

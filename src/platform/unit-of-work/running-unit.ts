@@ -1,0 +1,63 @@
+import type { PoolClient } from 'pg';
+import type { QueryRunner } from 'typeorm';
+import type { AuditEntry } from '../audit/audit-entry.js';
+import type { RecordChange } from '../changes/change-log.js';
+import { numbered } from '../database/batched.js';
+import type { Statement, Transaction } from '../database/database.js';
+import type { DomainEvent } from '../events/domain-event.js';
+
+/** The running transaction and what it will write and do at its end. */
+export class RunningUnit implements Transaction {
+  /** Answers that nobody has waited for yet. */
+  readonly sent: Promise<unknown>[] = [];
+  /** Rows to be written, of each statement. */
+  readonly kept = new Map<Statement, object[]>();
+  readonly events: DomainEvent[] = [];
+  /** Events that are written, to be published after COMMIT. */
+  readonly recorded: DomainEvent[] = [];
+  readonly audit: AuditEntry[] = [];
+  readonly changes: RecordChange[] = [];
+  readonly afterCommit: (() => void)[] = [];
+
+  constructor(
+    readonly runner: QueryRunner,
+    readonly client: PoolClient,
+  ) {}
+
+  send(statement: Statement, values: unknown[]): void {
+    const answer = this.client.query({ ...statement, values });
+    // Looked at when the work is done, which may be later.
+    answer.catch(() => undefined);
+    this.sent.push(answer);
+  }
+
+  keep(statement: Statement, rows: readonly object[]): void {
+    const kept = this.kept.get(statement);
+    if (kept) kept.push(...rows);
+    else this.kept.set(statement, [...rows]);
+  }
+
+  flush(): void {
+    for (const [statement, rows] of this.kept) this.send(statement, numbered(rows));
+    this.kept.clear();
+  }
+
+  /** Takes over what a guest has kept. */
+  take(guest: RunningUnit): void {
+    for (const [statement, rows] of guest.kept) this.keep(statement, rows);
+    this.events.push(...guest.events);
+    this.audit.push(...guest.audit);
+    this.changes.push(...guest.changes);
+    this.afterCommit.push(...guest.afterCommit);
+  }
+}
+
+/** The part of one command in a transaction that several share: it only keeps, so that leaving it undoes it. */
+export class GuestUnit extends RunningUnit {
+  override send(): void {
+    throw new MustBeAlone();
+  }
+}
+
+/** A command cannot share its transaction with others. */
+export class MustBeAlone extends Error {}
