@@ -40,6 +40,11 @@ describe('the service out of its one file', () => {
     expect({ ...withoutExamples(served), servers: null }).toEqual({ ...withoutExamples(committed), servers: null });
   });
 
+  it('is a text of ASCII alone, of which V8 keeps one byte a character', () => {
+    const text = readFileSync(join(__dirname, '../dist/main.js'), 'latin1');
+    expect(text.match(/.{0,20}[^\x00-\x7f].{0,20}/g)).toBeNull();
+  });
+
   it.each(['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css'])('serves %s', async (path) => {
     const answer = await fetch(url + path);
     expect({ status: answer.status, empty: (await answer.text()) === '' }).toEqual({ status: 200, empty: false });
