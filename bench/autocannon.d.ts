@@ -1,11 +1,17 @@
 /** The part of autocannon that the load program uses; the package brings no types. */
 declare module 'autocannon' {
+  /** Handed on from one request of a connection to its next, until the first comes again. */
+  export interface LoadContext {
+    candidate?: string;
+    booking?: string;
+  }
   export interface LoadRequest {
     method: string;
     path: string;
     headers?: Record<string, string>;
     body?: string;
-    setupRequest?: (request: LoadRequest) => LoadRequest;
+    setupRequest?: (request: LoadRequest, context: LoadContext) => LoadRequest;
+    onResponse?: (status: number, body: string, context: LoadContext) => void;
   }
   export interface Options {
     url: string | string[];

@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 
-export type Call = (number: number) => Promise<void>;
+export interface Call {
+  (number: number): Promise<void>;
+  /** Done before each, and not timed. */
+  before?: () => Promise<void>;
+}
 
 /** Calls over keep-alive connections; an answer other than 2xx is an error. */
 export class Caller {
@@ -46,6 +50,7 @@ export async function inTurn(count: number, atOnce: number, both: readonly [Call
     while (next < 2 * count) {
       const number = next++;
       const [which, call] = [number % 2, Math.floor(number / 2)];
+      await both[which].before?.();
       const started = performance.now();
       await both[which](call);
       milliseconds[which][call] = performance.now() - started;

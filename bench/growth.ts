@@ -1,13 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { sealCursor, useCursorKeys } from '../src/platform/http/cursor.js';
 import { leaseToken } from '../src/notifications/delivery/delivery-lease.js';
 import { CLAIM } from '../src/notifications/delivery/delivery-statements.js';
+import {
+  CHANGE_REASONS_OF_EVENTS,
+  EVENT_NAMES,
+  TRANSLATE,
+} from '../src/notifications/delivery/translation-statement.js';
 import { Caller, inTurn, type Call } from './calls.js';
+import { withProcessorTime } from './processor-time.js';
 import { median, quantile, round, type Section } from './figures.js';
 import { BOOKING_BODY, createBody } from './scene.js';
-import { CLAIMED_PARTNER, seedEligibilities, seedHistory, withoutIndexes } from './seed.js';
+import { CLAIMED_PARTNER, seedEligibilities, seedEvents, seedHistory, streamOf, withoutIndexes } from './seed.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
@@ -28,24 +35,50 @@ const AT_ONCE = 4;
 const SECRET = randomBytes(32);
 useCursorKeys([SECRET]);
 const CLAIMED_AT_ONCE = 32;
+const TRANSLATED_AT_ONCE = 4;
+/** For a service to notice that its connections were closed. */
+const NOTICED_MS = 20;
+const NEW_CONNECTIONS = 'first list page over new connections';
+/** They take the time that connections take. */
+const MOST_OVER_NEW_CONNECTIONS = 100;
+const NAMES = [
+  'create',
+  'read',
+  'book',
+  'list page',
+  NEW_CONNECTIONS,
+  'page of what has changed since',
+  'error-queue page',
+  'summary of the error queue',
+  'claim',
+  'translation',
+  'search of a candidate by id',
+  'search of candidates by name',
+] as const;
+/** How much longer each may take on much data. */
+const MOST_GROWTH = 1.1;
+/** Statements that are asked without a service, over one connection. */
+const DIRECT: readonly string[] = ['claim', 'translation'];
+const ONE_AT_ONCE = [...DIRECT, NEW_CONNECTIONS];
+const BACKENDS = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database()';
 const PAGE = 50;
-/** Each call, and how much longer it may take on much data. */
-const GOALS = {
-  create: 1.15,
-  read: 1.15,
-  book: 1.15,
-  'list page': 1.15,
-  'page of what has changed since': 1.15,
-  'error-queue page': 1.15,
-  'summary of the error queue': 1.15,
-  claim: 1.15,
-  'search of a candidate by id': 1.5,
-  'search of candidates by name': 1.5,
-};
-const NAMES = Object.keys(GOALS) as (keyof typeof GOALS)[];
+const CLOSE_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'candidate-eligibility-service'`;
 
-/** The calls that are measured on a database of a size. */
-type Calls = Record<keyof typeof GOALS, Call>;
+/** The calls that are measured on a database of a size, and who works for them. */
+interface Side {
+  calls: Record<(typeof NAMES)[number], Call>;
+  service: number;
+  /** The processes of PostgreSQL that work for the database. */
+  backends: () => Promise<number[]>;
+}
+
+/** Of one call: its median in milliseconds, and the processor time of service and PostgreSQL in µs. */
+interface Cost {
+  p50: number;
+  service: number;
+  postgres: number;
+}
 
 /** The same calls on little and on much data, by two services that run side by side. */
 export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section> {
@@ -53,21 +86,37 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
     open(stage, 'growth_small', SMALL),
     open(stage, 'growth_large', sizes.large),
   ]);
-  const p50 = new Map<string, { small: number; large: number }[]>(NAMES.map((name) => [name, []]));
+  const costs: Costs = new Map(NAMES.map((name) => [name, []]));
   // Round 0 warms the programs and the caches up and does not count.
   for (let number = 0; number <= sizes.rounds; number++)
     for (const name of NAMES) {
       const from = number * sizes.calls;
-      const [little, much] = await inTurn(sizes.calls, name === 'claim' ? 1 : AT_ONCE, [
-        (call) => small[name](from + call),
-        (call) => large[name](from + call),
-      ]);
-      if (number > 0) p50.get(name)!.push({ small: quantile(little, 0.5), large: quantile(much, 0.5) });
+      const both = [small.calls[name], large.calls[name]].map((call) => shifted(call, from)) as [Call, Call];
+      const calls = name === NEW_CONNECTIONS ? Math.min(sizes.calls, MOST_OVER_NEW_CONNECTIONS) : sizes.calls;
+      const pids = {
+        small: [small.service],
+        large: [large.service],
+        smallPostgres: await small.backends(),
+        largePostgres: await large.backends(),
+      };
+      const [[little, much], used] = await withProcessorTime(pids, () =>
+        inTurn(calls, ONE_AT_ONCE.includes(name) ? 1 : AT_ONCE, both),
+      );
+      const each = (seconds: number) => (seconds / calls) * 1e6;
+      if (number > 0)
+        costs.get(name)!.push({
+          small: { p50: quantile(little, 0.5), service: each(used.small), postgres: each(used.smallPostgres) },
+          large: { p50: quantile(much, 0.5), service: each(used.large), postgres: each(used.largePostgres) },
+        });
     }
-  return sectionOf(p50, sizes);
+  return sectionOf(costs, sizes);
 }
 
-async function open(stage: Stage, database: string, size: DataSize): Promise<Calls> {
+function shifted(call: Call, from: number): Call {
+  return Object.assign((number: number) => call(from + number), { before: call.before });
+}
+
+async function open(stage: Stage, database: string, size: DataSize): Promise<Side> {
   const databaseUrl = await stage.createDatabase(database);
   // Nothing is to be delivered: the claim is measured by itself.
   const service = await BenchedService.start(join(stage.folder, database), databaseUrl, {
@@ -81,6 +130,7 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Cal
       await seedHistory(client, scene.accountCode, size.notifications, size.queued);
       await seedEligibilities(client, scene, size.eligibilities);
     });
+    await seedEvents(client, scene.accountCode, TRANSLATED_AT_ONCE);
   });
   await stage.settle(database);
   const client = new Caller(service.url, await service.clientToken(), AT_ONCE);
@@ -94,7 +144,8 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Cal
   const begun = new Date().toISOString().slice(0, 19) + 'Z';
   const search = (q: string) =>
     operator.call('GET', `/admin/candidates?account_code=${scene.accountCode}&q=${q}&limit=${PAGE}`);
-  return {
+  const firstPage = `${account}/eligibilities?limit=${PAGE}`;
+  const calls: Side['calls'] = {
     create: (number) => client.call('POST', `${account}/candidates`, createBody(scene, `created-${number}`)),
     read: (number) => client.call('GET', `${account}/candidates/seeded-${scattered(number)}/tests/${scene.testCode}`),
     'list page': (number) =>
@@ -110,10 +161,22 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Cal
     'summary of the error queue': () => operator.call('GET', '/admin/error-queue/summary'),
     'error-queue page': (number) =>
       operator.call('GET', `/admin/error-queue?limit=${PAGE}&cursor=${cursor((number * 7919) % size.notifications)}`),
+    [NEW_CONNECTIONS]: Object.assign(() => client.call('GET', firstPage), {
+      before: async () => {
+        await direct.query(CLOSE_ALL);
+        await sleep(NOTICED_MS);
+      },
+    }),
     claim: () => claim(direct),
+    translation: () => translate(direct),
     'search of a candidate by id': (number) => search(`seeded-${scattered(number)}`),
     'search of candidates by name': () => search('LOVE'),
   };
+  const backends = async () => {
+    const { rows } = await direct.query<{ pid: number }>(BACKENDS);
+    return rows.map(({ pid }) => pid);
+  };
+  return { calls, service: service.pid, backends };
 }
 
 /** Where a page starts, as the services write it, whose key is known here. */
@@ -130,8 +193,28 @@ async function claim(client: pg.Client): Promise<void> {
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);
 }
 
-function sectionOf(p50: Map<string, { small: number; large: number }[]>, { rounds, calls, large }: Sizes): Section {
-  const ratio = (name: string) => median(p50.get(name)!.map((measured) => measured.large / measured.small));
+/** What a translation makes of the events that wait, undone each time. */
+async function translate(client: pg.Client): Promise<void> {
+  await client.query('BEGIN');
+  const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));
+  const { rows } = await client.query<{ events_done: number }>({
+    ...TRANSLATE,
+    values: [streams, streams.map(() => 1), EVENT_NAMES, CHANGE_REASONS_OF_EVENTS, [], 10_000, leaseToken()],
+  });
+  await client.query('ROLLBACK');
+  if (Number(rows[0].events_done) !== TRANSLATED_AT_ONCE)
+    throw new Error(`${rows[0].events_done} events were translated.`);
+}
+
+type Costs = Map<string, { small: Cost; large: Cost }[]>;
+
+function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
+  const of = (name: string, side: 'small' | 'large', what: keyof Cost) =>
+    median(costs.get(name)!.map((measured) => measured[side][what]));
+  const ratio = (name: string, what: keyof Cost) =>
+    median(costs.get(name)!.map((measured) => measured.large[what] / measured.small[what]));
+  // Connections that were closed take the account of their work along.
+  const isAccounted = (name: string) => name !== NEW_CONNECTIONS;
   const thousands = (count: number) => `${count / 1000} thousand`;
   return {
     title: 'Growth',
@@ -140,21 +223,33 @@ function sectionOf(p50: Map<string, { small: number; large: number }[]>, { round
       `notifications and ${thousands(SMALL.queued)} queued errors, and on ${thousands(large.eligibilities)}, ` +
       `${thousands(large.notifications)} and ${thousands(large.queued)}; two services side by side, ${AT_ONCE} calls at once, ` +
       `${rounds} rounds of ${calls} calls to each in turn, medians. Pages of ${PAGE} begin anywhere; a claim takes ` +
-      `${CLAIMED_AT_ONCE} of a partner’s 1 thousand waiting notifications.`,
+      `${CLAIMED_AT_ONCE} of a partner’s 1 thousand waiting notifications, a translation makes the notifications of ` +
+      `${TRANSLATED_AT_ONCE} events for twenty partners. The processor time of PostgreSQL is that of a call, and knows nothing of waiting for the disk.`,
     table: [
-      ['p50, ms', 'little data', 'much data', 'ratio'],
+      ['', 'p50 ms, little data', 'much data', 'ratio', 'PostgreSQL, µs, little data', 'much data', 'ratio'],
       ...NAMES.map((name) => [
         name,
-        round(median(p50.get(name)!.map((measured) => measured.small))),
-        round(median(p50.get(name)!.map((measured) => measured.large))),
-        round(ratio(name)),
+        round(of(name, 'small', 'p50')),
+        round(of(name, 'large', 'p50')),
+        round(ratio(name, 'p50')),
+        ...(isAccounted(name)
+          ? [round(of(name, 'small', 'postgres')), round(of(name, 'large', 'postgres')), round(ratio(name, 'postgres'))]
+          : ['', '', '']),
       ]),
     ],
-    figures: NAMES.map((name) => ({
-      name: `${name}: p50 on much data to that on little`,
-      value: ratio(name),
-      unit: 'ratio',
-      goal: { atMost: GOALS[name] },
-    })),
+    figures: [
+      ...NAMES.map((name) => ({
+        name: `${name}: p50 on much data to that on little`,
+        value: ratio(name, 'p50'),
+        unit: 'ratio' as const,
+        goal: { atMost: MOST_GROWTH },
+      })),
+      ...NAMES.filter((name) => !DIRECT.includes(name)).map((name) => ({
+        name: `${name}: processor time of the service on little data`,
+        value: of(name, 'small', 'service'),
+        unit: 'µs' as const,
+        goal: null,
+      })),
+    ],
   };
 }

@@ -1,5 +1,5 @@
 /** The load program: autocannon in a process of its own, so that its work is not that of what it measures. */
-import autocannon, { type LoadRequest } from 'autocannon';
+import autocannon, { type LoadContext, type LoadRequest } from 'autocannon';
 import { BOOKING_BODY, createBody, type Scene } from './scene.js';
 import { endWithOrchestrator, Program, tell } from './program.js';
 import { quantile } from './figures.js';
@@ -7,7 +7,7 @@ import { quantile } from './figures.js';
 export const CONNECTIONS = 32;
 
 export interface LoadJob {
-  /** Of several servers each gets the same share of the connections. */
+  /** Each of several servers gets {@link CONNECTIONS} of its own. */
   url: string | string[];
   kind: keyof typeof REQUESTS;
   scene: Scene;
@@ -54,9 +54,9 @@ async function perform(job: LoadJob): Promise<void> {
   const statuses = new Map<number, number>();
   const instance = autocannon({
     url: job.url,
-    connections: CONNECTIONS,
+    connections: CONNECTIONS * [job.url].flat().length,
     duration: job.seconds,
-    requests: [REQUESTS[job.kind](job)],
+    requests: [REQUESTS[job.kind](job)].flat(),
   });
   instance.on('response', (_client, status, _bytes, time) => {
     milliseconds.push(time);
@@ -114,7 +114,54 @@ function bookRequest({ scene, token }: LoadJob): LoadRequest {
   };
 }
 
-const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest };
+/** What clients do in the course of a day: what is booked is cancelled. */
+function dayRequests(job: LoadJob): LoadRequest[] {
+  const { scene, token, label } = job;
+  const [before, after] = createBody(scene, '<candidate>').split('<candidate>');
+  const account = `/accounts/${scene.accountCode}`;
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  let number = 0;
+  const of = ({ candidate }: LoadContext) => `${account}/candidates/${candidate}/tests/${scene.testCode}`;
+  const get = (pathOf: (context: LoadContext) => string): LoadRequest => ({
+    method: 'GET',
+    path: '',
+    headers: { authorization: headers.authorization },
+    setupRequest: (request, context) => ({ ...request, path: pathOf(context) }),
+  });
+  return [
+    {
+      method: 'POST',
+      path: `${account}/candidates`,
+      headers,
+      setupRequest: (request, context) => {
+        context.candidate = `${label}-${++number}`;
+        return { ...request, body: before + context.candidate + after };
+      },
+    },
+    get(of),
+    {
+      method: 'POST',
+      path: '',
+      headers,
+      body: BOOKING_BODY,
+      setupRequest: (request, context) => ({ ...request, path: `${of(context)}/bookings` }),
+      onResponse: (_status, body, context) => {
+        context.booking = (JSON.parse(body) as { booking_code: string }).booking_code;
+      },
+    },
+    get(({ booking }) => `${account}/bookings/${booking}`),
+    {
+      method: 'DELETE',
+      path: '',
+      headers: { authorization: headers.authorization },
+      setupRequest: (request, { booking }) => ({ ...request, path: `${account}/bookings/${booking}` }),
+    },
+    get(() => `${account}/eligibilities?limit=20`),
+    get(() => `${account}/changes?after=now`),
+  ];
+}
+
+const REQUESTS = { create: createRequest, read: readRequest, book: bookRequest, day: dayRequests };
 
 /** Read by key: the candidate's eligibilities for a test. */
 export function readPath({ accountCode, testCode }: Scene, number: number): string {

@@ -8,13 +8,28 @@ import { PEER_CONCURRENCY, type PeerOptions } from './peer.js';
 import { withProcessorTime } from './processor-time.js';
 import { Program } from './program.js';
 import type { Expectation, Received, ReceiverReady } from './receiver.js';
-import { clearEligibilities, seedBossJobs, seedEligibilities, seedGraphileJobs, seedNotifications } from './seed.js';
+import {
+  clearEligibilities,
+  seedBossJobs,
+  seedEligibilities,
+  seedGraphileJobs,
+  seedNotifications,
+  seedPartners,
+  setActive,
+} from './seed.js';
 import { BOOKING_BODY, type Scene } from './scene.js';
 import { BenchedService } from './service.js';
 import type { Stage } from './stage.js';
 
-const PARTNERS = 4;
+/** The first is what the peers are compared with. */
+const PARTNERS = [4, 1, 100];
 const EVENTS_PER_SECOND = 200;
+const BARE = 'bare PUTs';
+/** Subscriptions of another account, of which nothing is to be noticed. */
+const OTHERS = 1_000;
+const AMONG_MANY = 'service with 1,000 more subscriptions';
+const DELAYED = ['service', AMONG_MANY, 'graphile-worker'] as const;
+type Delays = Record<(typeof DELAYED)[number], Float64Array[]>;
 /** Fresh tables make PostgreSQL plan all statements anew. */
 const WARM_UP_S = 3;
 
@@ -24,7 +39,7 @@ interface Sizes {
   seconds: number;
 }
 
-/** One of the three that drain a backlog into the same receiver. */
+/** One of those that drain a backlog into the same receiver. */
 interface Contender {
   name: string;
   database: string;
@@ -45,20 +60,11 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const delays = await measureDelays(stage, databaseUrl, service, receiver, sizes);
 
   const subscriptions = [first];
-  while (subscriptions.length < PARTNERS) subscriptions.push(await subscribe(service, operator, receiver.ready));
+  while (subscriptions.length < Math.max(...PARTNERS))
+    subscriptions.push(await subscribe(service, operator, receiver.ready));
   const contenders: Contender[] = [
-    {
-      name: 'service',
-      database: 'notifications',
-      seed: (client, count) => seedNotifications(client, service.scene.accountCode, subscriptions, count),
-      go: (go) =>
-        Promise.all(
-          subscriptions.map((id) =>
-            service.call(operator, 'POST', `/admin/subscriptions/${id}/${go ? 'resume' : 'suspend'}`),
-          ),
-        ),
-      isDone: `SELECT NOT EXISTS (SELECT FROM deliveries) AS done`,
-    },
+    ...PARTNERS.map((count) => ofService(stage, service, subscriptions.slice(0, count))),
+    await bare(stage, receiver.ready),
     ...(await Promise.all([
       peer(stage, 'graphile-worker', 'peer-graphile', receiver.ready, {
         seed: seedGraphileJobs,
@@ -70,7 +76,7 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
       }),
     ])),
   ];
-  await contenders[0].go(false);
+  await stage.withDatabase('notifications', (client) => setActive(client, []));
 
   const rates = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
   const pids = { service: [service.pid], postgres: [await stage.postmaster()] };
@@ -88,6 +94,35 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
     }
   await stage.withDatabase('notifications', (client) => assertOrder(client, sizes.backlog));
   return sectionOf(rates, microseconds, delays, sizes);
+}
+
+/** Its partners are active or not: what has become due it finds within a second, and is timed from the first PUT. */
+function ofService(stage: Stage, service: BenchedService, subscriptions: readonly string[]): Contender {
+  return {
+    name: nameOf(subscriptions.length),
+    database: 'notifications',
+    seed: (client, count) => seedNotifications(client, service.scene.accountCode, subscriptions, count),
+    go: (go) => stage.withDatabase('notifications', (client) => setActive(client, go ? subscriptions : [])),
+    isDone: `SELECT NOT EXISTS (SELECT FROM deliveries) AS done`,
+  };
+}
+
+function nameOf(partners: number): string {
+  return partners === 1 ? 'service, 1 partner' : `service, ${partners} partners`;
+}
+
+/** The PUTs alone. */
+async function bare(stage: Stage, { url, caPem }: ReceiverReady): Promise<Contender> {
+  const program = await Program.start('peer-none', { databaseUrl: '', receiverUrl: url, caPem }, stage.log);
+  stage.onClear(() => program.stop());
+  let sending = 0;
+  return {
+    name: BARE,
+    database: 'notifications',
+    seed: (_client, count) => Promise.resolve(void (sending = count)),
+    go: (go) => (go ? program.ask({ count: sending }) : Promise.resolve()),
+    isDone: 'SELECT true AS done',
+  };
 }
 
 async function peer(
@@ -167,8 +202,14 @@ async function measureDelays(
   service: BenchedService,
   receiver: Program<ReceiverReady>,
   { rounds, seconds }: Sizes,
-): Promise<Record<'service' | 'graphile-worker', Float64Array[]>> {
+): Promise<Delays> {
   const { scene } = service;
+  const { account_code: elsewhere } = await service.call<{ account_code: string }>(
+    await service.operatorToken(),
+    'POST',
+    '/admin/accounts',
+    { name: 'Elsewhere' },
+  );
   const { url: receiverUrl, caPem } = receiver.ready;
   const worker = await Program.start('peer-graphile', { databaseUrl, receiverUrl, caPem }, stage.log);
   stage.onClear(() => worker.stop());
@@ -178,6 +219,14 @@ async function measureDelays(
   const bookings = { stage, scene, token: await service.clientToken(), receiver, seconds };
   const contenders = {
     service: () => measureDelay(service.url, bookings),
+    [AMONG_MANY]: async () => {
+      await stage.withDatabase('notifications', (client) => seedPartners(client, elsewhere, OTHERS));
+      const delays = await measureDelay(service.url, bookings);
+      await stage.withDatabase('notifications', (client) =>
+        client.query('DELETE FROM subscriptions WHERE account_code = $1', [elsewhere]),
+      );
+      return delays;
+    },
     'graphile-worker': async () => {
       await worker.ask({ go: true });
       const delays = await measureDelay(handler.ready.url, bookings);
@@ -185,11 +234,10 @@ async function measureDelays(
       return delays;
     },
   };
-  const names = ['service', 'graphile-worker'] as const;
-  const delays: Record<(typeof names)[number], Float64Array[]> = { service: [], 'graphile-worker': [] };
+  const delays: Delays = { service: [], [AMONG_MANY]: [], 'graphile-worker': [] };
   // Round 0 warms the programs up and does not count.
   for (let number = 0; number <= rounds; number++)
-    for (const name of number % 2 === 0 ? names : names.toReversed()) {
+    for (const name of number % 2 === 0 ? DELAYED : DELAYED.toReversed()) {
       const measured = await contenders[name]();
       if (number > 0) delays[name].push(measured);
     }
@@ -238,27 +286,25 @@ async function measureDelay(
   return Float64Array.from(counted, ([code, at]) => at - committed.get(code)!).sort();
 }
 
-type Delays = Awaited<ReturnType<typeof measureDelays>>;
-
 function sectionOf(
   rates: Map<string, number[]>,
   microseconds: Record<keyof Pids, number>[],
   delays: Delays,
   { rounds, backlog, seconds }: Sizes,
 ): Section {
-  const service = rates.get('service')!;
-  const ahead = (name: string) => medianRatio(service, rates.get(name)!);
-  const peers = [...rates.keys()].filter((name) => name !== 'service');
+  const ahead = (name: string, peer: string) => medianRatio(rates.get(name)!, rates.get(peer)!);
+  const ours = PARTNERS.map(nameOf);
   const delaysOf = (name: keyof Delays, share: number) => delays[name].map((round) => quantile(round, share));
   const delayOf = (name: keyof Delays, share: number) => median(delaysOf(name, share));
-  const toPeer = (share: number) => medianRatio(delaysOf('service', share), delaysOf('graphile-worker', share));
+  const toPeer = (name: keyof Delays, share: number) =>
+    medianRatio(delaysOf(name, share), delaysOf('graphile-worker', share));
   return {
     title: 'Notifications',
     method:
       `A backlog of ${backlog} drained by HTTPS PUT into one receiver, ${rounds} alternating rounds, medians; from the ` +
       'first PUT until nothing is left in the database. The service signs, logs each attempt and keeps the order of ' +
-      `${backlog / 2} bookings, for ${PARTNERS} partners with the default limits; its peers make a bare PUT a job, ` +
-      `${PEER_CONCURRENCY} at once. The delay: ${EVENTS_PER_SECOND} bookings a second over HTTP, ${rounds} rounds of ${seconds} s, each after ${WARM_UP_S} s that do not count, medians; from ` +
+      `${backlog / 2} bookings, for 1, 4 and 100 partners with the default limits; its peers make a bare PUT a job, ` +
+      `${PEER_CONCURRENCY} at once, and bare PUTs ask no database at all. The delay: ${EVENTS_PER_SECOND} bookings a second over HTTP, ${rounds} rounds of ${seconds} s, each after ${WARM_UP_S} s that do not count, medians; from ` +
       'the commit (PostgreSQL’s commit timestamp) until the partner has the whole request; beside it a bare node:http server ' +
       'that writes the same booking, change and audit rows with a job of graphile-worker in one statement.',
     table: [
@@ -270,12 +316,20 @@ function sectionOf(
       ]),
     ],
     figures: [
-      ...peers.map((name) => ({
-        name: `backlog: rate to that of ${name}`,
-        value: ahead(name),
+      ...ours.flatMap((name) =>
+        (['graphile-worker', 'pg-boss', BARE] as const).map((peer) => ({
+          name: `backlog: rate of the ${name}, to that of ${peer}`,
+          value: ahead(name, peer),
+          unit: 'ratio' as const,
+          goal: peer === BARE ? null : { atLeast: 1.5 },
+        })),
+      ),
+      {
+        name: `backlog: rate of graphile-worker to that of ${BARE}`,
+        value: ahead('graphile-worker', BARE),
         unit: 'ratio' as const,
-        goal: { atLeast: 1 },
-      })),
+        goal: null,
+      },
       ...(['service', 'postgres'] as const).map((what) => ({
         name: `backlog: processor time of ${what === 'service' ? 'the service' : 'PostgreSQL'} a notification`,
         value: median(microseconds.map((used) => used[what])),
@@ -284,12 +338,14 @@ function sectionOf(
       })),
       { name: 'commit to partner, p50', value: delayOf('service', 0.5), unit: 'ms', goal: { atMost: 5 } },
       { name: 'commit to partner, p95', value: delayOf('service', 0.95), unit: 'ms', goal: { atMost: 20 } },
-      ...[0.5, 0.95].map((share) => ({
-        name: `commit to partner, p${share * 100}, to that of graphile-worker`,
-        value: toPeer(share),
-        unit: 'ratio' as const,
-        goal: { atMost: 1.2 },
-      })),
+      ...(['service', AMONG_MANY] as const).flatMap((name) =>
+        [0.5, 0.95].map((share) => ({
+          name: `commit to partner, p${share * 100} of the ${name}, to that of graphile-worker`,
+          value: toPeer(name, share),
+          unit: 'ratio' as const,
+          goal: { atMost: 1.2 },
+        })),
+      ),
     ],
   };
 }

@@ -27,7 +27,7 @@ interface Measured {
   connections: number;
 }
 
-/** The same load on one, two and four processes that answer, over one PostgreSQL, in alternating rounds. */
+/** The same load on each of one, two and four processes that answer, over one PostgreSQL, in alternating rounds. */
 export async function measureProcesses(stage: Stage, { rounds, seconds: duration }: Sizes): Promise<Section> {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const first = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl, { SECRETS_KEY });
@@ -101,7 +101,7 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
   return {
     title: 'Several processes',
     method:
-      `autocannon with ${CONNECTIONS} connections, spread evenly over one, two and four processes with \`ROLES=api\` and one ` +
+      `autocannon with ${CONNECTIONS} connections to each of one, two and four processes with \`ROLES=api\` and one ` +
       `PostgreSQL; ${rounds} alternating rounds of ${seconds} s, medians. Load program and PostgreSQL share the cores with them: ` +
       'what another process can add is what these leave. Processor time in µs a request.',
     table: [
@@ -123,6 +123,12 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
         name: `${kind}: requests/s of two processes to one`,
         value: toOne(kind, 2, 'perSecond'),
         unit: 'ratio' as const,
+        goal: null,
+      },
+      {
+        name: `${kind}: processor time of the service a request, two processes`,
+        value: of(kind, 2, 'service'),
+        unit: 'µs' as const,
         goal: null,
       },
       ...[2, 4].map((count) => ({

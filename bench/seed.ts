@@ -50,6 +50,14 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
+/** These partners may be told, and no others. */
+export async function setActive(client: Client, subscriptions: readonly string[]): Promise<void> {
+  await client.query(
+    `UPDATE subscriptions SET state = CASE WHEN id = ANY ($1::uuid[]) THEN 'ACTIVE' ELSE 'SUSPENDED' END`,
+    [subscriptions],
+  );
+}
+
 /** $1 how many, $2 account, $3 the partners, who get them in turn. */
 const BACKLOG = `WITH made AS (
     INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
@@ -150,6 +158,20 @@ export async function seedPartners(client: Client, accountCode: string, partners
 /** What waits for the partner of which the claim is measured. */
 export async function seedBacklog(client: Client, accountCode: string): Promise<void> {
   await client.query(BACKLOG, [WAITING, accountCode, [CLAIMED_PARTNER]]);
+}
+
+export function streamOf(number: number): string {
+  return `NEW${number}`;
+}
+
+/** The first events of so many bookings, which wait to be translated. */
+export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
+  await client.query(
+    `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
+     SELECT gen_random_uuid(), 'booking.created', $1, stream, 1, '{"booking_on": "2027-03-01T09:00:00Z"}', now(), now()
+     FROM unnest($2::text[]) AS stream`,
+    [accountCode, Array.from({ length: count }, (_, number) => streamOf(number))],
+  );
 }
 
 /** What takes the indexes of tables away and makes them again; primary keys stay, and what foreign keys lean on. */

@@ -1,5 +1,5 @@
 /**
- * Whether the benchmark would notice a service that has become slower by a tenth: sections with processor times, in turn with
+ * Whether the benchmark would notice a service that has become slower by a tenth: each section that has a service, in turn with
  * the service as it is and with one that is slowed down (planted-slowdown.ts).
  *
  * usage: npm run build && node dist/bench/self-check.js [--rounds 3] [--slower 0.1]   (the exit code is 1 when it would not)
@@ -7,22 +7,30 @@
 import { parseArgs } from 'node:util';
 import { runCommand } from './command.js';
 import { median, round, type Section } from './figures.js';
+import { measureGrowth } from './growth.js';
 import { measureNotifications } from './notifications.js';
+import { measureProcess } from './process.js';
+import { measureProcesses } from './processes.js';
 import { measureRest } from './rest.js';
-import { PLANTED } from './service.js';
+import { PLANTED } from './service-process.js';
 import { Stage } from './stage.js';
 
+const LARGE = { eligibilities: 20_000, notifications: 20_000, queued: 4_000 };
 const SECTIONS = {
   rest: (stage: Stage) => measureRest(stage, { rounds: 3, seconds: 2 }),
+  processes: (stage: Stage) => measureProcesses(stage, { rounds: 2, seconds: 2 }),
   notifications: (stage: Stage) => measureNotifications(stage, { rounds: 2, backlog: 10_000, seconds: 2 }),
+  growth: (stage: Stage) => measureGrowth(stage, { rounds: 3, calls: 500, large: LARGE }),
+  process: (stage: Stage) => measureProcess(stage, { starts: 5, rounds: 1, seconds: 1 }),
 };
+/** What tells that the service takes longer: processor times, and the time of a start, which is hardly anything else. */
+const TELLS = /processor time.* the service|^ready/;
 
-async function processorTimes(measure: (stage: Stage) => Promise<Section>): Promise<Map<string, number>> {
+async function timesOf(measure: (stage: Stage) => Promise<Section>): Promise<Map<string, number>> {
   const stage = await Stage.open();
   try {
     const { figures } = await measure(stage);
-    const ofService = figures.filter(({ name, unit }) => unit === 'µs' && name.includes('the service'));
-    return new Map(ofService.map(({ name, value }) => [name, value]));
+    return new Map(figures.filter(({ name }) => TELLS.test(name)).map(({ name, value }) => [name, value]));
   } finally {
     await stage.close();
   }
@@ -39,7 +47,7 @@ async function main(): Promise<boolean> {
       const measured: Record<string, Map<string, number>> = {};
       for (const planted of number % 2 === 0 ? ['', values.slower] : [values.slower, '']) {
         process.env[PLANTED] = planted;
-        measured[planted] = await processorTimes(measure);
+        measured[planted] = await timesOf(measure);
       }
       for (const [name, value] of measured[values.slower])
         ratios.set(name, [...(ratios.get(name) ?? []), value / measured[''].get(name)!]);

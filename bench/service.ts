@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scene } from './scene.js';
+import { PLANTED, slowedDown } from './service-process.js';
 
 const READY_WITHIN_MS = 60_000;
-/** By how much services are slowed down (self-check.ts). */
-export const PLANTED = 'BENCH_PLANTED_SLOWDOWN';
 
 interface Login {
   consumer_key: string;
@@ -154,10 +153,6 @@ function tokenRequest(url: string, { consumer_key, consumer_secret, username, pa
 function profiling(dataDir: string): string[] {
   const folder = process.env['BENCH_CPU_PROFILE'];
   return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}/${dataDir.split('/').at(-1)}`] : [];
-}
-
-function slowedDown(): string[] {
-  return process.env[PLANTED] ? ['--require', join(__dirname, 'planted-slowdown.js')] : [];
 }
 
 function serverOf(dataDir: string): { base_url: string; metrics_url: string } {

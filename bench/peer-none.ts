@@ -1,0 +1,22 @@
+/** The PUTs of a backlog and nothing else: no database, no job. Nobody who asks a database can be faster. */
+import { BarePut, PEER_CONCURRENCY, type PeerOptions } from './peer.js';
+import { endWithOrchestrator, programOptions, tell } from './program.js';
+
+/** As large as a notification of the backlog. */
+const BODY = JSON.stringify({ booking_code: 'B000000000', candidate_id: 'seeded-1', padding: 'x'.repeat(480) });
+const client = new BarePut(programOptions<PeerOptions>());
+
+async function send(count: number): Promise<void> {
+  let left = count;
+  const sender = async () => {
+    while (left-- > 0) await client.send(BODY);
+  };
+  await Promise.all(Array.from({ length: PEER_CONCURRENCY }, sender));
+}
+
+endWithOrchestrator();
+process.on('message', ({ count }: { count: number }) => {
+  tell({ sending: count });
+  send(count).catch((error: unknown) => tell({ error: String(error) }));
+});
+tell({ ready: {} });

@@ -1,0 +1,151 @@
+/**
+ * A service that is never stopped: weeks of its life in an hour or two.
+ *
+ * Clients create, read, book, cancel, list and follow the feed without a pause, and a partner is told; between two days the clock of
+ * the sandbox goes on by a day, so that retention, sweeps and rotation have their turn. Each day's resident memory, open files and
+ * tables are told; what is flat is compared with what it was when the first retention had passed.
+ *
+ * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100]
+ *        (goals: the last quarter of the days to the second: memory, files and each table that has a retention at most 1.15, bytes of
+ *        a row that is kept at most 1.05)
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { runCommand } from './command.js';
+import { median } from './figures.js';
+import { Load } from './load.js';
+import { Program } from './program.js';
+import { residentMiB } from './processor-time.js';
+import type { ReceiverReady } from './receiver.js';
+import { BenchedService } from './service.js';
+import { Stage } from './stage.js';
+
+const DAY_S = 86_400;
+const RETENTION = { NOTIFICATION_RETENTION_DAYS: '5', CHANGES_RETENTION_DAYS: '5', REFRESH_TOKEN_TTL_S: String(DAY_S) };
+/** Tables that what was retained leaves, and tables whose rows are kept; partitions count with their table. */
+const PASSING = [
+  'domain_events',
+  'notifications',
+  'notification_attempts',
+  'deliveries',
+  'changes',
+  'access_tokens',
+  'token_families',
+];
+const KEPT = ['eligibilities', 'bookings', 'audit_log'];
+
+const SIZES = `SELECT name, sum(pg_table_size(part.oid))::float8 / 1048576 AS table_mib, sum(pg_indexes_size(part.oid))::float8 / 1048576 AS index_mib,
+    sum(greatest(part.reltuples, 1))::float8 AS rows
+  FROM unnest($1::text[]) AS name
+  JOIN pg_class part ON part.relkind = 'r' AND (part.oid = name::regclass
+    OR part.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = name::regclass))
+  GROUP BY name`;
+
+interface Size {
+  name: string;
+  table_mib: number;
+  index_mib: number;
+  rows: number;
+}
+
+/** What one day has left. */
+type Day = Map<string, number>;
+
+async function main(): Promise<boolean> {
+  const { values } = parseArgs({
+    options: { days: { type: 'string', default: '40' }, minutes: { type: 'string', default: '100' } },
+  });
+  const days = Number(values.days);
+  const seconds = (Number(values.minutes) * 60) / days;
+  const stage = await Stage.open();
+  try {
+    const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
+    stage.onClear(() => receiver.stop());
+    const databaseUrl = await stage.createDatabase('soak');
+    const service = await BenchedService.start(join(stage.folder, 'soak'), databaseUrl, RETENTION);
+    stage.onClear(() => service.stop());
+    await subscribe(service, receiver.ready);
+    const load = await Load.start(stage.log);
+    stage.onClear(() => load.stop());
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    stage.onClear(() => client.end());
+    const lived: Day[] = [];
+    let calls = 0;
+    for (let day = 1; day <= days; day++) {
+      const token = await service.clientToken();
+      const { scene, url } = service;
+      const { requests } = await load.run({ url, kind: 'day', scene, token, candidates: 0, label: `d${day}`, seconds });
+      calls += requests;
+      await untilDelivered(client);
+      await service.call(await service.operatorToken(), 'POST', '/sandbox/clock', { advance_s: DAY_S });
+      // As autovacuum does it in the course of a day.
+      await client.query('VACUUM (ANALYZE)');
+      lived.push(await look(service, client));
+      process.stdout.write(
+        `day ${day}: ${calls} calls; ` +
+          [...lived.at(-1)!].map(([name, value]) => `${name} ${value.toFixed(1)}`).join(', ') +
+          '\n',
+      );
+    }
+    return verdict(lived, calls);
+  } finally {
+    await stage.close();
+  }
+}
+
+async function subscribe(service: BenchedService, { url, caPem }: ReceiverReady): Promise<void> {
+  const operator = await service.operatorToken();
+  const { id } = await service.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
+    account_code: service.scene.accountCode,
+    partner_url: url,
+    ca_pem: caPem,
+  });
+  await service.call(operator, 'POST', `/admin/subscriptions/${id}/verify`);
+}
+
+/** What was booked may not become old before the partner has been told. */
+async function untilDelivered(client: pg.Client): Promise<void> {
+  const left = `SELECT EXISTS (SELECT FROM deliveries) OR EXISTS (SELECT FROM domain_events WHERE settled_at IS NULL) AS left`;
+  while ((await client.query<{ left: boolean }>(left)).rows[0].left) await client.query('SELECT pg_sleep(0.1)');
+}
+
+async function look(service: BenchedService, client: pg.Client): Promise<Day> {
+  const { rows } = await client.query<Size>(SIZES, [[...PASSING, ...KEPT]]);
+  const sizes = new Map(rows.map((row) => [row.name, row]));
+  const day: Day = new Map([
+    ['resident MiB', residentMiB(service.pid)],
+    ['open files', readdirSync(`/proc/${service.pid}/fd`).length],
+  ]);
+  for (const name of PASSING) {
+    const { table_mib, index_mib } = sizes.get(name)!;
+    day.set(`${name} MiB`, table_mib).set(`${name} indexes MiB`, index_mib);
+  }
+  for (const name of KEPT) {
+    const { table_mib, index_mib, rows: count } = sizes.get(name)!;
+    day.set(`${name} bytes a row`, ((table_mib + index_mib) * 1048576) / count);
+  }
+  return day;
+}
+
+function verdict(lived: readonly Day[], calls: number): boolean {
+  const quarter = lived.length / 4;
+  const [before, after] = [lived.slice(quarter, 2 * quarter), lived.slice(3 * quarter)];
+  let isFlat = true;
+  process.stdout.write(`\n${calls} calls, ${lived.length} days: the last quarter of the days to the second, medians\n`);
+  for (const name of lived[0].keys()) {
+    const [from, to] = [before, after].map((days) => median(days.map((day) => day.get(name)!)));
+    const most = name.endsWith('a row') ? 1.05 : 1.15;
+    // A table of some pages is as large as its last vacuum left it.
+    const isWell = to <= Math.max(from * most, name.endsWith('MiB') ? 1 : 0);
+    isFlat &&= isWell;
+    process.stdout.write(
+      `  ${isWell ? '✓' : '✗'} ${name}: ${from.toFixed(1)}, ${to.toFixed(1)} (${(to / from).toFixed(2)}, at most ${most})\n`,
+    );
+  }
+  return isFlat;
+}
+
+runCommand(main);
