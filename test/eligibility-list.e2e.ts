@@ -2,10 +2,10 @@ import pg from 'pg';
 import { startApp, type TestApp } from './support/app';
 
 /**
- * What a page of the account's list reads, in pages of PostgreSQL, among 20,000 records. Each statement is taken from the
+ * What a page of the account's list reads, in pages of PostgreSQL, among 60,000 records. Each statement is taken from the
  * service and explained as a connection plans it that executes it for the first time.
  */
-const RECORDS = 20_000;
+const RECORDS = 60_000;
 const MOST_PAGES = 500;
 
 let app: TestApp;
@@ -69,6 +69,7 @@ describe('the list of an account reads no more than its page', () => {
     ['test_code=TEST&status=absent', 0],
     ['test_code=TEST&status=inactive', 50],
     ['updated_since=2099-01-01T00:00:00Z', 0],
+    ['updated_since=2021-01-01T00:00:00Z', 1],
   ])('%s', async (query, rows) => {
     const found = await pagesOf(query.replace('EMPTY', empty).replace('TEST', scene.testCode));
     expect(found.rows).toBe(rows);

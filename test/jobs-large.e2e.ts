@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { requestContext } from '../src/platform/context/request-context';
+import type { Statement } from '../src/platform/database/database';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
 import { BulkJobs, queueMany } from './support/queued';
@@ -55,11 +56,11 @@ const dryRun = (more: object = {}) =>
 test('a dry run of causes counts them without reading what is in the queue', async () => {
   const statements: string[] = [];
   const spies = (['query', 'queryOne'] as const).map((name) => {
-    const real = app.database[name].bind(app.database) as (...asked: unknown[]) => Promise<never>;
-    return jest.spyOn(app.database, name).mockImplementation((statement, values) => {
+    const real = app.database[name].bind(app.database) as (statement: Statement, values?: unknown[]) => Promise<never>;
+    return jest.spyOn(app.database, name).mockImplementation((...asked: [Statement, unknown[]?]) => {
       // What the process does by itself at the same time is no part of it.
-      if (requestContext().requestId !== null) statements.push(statement.text);
-      return real(statement, values);
+      if (requestContext().requestId !== null) statements.push(asked[0].text);
+      return real(...asked);
     });
   });
   const answers = [await dryRun(), await dryRun({ failure: 'client_error', http_status: 400, reason: 'none' })];
