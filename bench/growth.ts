@@ -11,7 +11,7 @@ import {
   TRANSLATE,
 } from '../src/notifications/delivery/translation-statement.js';
 import { Caller, inTurn, type Call } from './calls.js';
-import { withProcessorTime } from './processor-time.js';
+import { processorSeconds, withProcessorTime } from './processor-time.js';
 import { median, quantile, round, type Section } from './figures.js';
 import { BOOKING_BODY, createBody } from './scene.js';
 import { CLAIMED_PARTNER, seedEligibilities, seedEvents, seedHistory, streamOf, withoutIndexes } from './seed.js';
@@ -69,8 +69,8 @@ const CLOSE_ALL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 interface Side {
   calls: Record<(typeof NAMES)[number], Call>;
   service: number;
-  /** The processes of PostgreSQL that work for the database. */
-  backends: () => Promise<number[]>;
+  /** The processes of PostgreSQL that work for the database, and the seconds of processor time that each has used. */
+  postgres: () => Promise<Map<number, number>>;
 }
 
 /** Of one call: its median in milliseconds, and the processor time of service and PostgreSQL in µs. */
@@ -93,23 +93,28 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
       const from = number * sizes.calls;
       const both = [small.calls[name], large.calls[name]].map((call) => shifted(call, from)) as [Call, Call];
       const calls = name === NEW_CONNECTIONS ? Math.min(sizes.calls, MOST_OVER_NEW_CONNECTIONS) : sizes.calls;
-      const pids = {
-        small: [small.service],
-        large: [large.service],
-        smallPostgres: await small.backends(),
-        largePostgres: await large.backends(),
-      };
+      const before = [await small.postgres(), await large.postgres()];
+      const pids = { small: [small.service], large: [large.service] };
       const [[little, much], used] = await withProcessorTime(pids, () =>
         inTurn(calls, ONE_AT_ONCE.includes(name) ? 1 : AT_ONCE, both),
       );
+      const [smallPostgres, largePostgres] = [
+        since(before[0], await small.postgres()),
+        since(before[1], await large.postgres()),
+      ];
       const each = (seconds: number) => (seconds / calls) * 1e6;
       if (number > 0)
         costs.get(name)!.push({
-          small: { p50: quantile(little, 0.5), service: each(used.small), postgres: each(used.smallPostgres) },
-          large: { p50: quantile(much, 0.5), service: each(used.large), postgres: each(used.largePostgres) },
+          small: { p50: quantile(little, 0.5), service: each(used.small), postgres: each(smallPostgres) },
+          large: { p50: quantile(much, 0.5), service: each(used.large), postgres: each(largePostgres) },
         });
     }
   return sectionOf(costs, sizes);
+}
+
+/** What those that are there now have used. */
+function since(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
+  return [...after].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
 }
 
 function shifted(call: Call, from: number): Call {
@@ -172,11 +177,11 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
     'search of a candidate by id': (number) => search(`seeded-${scattered(number)}`),
     'search of candidates by name': () => search('LOVE'),
   };
-  const backends = async () => {
+  const postgres = async () => {
     const { rows } = await direct.query<{ pid: number }>(BACKENDS);
-    return rows.map(({ pid }) => pid);
+    return new Map(rows.map(({ pid }) => [pid, processorSeconds(pid)]));
   };
-  return { calls, service: service.pid, backends };
+  return { calls, service: service.pid, postgres };
 }
 
 /** Where a page starts, as the services write it, whose key is known here. */
