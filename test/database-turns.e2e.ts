@@ -45,7 +45,8 @@ const kinds: [string, () => Promise<unknown>, number][] = [
   [
     'units of work that share a transaction',
     () => app.app.get(UnitOfWork).runWithOthers(randomUUID(), () => app.database.query(SHORT_WORK)),
-    FLOOD / 3,
+    // Three are under way at a time, of fifty each.
+    (2 * FLOOD) / 3,
   ],
 ];
 
