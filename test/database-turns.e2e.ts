@@ -5,6 +5,7 @@ import { inTheNameOf } from '../src/platform/context/request-context';
 import { isNoConnectionFree, takeTurns } from '../src/platform/database/connection-turns';
 import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from './support/app';
+import { callerOf } from './support/callers';
 
 /** Callers take turns at the connections to the database: who sends a flood keeps nobody else from theirs. */
 let app: TestApp;
@@ -16,11 +17,6 @@ afterAll(() => app.close());
 
 const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
 const FLOOD = 300;
-
-function callerOf(consumerKey: string): Caller {
-  const none = { scopes: new Set<never>(), accountCodes: new Set<string>(), isOperator: false };
-  return { username: consumerKey, consumerKey, ...none };
-}
 
 /** How much of a flood had been done when one piece of work of another caller, begun after all of it, was done. */
 async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {

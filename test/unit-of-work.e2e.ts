@@ -1,9 +1,9 @@
-import type { Caller } from '../src/platform/context/caller';
 import { Database, isDatabaseUnavailable, prepared } from '../src/platform/database/database';
 import { inTheNameOf } from '../src/platform/context/request-context';
 import { DomainError, validationError } from '../src/platform/errors';
 import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from './support/app';
+import { callerOf } from './support/callers';
 
 /** A name is unique; a second insert of it waits for the transaction of the first. */
 const INSERT = prepared('name-insert', 'INSERT INTO names VALUES ($1)');
@@ -14,14 +14,6 @@ const KEEP = prepared(
 );
 const ALL = prepared('name-all', 'SELECT name FROM names ORDER BY name');
 const RENAME = prepared('name-rename', 'UPDATE names SET seen = seen + 1 WHERE name = $1');
-
-const callerOf = (consumerKey: string): Caller => ({
-  username: consumerKey,
-  consumerKey,
-  scopes: new Set<never>(),
-  accountCodes: new Set<string>(),
-  isOperator: false,
-});
 
 let app: TestApp;
 let unitOfWork: UnitOfWork;

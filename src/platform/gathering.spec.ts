@@ -1,10 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Caller } from './context/caller.js';
+import { callerOf } from '../../test/support/callers';
 import { inTheNameOf } from './context/request-context.js';
 import { Gathering } from './gathering.js';
-
-const NOBODY = { scopes: new Set<never>(), accountCodes: new Set<string>(), isOperator: false };
-const callerOf = (consumerKey: string): Caller => ({ username: consumerKey, consumerKey, ...NOBODY });
 
 /** Gathers texts; the batches so far, each of which ends when it is told to. */
 function gatheringOf(most: number) {

@@ -54,7 +54,6 @@ export class Gathering<T> {
   }
 
   private next(): T[] {
-    if (this.waitingOf.size === 1) return this.nextOfOne();
     const batch: T[] = [];
     for (const [caller, queue] of this.waitingOf) {
       if (batch.length === this.most) break;
@@ -63,13 +62,6 @@ export class Gathering<T> {
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
     }
-    return batch;
-  }
-
-  private nextOfOne(): T[] {
-    const [[caller, queue]] = this.waitingOf;
-    const batch = queue.splice(0, this.most);
-    if (queue.length === 0) this.waitingOf.delete(caller);
     return batch;
   }
 }
