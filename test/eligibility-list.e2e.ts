@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { startApp, type TestApp } from './support/app';
+import { whatIsAsked } from './support/statements';
 
 /**
  * What a page of the account's list reads, in pages of PostgreSQL, among 60,000 records. Each statement is taken from the
@@ -39,10 +40,10 @@ interface Plan {
 
 /** The pages that the statements of a request read. */
 async function pagesOf(query: string): Promise<{ rows: number; pages: number }> {
-  const executed = jest.spyOn(app.database, 'query');
-  const answer = await app.call('GET', `/accounts/${scene.account}/eligibilities?${query}`, { token: scene.token });
-  const statements = executed.mock.calls.filter(([{ text }]) => text.includes('eligibilities'));
-  executed.mockRestore();
+  const { done: answer, asked } = await whatIsAsked(app, () =>
+    app.call('GET', `/accounts/${scene.account}/eligibilities?${query}`, { token: scene.token }),
+  );
+  const statements = asked.filter(([{ text }]) => text.includes('eligibilities'));
   expect(answer.status).toBe(200);
   let pages = 0;
   for (const [{ text }, values] of statements) {

@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { requestContext } from '../src/platform/context/request-context';
-import type { Statement } from '../src/platform/database/database';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
 import { BulkJobs, queueMany } from './support/queued';
+import { whatIsAsked } from './support/statements';
 import { Subscribed } from './support/subscribed';
 
 const MANY = 200_000;
@@ -54,17 +53,11 @@ const dryRun = (more: object = {}) =>
   jobs.call('POST', 'error-queue/resend', { filter: { ...filter(), ...more }, reason: 'x', dry_run: true });
 
 test('a dry run of causes counts them without reading what is in the queue', async () => {
-  const statements: string[] = [];
-  const spies = (['query', 'queryOne'] as const).map((name) => {
-    const real = app.database[name].bind(app.database) as (statement: Statement, values?: unknown[]) => Promise<never>;
-    return jest.spyOn(app.database, name).mockImplementation((...asked: [Statement, unknown[]?]) => {
-      // What the process does by itself at the same time is no part of it.
-      if (requestContext().requestId !== null) statements.push(asked[0].text);
-      return real(...asked);
-    });
-  });
-  const answers = [await dryRun(), await dryRun({ failure: 'client_error', http_status: 400, reason: 'none' })];
-  for (const spy of spies) spy.mockRestore();
+  const { done: answers, asked } = await whatIsAsked(app, async () => [
+    await dryRun(),
+    await dryRun({ failure: 'client_error', http_status: 400, reason: 'none' }),
+  ]);
+  const statements = asked.map(([{ text }]) => text);
   for (const { body } of answers) expect(body).toEqual({ job_id: null, resend_id: null, matched: MANY });
   expect(statements.some((text) => text.includes('error_queue_causes'))).toBe(true);
   expect(statements.filter((text) => /\bnotifications\b/.test(text))).toEqual([]);
