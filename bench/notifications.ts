@@ -56,12 +56,12 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const service = await BenchedService.start(join(stage.folder, 'notifications'), databaseUrl);
   stage.onClear(() => service.stop());
   const operator = await service.operatorToken();
-  const first = await subscribe(service, operator, receiver.ready);
+  const first = await service.subscribe(operator, receiver.ready);
   const delays = await measureDelays(stage, databaseUrl, service, receiver, sizes);
 
   const subscriptions = [first];
   while (subscriptions.length < Math.max(...PARTNERS))
-    subscriptions.push(await subscribe(service, operator, receiver.ready));
+    subscriptions.push(await service.subscribe(operator, receiver.ready));
   const contenders: Contender[] = [
     ...PARTNERS.map((count) => ofService(stage, service, subscriptions.slice(0, count))),
     await bare(stage, receiver.ready),
@@ -137,16 +137,6 @@ async function peer(
   const running = await Program.start(program, options, stage.log);
   stage.onClear(() => running.stop());
   return { name, database, go: (go) => running.ask({ go }), ...rest };
-}
-
-async function subscribe(service: BenchedService, operator: string, { url, caPem }: ReceiverReady): Promise<string> {
-  const { id } = await service.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
-    account_code: service.scene.accountCode,
-    partner_url: url,
-    ca_pem: caPem,
-  });
-  await service.call(operator, 'POST', `/admin/subscriptions/${id}/verify`);
-  return id;
 }
 
 type Pids = Readonly<Record<'service' | 'postgres', readonly number[]>>;

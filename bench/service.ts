@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:f
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReceiverReady } from './receiver.js';
 import type { Scene } from './scene.js';
 import { PLANTED, slowedDown } from './service-process.js';
 
@@ -111,6 +112,17 @@ export class BenchedService {
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as Answer;
+  }
+
+  /** Makes a partner of its account that is verified; answers the subscription's id. */
+  async subscribe(operator: string, { url, caPem }: ReceiverReady): Promise<string> {
+    const { id } = await this.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
+      account_code: this.scene.accountCode,
+      partner_url: url,
+      ca_pem: caPem,
+    });
+    await this.call(operator, 'POST', `/admin/subscriptions/${id}/verify`);
+    return id;
   }
 
   /** Resident memory in MiB, as the service itself tells it. */

@@ -66,7 +66,7 @@ async function main(): Promise<boolean> {
     const databaseUrl = await stage.createDatabase('soak');
     const service = await BenchedService.start(join(stage.folder, 'soak'), databaseUrl, RETENTION);
     stage.onClear(() => service.stop());
-    await subscribe(service, receiver.ready);
+    await service.subscribe(await service.operatorToken(), receiver.ready);
     const load = await Load.start(stage.log);
     stage.onClear(() => load.stop());
     const client = new pg.Client({ connectionString: databaseUrl });
@@ -94,16 +94,6 @@ async function main(): Promise<boolean> {
   } finally {
     await stage.close();
   }
-}
-
-async function subscribe(service: BenchedService, { url, caPem }: ReceiverReady): Promise<void> {
-  const operator = await service.operatorToken();
-  const { id } = await service.call<{ id: string }>(operator, 'POST', '/admin/subscriptions', {
-    account_code: service.scene.accountCode,
-    partner_url: url,
-    ca_pem: caPem,
-  });
-  await service.call(operator, 'POST', `/admin/subscriptions/${id}/verify`);
 }
 
 /** What was booked may not become old before the partner has been told. */
