@@ -114,6 +114,9 @@ function bookRequest({ scene, token }: LoadJob): LoadRequest {
   };
 }
 
+/** How often a record, and a booking, is looked at between two changes. */
+const LOOKS = 15;
+
 /** What clients do in the course of a day: what is booked is cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
@@ -138,7 +141,7 @@ function dayRequests(job: LoadJob): LoadRequest[] {
         return { ...request, body: before + context.candidate + after };
       },
     },
-    get(of),
+    ...Array<LoadRequest>(LOOKS).fill(get(of)),
     {
       method: 'POST',
       path: '',
@@ -149,7 +152,7 @@ function dayRequests(job: LoadJob): LoadRequest[] {
         context.booking = (JSON.parse(body) as { booking_code: string }).booking_code;
       },
     },
-    get(({ booking }) => `${account}/bookings/${booking}`),
+    ...Array<LoadRequest>(LOOKS).fill(get(({ booking }) => `${account}/bookings/${booking}`)),
     {
       method: 'DELETE',
       path: '',
