@@ -48,5 +48,15 @@ export async function withProcessorTime<Name extends string, T>(
 
 /** The resident set of a process in MiB, which is not asked for it; of Linux. */
 export function residentMiB(pid: number): number {
-  return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+  return memoryMiB(pid, 'VmRSS');
+}
+
+/** The largest that its resident set ever was. */
+export function peakResidentMiB(pid: number): number {
+  return memoryMiB(pid, 'VmHWM');
+}
+
+function memoryMiB(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(status)![1]) / 1024;
 }

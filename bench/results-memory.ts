@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { peakResidentMiB, residentMiB } from './processor-time.js';
 
 const RESULTS = 200;
 const AT_A_TIME = 16;
@@ -69,7 +70,7 @@ async function measure(pid: number, dataDir: string): Promise<number> {
   }
 
   await pause(3000);
-  const idle = memory(pid, 'VmRSS');
+  const idle = residentMiB(pid);
   const begun = performance.now();
   const left = exams.map((examCode, i) => ({ examCode, i }));
   await Promise.all(
@@ -89,7 +90,7 @@ async function measure(pid: number, dataDir: string): Promise<number> {
     }),
   );
   const seconds = (performance.now() - begun) / 1000;
-  const peak = memory(pid, 'VmHWM');
+  const peak = peakResidentMiB(pid);
   const rise = peak - idle;
   const figures = {
     results: RESULTS,
@@ -97,7 +98,7 @@ async function measure(pid: number, dataDir: string): Promise<number> {
     seconds: Math.round(seconds * 10) / 10,
     idle_mib: idle,
     peak_mib: peak,
-    after_mib: memory(pid, 'VmRSS'),
+    after_mib: residentMiB(pid),
     rise_mib: rise,
     most_mib: MOST_MIB,
   };
@@ -114,12 +115,6 @@ async function tokenOf(baseUrl: string, { client }: Sandbox): Promise<string> {
     body: new URLSearchParams({ grant_type: 'password', username: client.username, password: client.password }),
   });
   return ((await answer.json()) as { access_token: string }).access_token;
-}
-
-/** MiB; VmHWM is the highest that VmRSS ever was. */
-function memory(pid: number, field: 'VmRSS' | 'VmHWM'): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)![1]) / 1024);
 }
 
 void main();

@@ -125,12 +125,6 @@ export class BenchedService {
     return id;
   }
 
-  /** Resident memory in MiB, as the service itself tells it. */
-  async residentMiB(): Promise<number> {
-    const metrics = await (await fetch(serverOf(this.dataDir).metrics_url)).text();
-    return Number(/^process_resident_memory_bytes (\S+)/m.exec(metrics)![1]) / 2 ** 20;
-  }
-
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const ended = once(this.child, 'exit');
