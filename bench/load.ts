@@ -114,8 +114,8 @@ function bookRequest({ scene, token }: LoadJob): LoadRequest {
   };
 }
 
-/** How often a record, and a booking, is looked at between two changes. */
-const LOOKS = 15;
+/** How often a record is looked at between two changes. */
+const LOOKS = 20;
 
 /** What clients do in the course of a day: what is booked is cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
@@ -152,7 +152,8 @@ function dayRequests(job: LoadJob): LoadRequest[] {
         context.booking = (JSON.parse(body) as { booking_code: string }).booking_code;
       },
     },
-    ...Array<LoadRequest>(LOOKS).fill(get(({ booking }) => `${account}/bookings/${booking}`)),
+    get(({ booking }) => `${account}/bookings/${booking}`),
+    ...Array<LoadRequest>(LOOKS).fill(get(of)),
     {
       method: 'DELETE',
       path: '',
