@@ -5,6 +5,7 @@ import { Subscribed } from './support/subscribed';
 import { ChangePartitions } from '../src/changes/change-partitions';
 import { Clock } from '../src/platform/clock';
 import { ExpirySweep } from '../src/eligibility/expiry-sweep';
+import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
 
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -46,6 +47,31 @@ const endNow = (record: Entry) =>
   );
 
 describe('an entry', () => {
+  it('stands behind what changed its record before, by a transaction that began later too', async () => {
+    const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
+    const id = second['svc_eligiblity_id'] as string;
+    const unitOfWork = app.app.get(UnitOfWork);
+    const lock = (of: string) =>
+      app.database.query({ text: 'SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE' }, [of]);
+    await unitOfWork.run(async () => {
+      await lock(first['svc_eligiblity_id'] as string);
+      expect((await call('POST', `/admin/eligibilities/${id}/hold`, { reason: 'x' }, operator)).status).toBe(204);
+      await lock(id);
+      unitOfWork.change({
+        kind: 'ELIGIBILITY',
+        change: 'RELEASED',
+        at: new Date(),
+        account_code: scene.account,
+        svc_eligiblity_id: id,
+        candidate_id: second['candidate'].candidate_id as string,
+        test_code: scene.testCode,
+        status: 'ELIGIBLE',
+      });
+    });
+    const told = (await feed()).filter((entry) => entry['svc_eligiblity_id'] === id);
+    expect(told.map(({ change }) => change)).toEqual(['CREATED', 'HELD', 'RELEASED']);
+  });
+
   it('has every member', async () => {
     const record = await app.given.eligibility(scene);
     expect(await feed()).toEqual([

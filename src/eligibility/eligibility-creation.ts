@@ -14,7 +14,7 @@ import type { Eligibility } from './eligibility.entity.js';
 import type { Creation } from './eligibility.commands.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
 import { LIVE } from './eligibility.rules.js';
-import { noteExpiry } from './expiry-sweep.js';
+import { lockOpen, noteExpiry } from './expiry-sweep.js';
 
 const ID_LENGTH = 8;
 const ATTEMPTS = 5;
@@ -49,9 +49,9 @@ const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 't
 const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED('', 'created.*'));
 
 // A record whose window is over gives way to the new one.
-const GIVE_WAY = prepared(
-  'eligibility-give-way',
-  noteExpiry('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
+const LOCK_OVER = prepared(
+  'eligibility-lock-giving-way',
+  lockOpen('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
 );
 const FIND_EXPIRED = prepared(
   'eligibility-find-expired',
@@ -121,7 +121,7 @@ export class EligibilityCreation {
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
-    await this.database.execute(GIVE_WAY, [...key, created_datetime]);
+    await noteExpiry(this.database, LOCK_OVER, [...key, created_datetime], created_datetime);
     for (const expired of await this.database.query<{ svc_eligiblity_id: string }>(FIND_EXPIRED, key))
       await this.commandBus.execute(new ReleaseVouchers(expired.svc_eligiblity_id));
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

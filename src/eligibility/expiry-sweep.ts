@@ -2,32 +2,42 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { insertChangesOf } from '../platform/changes/change-log.js';
 import { Clock } from '../platform/clock.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { Database, prepared, type Statement } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 
 const BATCH = 500;
 
-/**
- * SQL that notes of the open records of the condition, whose windows are over, that they are. A record changed when its window
- * ended, whenever that is noted.
- */
-export const noteExpiry = (where: string): string => `
-  WITH expired AS (
-    UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = greatest(updated_datetime, eligibility_end_date)
-    WHERE status IN ('PENDING', 'ELIGIBLE') AND ${where} RETURNING *)
-  ${insertChangesOf(`
-    SELECT eligibility_end_date, 'ELIGIBILITY', 'EXPIRED', account_code, svc_eligiblity_id, candidate_id, test_code,
-      NULL::text, status, NULL::int, NULL::int, NULL::json
-    FROM expired ORDER BY eligibility_end_date`)}`;
+/** SQL that locks open records of the condition. */
+export const lockOpen = (where: string): string => `
+  SELECT svc_eligiblity_id FROM eligibilities WHERE status IN ('PENDING', 'ELIGIBLE') AND ${where} FOR UPDATE`;
 
+const LOCK_OVER = prepared(
+  'eligibility-lock-over',
+  `${lockOpen(`eligibility_end_date <= $1 ORDER BY eligibility_end_date LIMIT ${BATCH}`)} SKIP LOCKED`,
+);
 const EXPIRE = prepared(
   'eligibility-expire',
-  noteExpiry(`svc_eligiblity_id = ANY (ARRAY(
-    SELECT svc_eligiblity_id FROM eligibilities
-    WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $1
-    ORDER BY eligibility_end_date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED))`),
+  `WITH expired AS (
+     UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = greatest(updated_datetime, eligibility_end_date)
+     WHERE svc_eligiblity_id = ANY ($1::text[]) AND eligibility_end_date <= $2 RETURNING *)
+   ${insertChangesOf(`
+    SELECT eligibility_end_date, 'ELIGIBILITY', 'EXPIRED', account_code, svc_eligiblity_id, candidate_id, test_code,
+      NULL::text, status, NULL::int, NULL::int, NULL::json
+    FROM expired ORDER BY eligibility_end_date`)}`,
 );
+
+/**
+ * Notes in the running unit of work, of the open records that the statement locks, that their windows are over; answers with how many. A
+ * record changed when its window ended, whenever that is noted. Locked before: the change feed tells it after what was
+ * waited for.
+ */
+export async function noteExpiry(database: Database, lock: Statement, values: unknown[], now: Date): Promise<number> {
+  const locked = await database.query<{ svc_eligiblity_id: string }>(lock, values);
+  if (locked.length === 0) return 0;
+  return database.execute(EXPIRE, [locked.map((record) => record.svc_eligiblity_id), now]);
+}
 
 /**
  * Notes what reading knows without it: that a window is over. The change feed tells it from there on, once, whatever number of
@@ -37,6 +47,7 @@ const EXPIRE = prepared(
 export class ExpirySweep {
   constructor(
     private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
     private readonly logger: Logger,
   ) {
@@ -45,6 +56,11 @@ export class ExpirySweep {
 
   @Interval(15_000)
   async run(): Promise<void> {
-    await sweep(this.logger, 'expiries', BATCH, [() => this.database.execute(EXPIRE, [this.clock.now()])]);
+    await sweep(this.logger, 'expiries', BATCH, [() => this.note()]);
+  }
+
+  private note(): Promise<number> {
+    const now = this.clock.now();
+    return this.unitOfWork.run(() => noteExpiry(this.database, LOCK_OVER, [now], now));
   }
 }

@@ -27,9 +27,17 @@ export const GENERATION = `(SELECT epoch * 4294967296
   + ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint FROM change_epoch)`;
 
 /**
- * The change feed, written in the transaction of the change.
+ * The place of a row, an id of a transaction: its own transaction's, or the latest that had ended when the row was written if that
+ * is higher. A transaction has its id from its first lock; another that began later may have changed a record, and ended, before
+ * this one locked the same.
+ */
+const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))`;
+
+/**
+ * The change feed, written in the transaction of the change, by a statement of its own after the last lock.
  *
- * 1. A row holds the id of its transaction. Ids are given in order, transactions end in any order.
+ * 1. A row's place is not below its own transaction's id, and not below that of any change of the same record before it.
+ *    Ids are given in order, transactions end in any order.
  * 2. A reader sees the rows below its snapshot's `xmin` alone: every transaction below it has ended, so no row can appear
  *    among or before those that were read. Their order is (generation, xid, position).
  * 3. Ids of transactions begin again when a dump is restored, and a standby that is promoted gives those again whose transactions
@@ -44,7 +52,7 @@ export const GENERATION = `(SELECT epoch * 4294967296
  */
 export const insertChangesOf = (rows: string): string => `
   INSERT INTO changes (generation, xid, recorded_at, ${COLUMNS})
-  SELECT ${GENERATION}, (SELECT pg_current_xact_id()::text::bigint), statement_timestamp(), changed.* FROM (${rows}) AS changed`;
+  SELECT ${GENERATION}, ${PLACE}, statement_timestamp(), changed.* FROM (${rows}) AS changed`;
 
 /** As {@link insertChangesOf}, of the value of {@link changesValue} at this parameter. */
 export const insertChanges = (parameter: string): string =>
