@@ -1,6 +1,8 @@
-import { Database, isDatabaseUnavailable, prepared } from '../src/platform/database/database';
+import type { Socket } from 'node:net';
+import { currentTransaction, Database, isDatabaseUnavailable, prepared } from '../src/platform/database/database';
 import { inTheNameOf } from '../src/platform/context/request-context';
 import { DomainError, validationError } from '../src/platform/errors';
+import type { RunningUnit } from '../src/platform/unit-of-work/running-unit';
 import { UnitOfWork } from '../src/platform/unit-of-work/unit-of-work';
 import { startApp, type TestApp } from './support/app';
 import { callerOf } from './support/callers';
@@ -204,6 +206,44 @@ describe('units of work that share a transaction', () => {
     const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('broken', broken), shared('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(outcomes[2]).toMatchObject({ reason: { code: '22012' } });
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are each done alone when what one has kept takes longer than it may', async () => {
+    const release = await app.given.lock(`INSERT INTO names VALUES ('waited for')`);
+    const waits = async () => {
+      if (unitOfWork.isShared) await database.query({ text: `SET LOCAL statement_timeout = '100ms'` });
+      keep('waited for');
+    };
+    const outcomes = [shared('a'), shared('b'), shared('waits', waits), shared('c')];
+    await Promise.all([outcomes[0], outcomes[1], outcomes[3]]);
+    expect(await names()).toEqual(['a', 'b', 'c']);
+    await release();
+    await outcomes[2];
+    expect(await names()).toEqual(['a', 'b', 'c', 'waited for']);
+  });
+
+  it('are not done again when the answer to COMMIT is lost, by whatever error', async () => {
+    let tries = 0;
+    const lost = () => {
+      tries++;
+      keep('b');
+      const { client } = currentTransaction.current as RunningUnit;
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      jest.spyOn(client, 'query').mockImplementation((...args: unknown[]) => {
+        const answer = query(...args);
+        if (args[0] === 'COMMIT') {
+          const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+          stream.removeAllListeners('data');
+          setTimeout(() => stream.destroy(Object.assign(new Error('write EPROTO'), { code: 'EPROTO' })), 200);
+        }
+        return answer as never;
+      });
+    };
+    const outcomes = await Promise.allSettled([shared('a'), shared('b', lost), shared('c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'EPROTO' } });
+    expect(tries).toBe(1);
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 

@@ -18,6 +18,8 @@ export class RunningUnit implements Transaction {
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
   readonly afterCommit: (() => void)[] = [];
+  /** COMMIT is on its way: what is heard no more may have happened. */
+  isCommitting = false;
 
   constructor(
     readonly runner: QueryRunner,

@@ -1,13 +1,20 @@
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { PoolClient } from 'pg';
+import { DatabaseError, type PoolClient } from 'pg';
 import type { AuditDetails } from '../audit/audit-entry.js';
 import { auditEntry, auditValues, insertAudit } from '../audit/audit-log.js';
 import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
-import { currentTransaction, Database, isDatabaseUnavailable, prepared, type Statement } from '../database/database.js';
+import {
+  currentTransaction,
+  Database,
+  isDatabaseUnavailable,
+  isTimedOut,
+  prepared,
+  type Statement,
+} from '../database/database.js';
 import { outsideOfRequests } from '../context/request-context.js';
 import { DomainError } from '../errors.js';
 import { Gathering } from '../gathering.js';
@@ -49,7 +56,8 @@ const MOST_GUESTS = 50;
  * 7. `runWithOthers(key, work)` shares its transaction with commands that come at the same time, under other keys. What the
  *    work throws is its own refusal and changes nothing; it may read, and `keep` rows of statements that are sent for
  *    all guests together. Whoever finds that this will not do, because a record is locked say, throws {@link MustBeAlone}
- *    and gets a transaction of its own, as all guests do when theirs fails.
+ *    and gets a transaction of its own, as all guests do when theirs fails. Once COMMIT is on its way only PostgreSQL's own
+ *    refusal says that nothing happened: what is not known is not tried again.
  * 8. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
  *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
  *
@@ -103,17 +111,18 @@ export class UnitOfWork {
 
   private async host(guests: readonly Guest[]): Promise<void> {
     const values = new Map<Guest, unknown>();
+    let unit: RunningUnit | null = null;
     try {
       await this.runOnce(async () => {
-        const host = this.running();
+        const host = (unit = this.running());
         const keys = new Set<string>();
         const enter = async (guest: Guest): Promise<void> => {
           try {
             if (keys.has(guest.key)) throw new MustBeAlone();
             keys.add(guest.key);
-            const unit = new GuestUnit(host.runner, host.client);
-            values.set(guest, await guest.work(unit));
-            host.take(unit);
+            const part = new GuestUnit(host.runner, host.client);
+            values.set(guest, await guest.work(part));
+            host.take(part);
           } catch (error) {
             guest.reject(ownRefusal(error));
           }
@@ -122,7 +131,8 @@ export class UnitOfWork {
       });
       for (const [{ resolve }, value] of values) resolve(value as never);
     } catch (error) {
-      for (const { reject } of guests) reject(ownRefusal(error));
+      const isUnknown = unit !== null && (unit as RunningUnit).isCommitting && !isPostgresRefusal(error);
+      for (const { reject } of guests) reject(isUnknown ? error : ownRefusal(error));
     }
   }
 
@@ -208,20 +218,20 @@ export class UnitOfWork {
   private async runOnce<T>(work: () => Promise<T>): Promise<T> {
     const runner = this.database.dataSource.createQueryRunner();
     let sent: Promise<unknown>[] = [];
+    let unit: RunningUnit;
+    let result: T;
     try {
-      const unit = new RunningUnit(runner, (await runner.connect()) as PoolClient);
+      unit = new RunningUnit(runner, (await runner.connect()) as PoolClient);
       ({ sent } = unit);
       await runner.startTransaction();
-      const result = await currentTransaction.run(unit, async () => {
+      result = await currentTransaction.run(unit, async () => {
         const value = await work();
         this.record(unit);
         return value;
       });
+      unit.isCommitting = true;
       await runner.commitTransaction();
       await Promise.all(sent);
-      this.outbox.publish(unit.recorded);
-      for (const callback of unit.afterCommit) callback();
-      return result;
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
       // What comes after a refused statement is refused because of it: the first refusal is the cause.
@@ -230,6 +240,9 @@ export class UnitOfWork {
     } finally {
       await runner.release();
     }
+    this.outbox.publish(unit.recorded);
+    for (const callback of unit.afterCommit) callback();
+    return result;
   }
 
   private running(): RunningUnit {
@@ -241,7 +254,14 @@ export class UnitOfWork {
 
 /** What a command is refused with by itself; what has befallen the transaction is for it to try alone. */
 function ownRefusal(error: unknown): unknown {
-  return error instanceof DomainError || isDatabaseUnavailable(error) ? error : new MustBeAlone();
+  const isFinal = error instanceof DomainError || (isDatabaseUnavailable(error) && !isTimedOut(error));
+  return isFinal ? error : new MustBeAlone();
+}
+
+/** PostgreSQL has answered, and undone the transaction. */
+function isPostgresRefusal(error: unknown): boolean {
+  const { driverError = error } = error as { driverError?: unknown };
+  return driverError instanceof DatabaseError && driverError.severity === 'ERROR';
 }
 
 function isRejected(answer: PromiseSettledResult<unknown>): answer is PromiseRejectedResult {
