@@ -101,6 +101,30 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(inTrace().filter((span) => span !== request && !ids.has(span.parentSpanId!))).toEqual([]);
     expect(JSON.stringify(inTrace())).not.toContain(eligibility['candidate'].candidate_id);
   });
+
+  it('no trace tells what was done for other requests', async () => {
+    const scene = await app.given.scene();
+    const records = await Promise.all(Array.from({ length: 30 }, () => app.given.eligibility(scene)));
+    const headers = (n: number) => ({ traceparent: `00-${n.toString(16).padStart(32, 'e')}-${PARENT}-01` });
+    const answers = await Promise.all(
+      records.flatMap((record, n) => {
+        const path = `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${scene.testCode}`;
+        const { token } = scene;
+        return [
+          app.call('GET', path, { token, headers: headers(n) }),
+          app.call('POST', `${path}/bookings`, { token, body: siteBooking(), headers: headers(n + 30) }),
+        ];
+      }),
+    );
+    expect(answers.filter(({ status }) => status === 200 || status === 201)).toHaveLength(60);
+    const inTraces = () => collector.spans.filter(({ traceId }) => traceId.startsWith('eeee'));
+    await eventually(() => expect(inTraces().filter(({ kind }) => kind === 2)).toHaveLength(60));
+    const statements = inTraces()
+      .filter(({ kind }) => kind === 3)
+      .map(({ traceId, name }) => `${traceId} ${name}`);
+    expect(statements.length).toBeGreaterThan(0);
+    expect(statements.sort()).toEqual([...new Set(statements)].sort());
+  });
 });
 
 it('without it no span is made, and a trace is passed on all the same', async () => {

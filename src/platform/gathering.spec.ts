@@ -6,19 +6,26 @@ import { Gathering } from './gathering.js';
 /** Gathers texts; the batches so far, each of which ends when it is told to. */
 function gatheringOf(most: number) {
   const batches: (readonly string[])[] = [];
+  const refused: string[] = [];
   const ends: (() => void)[] = [];
-  const gathering = new Gathering<string>(most, (batch) => {
-    batches.push(batch);
-    return new Promise((resolve) => ends.push(resolve));
-  });
+  const gathering = new Gathering<{ text: string; reject: (error: unknown) => void }>(
+    most,
+    (batch) => {
+      batches.push(batch.map(({ text }) => text));
+      return new Promise((resolve) => ends.push(resolve));
+    },
+    () => new Error('late'),
+  );
+  const addOne = (text: string): void =>
+    gathering.add({ text, reject: (error) => refused.push(`${text} ${(error as Error).message}`) });
   const add = (caller: string, ...texts: string[]): void =>
-    inTheNameOf(callerOf(caller), null, () => texts.forEach((text) => gathering.add(text)));
+    inTheNameOf(callerOf(caller), null, () => texts.forEach(addOne));
   const endFirst = async (): Promise<void> => {
     ends.shift()!();
     await Promise.resolve();
     await Promise.resolve();
   };
-  return { batches, add, endFirst };
+  return { batches, refused, add, endFirst };
 }
 
 describe('what is gathered', () => {
@@ -56,5 +63,30 @@ describe('what is gathered', () => {
     add('one', 'a', 'b', 'c', 'd');
     for (let ended = 0; ended < 3; ended++) await endFirst();
     expect(batches).toEqual([['a'], ['b', 'c'], ['d']]);
+  });
+
+  it('is refused when it has waited for five seconds, and nothing else with it', async () => {
+    jest.useFakeTimers();
+    try {
+      const { batches, refused, add, endFirst } = gatheringOf(10);
+      for (const text of ['a', 'b', 'c', 'd']) {
+        add('one', text);
+        jest.advanceTimersByTime(40);
+      }
+      add('one', 'e', 'f');
+      add('two', 'g');
+      jest.advanceTimersByTime(3_500);
+      add('two', 'h');
+      expect(refused).toEqual([]);
+      jest.advanceTimersByTime(2_500);
+      expect(refused).toEqual(['e late', 'f late', 'g late']);
+      await endFirst();
+      expect(batches.slice(4)).toEqual([['h']]);
+      jest.advanceTimersByTime(10_000);
+      expect(refused).toHaveLength(3);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });

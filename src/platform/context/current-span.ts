@@ -6,4 +6,4 @@ export interface CurrentSpan {
   readonly traceparent: string;
 }
 
-export const currentSpan = new ContextValue<CurrentSpan>();
+export const currentSpan = new ContextValue<CurrentSpan | undefined>();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { ContextValue } from './context-value.js';
-import { currentSpan } from './current-span.js';
+import { currentSpan, type CurrentSpan } from './current-span.js';
 import { reachOf, type Caller, type Reach } from './caller.js';
 
 /** What is known of the request that is being served; follows it through every await. */
@@ -34,9 +34,9 @@ export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: (
   return servedRequest.run({ requestId, traceparent: null, caller, accountCode: null, members: null }, work);
 }
 
-/** Does what many requests share: it belongs to none of them. */
-export function outsideOfRequests<T>(work: () => T): T {
-  return servedRequest.run(OUTSIDE, work);
+/** Does what requests share: it belongs to none of them, and to no trace but that of the span. */
+export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => T): T {
+  return servedRequest.run(OUTSIDE, () => currentSpan.run(span, work));
 }
 
 /** The accounts that the running request may concern; background work may concern every one. */

@@ -1,5 +1,5 @@
-import { outsideOfRequests } from '../context/request-context.js';
 import { Gathering } from '../gathering.js';
+import { noConnectionFree } from './connection-turns.js';
 import {
   currentTransaction,
   isDatabaseUnavailable,
@@ -35,7 +35,11 @@ interface Waiting<Question, Row> {
  * Never let a question join a statement that is already on its way: it would be answered with the state before it came.
  */
 export class Batched<Question, Row extends { n: number }> {
-  private readonly gathering = new Gathering<Waiting<Question, Row>>(MOST_IN_BATCH, (batch) => this.sendAll(batch));
+  private readonly gathering = new Gathering<Waiting<Question, Row>>(
+    MOST_IN_BATCH,
+    (batch) => this.sendAll(batch),
+    noConnectionFree,
+  );
   /** The questions of the running turn, of each transaction. */
   private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
@@ -98,8 +102,7 @@ export class Batched<Question, Row extends { n: number }> {
     }
     const groups = [...asked.values()];
     const asking = { ...this.statement, values: this.valuesOf(groups.map(([{ question }]) => question)) };
-    // It takes nobody's turn at a connection.
-    const { rows } = await outsideOfRequests(() => on.query<Row>(asking));
+    const { rows } = await on.query<Row>(asking);
     const answers: Row[][] = groups.map(() => []);
     for (const row of rows) answers[row.n - 1].push(row);
     groups.forEach((alike, index) => alike.forEach(({ resolve }) => resolve(answers[index])));

@@ -69,6 +69,6 @@ function patientConnect(pool: Pool): (callback: Connect) => void {
   };
 }
 
-function noConnectionFree(): Error {
+export function noConnectionFree(): Error {
   return Object.assign(new Error('No connection to the database became free in time.'), { code: NO_CONNECTION_FREE });
 }

@@ -2,7 +2,8 @@
  * Spans by OpenTelemetry's own packages, while `OTEL_EXPORTER_OTLP_ENDPOINT` is set. Else nothing of them is loaded, `tracing`
  * is null, and nothing is wrapped.
  *
- * 1. A request is a span (SERVER), in the caller's trace if it names one; commands and statements are spans within it.
+ * 1. A request is a span (SERVER), in the caller's trace if it names one; commands and statements are spans within it. A statement
+ *    that serves several requests at once is in no trace.
  * 2. An event takes the span of its command along, in its column `traceparent`; the outbox's publication is a span of that
  *    trace, also when a sweep or another process does it, and the commands that follow from it are within that.
  * 3. A notification takes it further: the PUT to the partner is a span of the same trace (CLIENT), and the header

@@ -7,6 +7,7 @@ import { auditEntry, auditValues, insertAudit } from '../audit/audit-log.js';
 import { changesValue, insertChanges, type RecordChange } from '../changes/change-log.js';
 import type { DomainEvent } from '../events/domain-event.js';
 import { eventValues, INSERT_EVENTS, Outbox } from '../events/outbox.js';
+import { noConnectionFree } from '../database/connection-turns.js';
 import {
   currentTransaction,
   Database,
@@ -15,7 +16,6 @@ import {
   prepared,
   type Statement,
 } from '../database/database.js';
-import { outsideOfRequests } from '../context/request-context.js';
 import { DomainError } from '../errors.js';
 import { Gathering } from '../gathering.js';
 import { GuestUnit, MustBeAlone, RunningUnit } from './running-unit.js';
@@ -65,7 +65,7 @@ const MOST_GUESTS = 50;
  */
 @Injectable()
 export class UnitOfWork {
-  private readonly guests = new Gathering<Guest>(MOST_GUESTS, (guests) => outsideOfRequests(() => this.host(guests)));
+  private readonly guests = new Gathering<Guest>(MOST_GUESTS, (guests) => this.host(guests), noConnectionFree);
 
   constructor(
     private readonly database: Database,
