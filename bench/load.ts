@@ -16,6 +16,8 @@ export interface LoadJob {
   candidates: number;
   /** Different for every load on the same database: the created candidates are named by it. */
   label: string;
+  /** Each create and booking with an Idempotency-Key of its own. */
+  keyed?: boolean;
   seconds: number;
 }
 
@@ -78,14 +80,23 @@ async function perform(job: LoadJob): Promise<void> {
   tell({ result, failed });
 }
 
-function createRequest({ scene, token, label }: LoadJob): LoadRequest {
+/** A key for each request, where they have one. */
+const keyOf = ({ kind, label, keyed }: LoadJob, number: number): Record<string, string> =>
+  keyed ? { 'idempotency-key': `${kind}-${label}-${number}` } : {};
+
+function createRequest(job: LoadJob): LoadRequest {
+  const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   let number = 0;
   return {
     method: 'POST',
     path: `/accounts/${scene.accountCode}/candidates`,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    setupRequest: (request) => ({ ...request, body: `${before}${label}-${++number}${after}` }),
+    setupRequest: (request) => ({
+      ...request,
+      headers: { ...headers, ...keyOf(job, ++number) },
+      body: `${before}${label}-${number}${after}`,
+    }),
   };
 }
 
@@ -103,14 +114,19 @@ function readRequest({ scene, token, candidates }: LoadJob): LoadRequest {
   };
 }
 
-function bookRequest({ scene, token }: LoadJob): LoadRequest {
+function bookRequest(job: LoadJob): LoadRequest {
+  const { scene, token } = job;
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   let number = 0;
   return {
     method: 'POST',
     path: '',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: BOOKING_BODY,
-    setupRequest: (request) => ({ ...request, path: `${readPath(scene, ++number)}/bookings` }),
+    setupRequest: (request) => ({
+      ...request,
+      path: `${readPath(scene, ++number)}/bookings`,
+      headers: { ...headers, ...keyOf(job, number) },
+    }),
   };
 }
 

@@ -15,10 +15,16 @@ const DATABASE = 'rest';
 /** Bookings that a server may make in a second of a round, at most. */
 const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
-type ProgramName = (typeof PROGRAMS)[number];
+/** The service, each request with an Idempotency-Key, as clients are advised to send it. */
+const KEYED = 'service with keys';
+type ProgramName = (typeof PROGRAMS)[number] | typeof KEYED;
 
 /** Which programs can do it. A booking ends with the notification of a partner who is not told yet. */
-const KINDS = { create: PROGRAMS, read: PROGRAMS, book: ['service', 'ceiling'] } as const;
+const KINDS = {
+  create: [...PROGRAMS, KEYED],
+  read: PROGRAMS,
+  book: ['service', 'ceiling', KEYED],
+} satisfies Record<string, readonly ProgramName[]>;
 type Kind = keyof typeof KINDS;
 const GOALS: Record<Kind, number> = { create: 1.1, read: 1, book: 0.8 };
 
@@ -46,6 +52,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     service,
     ceiling: { url: ceiling.ready.url, pid: ceiling.child.pid! },
     'plain NestJS': { url: plain.ready.url, pid: plain.child.pid! },
+    [KEYED]: service,
   };
   const postmaster = await stage.postmaster();
 
@@ -53,8 +60,8 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     await seedEligibilities(client, scene, 2);
     await seedSuspendedPartner(client, scene.accountCode);
   });
-  for (const [name, { url }] of Object.entries(servers)) await assertSameWork(url, service.url, scene, token, name);
-  for (const [index, name] of KINDS.book.entries())
+  for (const name of PROGRAMS) await assertSameWork(servers[name].url, service.url, scene, token, name);
+  for (const [index, name] of (['service', 'ceiling'] as const).entries())
     await assertSameBooking(stage, servers[name].url, service.url, scene, token, index + 1);
 
   const measure = async (kind: Kind, name: ProgramName, duration: number, label: string): Promise<Measured> => {
@@ -68,7 +75,8 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     const { url, pid } = servers[name];
     const [result, used] = await withProcessorTime({ server: [pid], postgres: [postmaster] }, async () => {
       const begun = performance.now();
-      const loaded = await load.run({ url, kind, scene, token, candidates, label, seconds: duration });
+      const keyed = name === KEYED;
+      const loaded = await load.run({ url, kind, scene, token, candidates, label, keyed, seconds: duration });
       if (kind !== 'book') return loaded;
       await untilTold(stage);
       return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
@@ -83,7 +91,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
         // What the one before still had in flight must not stand in the way of this one.
-        const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.charAt(0)}`);
+        const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
   for (const program of [service, ceiling, plain, load]) await program.stop();
@@ -212,6 +220,16 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
         unit: 'µs' as const,
         goal: null,
       })),
+      ...(kind === 'read'
+        ? []
+        : [
+            {
+              name: `${kind}: requests/s with an Idempotency-Key of those without`,
+              value: medianRatio(each(kind, KEYED, 'perSecond'), each(kind, 'service', 'perSecond')),
+              unit: 'ratio' as const,
+              goal: null,
+            },
+          ]),
       ...(kind === 'book'
         ? []
         : [
