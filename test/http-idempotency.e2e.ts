@@ -205,4 +205,95 @@ describe('§5 Idempotency-Key', () => {
     });
     expect(answer.body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
+
+  describe('of many requests at once', () => {
+    const bookingsOf = (record: Record<string, any>) =>
+      `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
+    const book = (record: Record<string, any>, key: string, sent: unknown = siteBooking()) =>
+      app.call('POST', bookingsOf(record), { token: scene.token, body: sent, headers: { 'idempotency-key': key } });
+    const records = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => app.given.eligibility(scene))) as Promise<Record<string, any>[]>;
+    const transactionsOf = async (table: string, column: string, values: string[]) =>
+      (await app.given.sql(`SELECT DISTINCT xmin::text FROM ${table} WHERE ${column} = ANY ($1)`, [values])).length;
+
+    it('records and bookings are written together, and each answer is kept', async () => {
+      const sent = Array.from({ length: 40 }, () => ({ key: newKey(), body: body() }));
+      const created = await Promise.all(sent.map((one) => create(one.body, one.key)));
+      expect(created.map(({ status }) => status)).toEqual(sent.map(() => 200));
+      const ids = created.map((answer) => answer.body.svc_eligiblity_id as string);
+      expect(await transactionsOf('eligibilities', 'svc_eligiblity_id', ids)).toBeLessThan(sent.length);
+      const replays = await Promise.all(sent.map((one) => create(one.body, one.key)));
+      expect(replays.map((answer) => [replayed(answer), answer.body])).toEqual(
+        created.map((answer) => ['true', answer.body]),
+      );
+      const keys = sent.map(() => newKey());
+      const one = siteBooking();
+      const booked = await Promise.all(created.map((answer, n) => book(answer.body, keys[n], one)));
+      expect(booked.map(({ status }) => status)).toEqual(sent.map(() => 201));
+      const codes = booked.map((answer) => answer.body.booking_code as string);
+      expect(await transactionsOf('bookings', 'booking_code', codes)).toBeLessThan(sent.length);
+      const again = await Promise.all(created.map((answer, n) => book(answer.body, keys[n], one)));
+      expect(again.map((answer) => [answer.status, replayed(answer), answer.body])).toEqual(
+        booked.map((answer) => [201, 'true', answer.body]),
+      );
+    });
+
+    it('each is done once, however often it is sent', async () => {
+      const one = siteBooking();
+      const all = (await records(10)).map((record) => ({ record, key: newKey() }));
+      const answers = await Promise.all(
+        [...all, ...all, ...all].map(async ({ record, key }) => ({ key, answer: await book(record, key, one) })),
+      );
+      for (const { record, key } of all) {
+        const [first, ...others] = answers.filter((answer) => answer.key === key).map(({ answer }) => answer);
+        for (const { status, body: said } of [first, ...others])
+          expect(status === 201 || said.code === 'idempotency_key_in_use').toBe(true);
+        const final = await book(record, key, one);
+        expect([final.status, replayed(final)]).toEqual([201, 'true']);
+        const of = `${path()}/${record['candidate'].candidate_id}/bookings`;
+        expect((await app.call('GET', of, { token: scene.token })).body).toHaveLength(1);
+      }
+    });
+
+    it('a refusal is that of its request alone, and leaves the key free at once', async () => {
+      const [refusedOne, ...others] = await records(20);
+      await app.call('DELETE', `${path()}/${refusedOne['candidate'].candidate_id}/tests/${scene.testCode}`, {
+        token: scene.token,
+      });
+      const key = newKey();
+      const again = async () => {
+        const refused = await book(refusedOne, key);
+        return [refused, await book(others[0], key)];
+      };
+      const [[refused, retried], ...answers] = await Promise.all([
+        again(),
+        ...others.slice(1).map((record) => book(record, newKey())),
+      ]);
+      expect(refused.body).toMatchObject({ code: 'not_eligible_to_schedule' });
+      expect(retried.status).toBe(201);
+      expect((answers as (typeof refused)[]).map(({ status }) => status)).toEqual(answers.map(() => 201));
+    });
+
+    it('a record that somebody has already is refused to its request alone', async () => {
+      const taken = body();
+      await create(taken, newKey());
+      const unknownTest = { ...body(), test_code: 'UNKNOWN' };
+      const sent = [body(), taken, body(), unknownTest, body(), body({ voucher_codes: ['NO-SUCH'] }), body()];
+      const answers = await Promise.all(sent.map((one) => create(one, newKey())));
+      expect(answers.map(({ status }) => status)).toEqual([200, 400, 200, 400, 200, 400, 200]);
+      expect(answers[1].body).toMatchObject({ code: 'duplicate_eligibility' });
+    });
+
+    it('one whose record is locked holds up no other, and waits for its turn', async () => {
+      const [locked, ...others] = await records(8);
+      const release = await app.given.lock(
+        `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,
+      );
+      const waiting = book(locked, newKey());
+      const answers = await Promise.all(others.map((record) => book(record, newKey())));
+      expect(answers.map(({ status }) => status)).toEqual(others.map(() => 201));
+      await release();
+      expect((await waiting).status).toBe(201);
+    });
+  });
 });

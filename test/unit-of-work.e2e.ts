@@ -247,6 +247,45 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
+  it('are not half undone by one that has written at once and is refused', async () => {
+    const write = async () => {
+      await database.execute({ text: `INSERT INTO names VALUES ('written')` });
+      throw validationError.error();
+    };
+    const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('written', write), shared('c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are left by one that needs a transaction of its own', async () => {
+    const own = () => unitOfWork.run(() => database.execute({ text: `INSERT INTO names VALUES ('own')` }));
+    await Promise.all([shared('a'), shared('b'), shared('own', own), shared('c')]);
+    expect(await transactions()).toEqual([['a'], ['b', 'c'], ['own']]);
+  });
+
+  it('tell a refusal when they have ended, and with them the locks of who was refused', async () => {
+    const lock = async () => {
+      const [{ locked }] = await database.query<{ locked: boolean }>({
+        text: 'SELECT pg_try_advisory_xact_lock(4711) AS locked',
+      });
+      if (!locked) throw new Error('It is held.');
+    };
+    const refused = async () => {
+      await lock();
+      throw validationError.error();
+    };
+    const slow = async () => {
+      await database.query({ text: 'SELECT pg_sleep(0.1)' });
+      keep('slow');
+    };
+    const [, told] = await Promise.allSettled([
+      shared('a'),
+      shared('refused', refused).catch(() => unitOfWork.run(lock)),
+      shared('slow', slow),
+    ]);
+    expect(told.status).toBe('fulfilled');
+  });
+
   it('never are of one record', async () => {
     const twice = () => {
       keep(`same-${unitOfWork.isShared ? 'shared' : 'alone'}`);

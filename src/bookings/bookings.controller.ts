@@ -14,7 +14,7 @@ import {
   Problems,
 } from '../platform/http/documented.js';
 import { ChecksMore, RequestFaults } from '../platform/http/request-form.js';
-import { Idempotent } from '../platform/unit-of-work/idempotency.js';
+import { Idempotent, IdempotentWithOthers } from '../platform/unit-of-work/idempotency.js';
 import { Faults } from '../platform/validation/faults.js';
 import { BookingStore } from './booking-store.js';
 import type { Booking } from './booking.entity.js';
@@ -34,7 +34,7 @@ export class BookingsController {
 
   @Post('candidates/:candidate_id/tests/:test_code/bookings')
   @HttpCode(201)
-  @Idempotent()
+  @IdempotentWithOthers()
   @ApiOperation({ summary: 'Book the exam of an eligibility' })
   @ChecksMore()
   @Answer(201, BookingModel, 'Booked.')

@@ -4,7 +4,7 @@ import { Config } from '../config.js';
 import { insertChangesOf } from '../platform/changes/change-log.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Batched, numbered } from '../platform/database/batched.js';
-import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { currentTransaction, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { validationError, type DomainError } from '../platform/errors.js';
 import { generatedCode } from '../platform/secrets.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -94,9 +94,14 @@ export class EligibilityCreation {
   async insert(record: NewEligibility): Promise<Eligibility> {
     try {
       const [created] = await this.creation.ask(this.rowOf(record));
-      if (created) return created;
+      if (created) {
+        currentTransaction.current?.writes();
+        return created;
+      }
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
+      // Of others, perhaps.
+      if (this.unitOfWork.isShared) throw error;
       throw refusalOf(error) ?? error;
     }
   }

@@ -16,7 +16,7 @@ import {
 import { ChecksMore, ReadBodyBy, RequestFaults } from '../platform/http/request-form.js';
 import { Faults } from '../platform/validation/faults.js';
 import { Field } from '../platform/validation/fields.js';
-import { Idempotent } from '../platform/unit-of-work/idempotency.js';
+import { IdempotentWithOthers } from '../platform/unit-of-work/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
 import { dateTime } from '../platform/validation/rules.js';
@@ -91,7 +91,7 @@ export class EligibilityController {
   @Post('candidates')
   @HttpCode(200)
   @Access('create')
-  @Idempotent()
+  @IdempotentWithOthers()
   @ApiOperation({ summary: 'Create an eligibility' })
   @ChecksMore()
   @Answer(200, EligibilityResponseModel, 'A candidate was added.')

@@ -171,7 +171,7 @@ export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligi
     bookingCode,
     bookingOn,
   }: ScheduleEligibility): Promise<BookedEligibility> {
-    return this.unitOfWork.run(async () => {
+    return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId} ${testCode}`, async () => {
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       const record = records.live ?? records.newest;
       if (!record) throw eligibilityNotFound.error();

@@ -62,6 +62,8 @@ export interface Transaction {
   readonly client: PoolClient;
   /** Sends what was kept to be written: what is asked after it sees it. */
   flush(): void;
+  /** Told of a statement that writes at once. */
+  writes(): void;
 }
 
 export const currentTransaction = new ContextValue<Transaction>();
@@ -103,6 +105,7 @@ export class Database implements OnApplicationShutdown {
   get manager(): EntityManager {
     const transaction = currentTransaction.current;
     transaction?.flush();
+    transaction?.writes();
     return transaction?.runner.manager ?? this.dataSource.manager;
   }
 
@@ -117,6 +120,7 @@ export class Database implements OnApplicationShutdown {
 
   /** The number of rows that the statement changed. */
   async execute(statement: Statement, values: unknown[] = []): Promise<number> {
+    currentTransaction.current?.writes();
     return (await this.executor.query({ ...statement, values })).rowCount ?? 0;
   }
 

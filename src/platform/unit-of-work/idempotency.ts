@@ -1,13 +1,17 @@
 import {
+  applyDecorators,
   Injectable,
   UseInterceptors,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import { Batched, numbered } from '../database/batched.js';
 import { Database, prepared } from '../database/database.js';
+import type { IdempotencyKey } from './idempotency-key.entity.js';
 import { UnitOfWork } from './unit-of-work.js';
 import { declareFaults, defineProblem, validationError } from '../errors.js';
 import { sha256 } from '../secrets.js';
@@ -35,24 +39,41 @@ const idempotencyKeyInUse = defineProblem(
   'Send the request again in a moment to get the answer of the first one.',
 );
 
+const WithOthers = Reflector.createDecorator<boolean>();
+
 /** The route honours `Idempotency-Key`. */
 export const Idempotent = () => UseInterceptors(IdempotencyInterceptor);
 
-const TRY_LOCK = prepared('idempotency-lock', `SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked`);
+/** As {@link Idempotent}, of a command that may share its transaction (`UnitOfWork.runWithOthers`). */
+export const IdempotentWithOthers = () => applyDecorators(Idempotent(), WithOthers(true));
+
+const TRY_LOCK = prepared(
+  'idempotency-lock',
+  `SELECT n, pg_try_advisory_xact_lock(hashtextextended(owner, 0)) AS locked
+   FROM json_to_recordset($1) AS asked (n int, owner text)`,
+);
 const FIND = prepared(
   'idempotency-find',
-  `SELECT request_hash, status, body FROM idempotency_keys
-   WHERE consumer_key = $1 AND username = $2 AND idempotency_key = $3
-     AND created_at > now() - interval '${IDEMPOTENCY_KEY_LIFE_HOURS} hours'`,
+  `SELECT n, kept.* FROM json_to_recordset($1) AS asked (n int, consumer_key text, username text, idempotency_key text)
+   CROSS JOIN LATERAL (
+     SELECT request_hash, status, body FROM idempotency_keys k
+     WHERE k.consumer_key = asked.consumer_key AND k.username = asked.username AND k.idempotency_key = asked.idempotency_key
+       AND created_at > now() - interval '${IDEMPOTENCY_KEY_LIFE_HOURS} hours' LIMIT 1) kept`,
 );
 const KEEP = prepared(
   'idempotency-keep',
   `INSERT INTO idempotency_keys (consumer_key, username, idempotency_key, request_hash, status, body)
-   VALUES ($1, $2, $3, $4, $5, $6)
+   SELECT consumer_key, username, idempotency_key, decode(request_hash, 'hex'), status, body
+   FROM json_to_recordset($1) AS kept (consumer_key text, username text, idempotency_key text, request_hash text, status int,
+     body text)
    ON CONFLICT ON CONSTRAINT idempotency_keys_pk DO UPDATE
    SET request_hash = excluded.request_hash, status = excluded.status, body = excluded.body,
      created_at = excluded.created_at`,
 );
+
+/** Whose key it is. */
+type Owner = Pick<IdempotencyKey, 'consumer_key' | 'username' | 'idempotency_key'>;
+type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 
 /**
  * `Idempotency-Key`, in the transaction of the change:
@@ -66,20 +87,34 @@ const KEEP = prepared(
  */
 @Injectable()
 class IdempotencyInterceptor implements NestInterceptor {
+  private readonly lock: Batched<object, { n: number; locked: boolean }>;
+  private readonly kept: Batched<object, Kept & { n: number }>;
+
   constructor(
-    private readonly database: Database,
+    database: Database,
     private readonly unitOfWork: UnitOfWork,
-  ) {}
+    private readonly reflector: Reflector,
+  ) {
+    this.lock = new Batched(database, TRY_LOCK, numbered);
+    this.kept = new Batched(database, FIND, numbered);
+  }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const key = request.headers['idempotency-key'];
     if (key === undefined) return next.handle();
-    return from(this.once(String(key), request, http.getResponse<Response>(), next));
+    const withOthers = this.reflector.get(WithOthers, context.getHandler()) ?? false;
+    return from(this.once(String(key), withOthers, request, http.getResponse<Response>(), next));
   }
 
-  private async once(key: string, request: Request, response: Response, next: CallHandler): Promise<unknown> {
+  private async once(
+    key: string,
+    withOthers: boolean,
+    request: Request,
+    response: Response,
+    next: CallHandler,
+  ): Promise<unknown> {
     if (!KEY.test(key))
       throw validationError.error({
         errors: [
@@ -91,15 +126,13 @@ class IdempotencyInterceptor implements NestInterceptor {
         ],
       });
     const caller = requestContext().caller!;
-    const owner = [caller.consumerKey, caller.username, key];
+    const owner: Owner = { consumer_key: caller.consumerKey, username: caller.username, idempotency_key: key };
+    const lock = JSON.stringify(Object.values(owner));
     const hash = sha256(canonicalJson([request.method, request.originalUrl, receivedBody(request) ?? null]));
-    return this.unitOfWork.run(async () => {
-      const lock = await this.database.queryOne<{ locked: boolean }>(TRY_LOCK, [JSON.stringify(owner)]);
-      if (!lock?.locked) throw idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });
-      const kept = await this.database.queryOne<{ request_hash: Buffer; status: number; body: string | null }>(
-        FIND,
-        owner,
-      );
+    const work = async (): Promise<unknown> => {
+      const [{ locked }] = await this.lock.ask({ owner: lock });
+      if (!locked) throw idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });
+      const [kept] = await this.kept.ask(owner);
       if (kept) {
         if (!kept.request_hash.equals(hash)) throw idempotencyKeyReused.error();
         response.setHeader('Idempotency-Replayed', 'true');
@@ -107,13 +140,14 @@ class IdempotencyInterceptor implements NestInterceptor {
         return kept.body === null ? undefined : (JSON.parse(kept.body) as unknown);
       }
       const answer: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
-      await this.database.execute(KEEP, [
+      this.unitOfWork.keep(KEEP, {
         ...owner,
-        hash,
-        response.statusCode,
-        answer === undefined ? null : JSON.stringify(answer),
-      ]);
+        request_hash: hash.toString('hex'),
+        status: response.statusCode,
+        body: answer === undefined ? null : JSON.stringify(answer),
+      });
       return answer;
-    });
+    };
+    return withOthers ? this.unitOfWork.runWithOthers(`key ${lock}`, work) : this.unitOfWork.run(work);
   }
 }

@@ -44,6 +44,10 @@ export class RunningUnit implements Transaction {
     this.kept.clear();
   }
 
+  writes(): void {
+    // It is undone with the transaction.
+  }
+
   /** Takes over what a guest has kept. */
   take(guest: RunningUnit): void {
     for (const [statement, rows] of guest.kept) this.keep(statement, rows);
@@ -54,10 +58,32 @@ export class RunningUnit implements Transaction {
   }
 }
 
-/** The part of one command in a transaction that several share: it only keeps, so that leaving it undoes it. */
+/** The part of one command in a transaction that several share: it keeps, so that leaving it undoes it. */
 export class GuestUnit extends RunningUnit {
+  /** It has written at once: it leaves with the transaction alone. */
+  hasWritten = false;
+
+  /** @param claims of the transaction: who changes what */
+  constructor(
+    host: RunningUnit,
+    private readonly claims: Map<string, GuestUnit>,
+  ) {
+    super(host.runner, host.client);
+  }
+
+  /** @throws MustBeAlone when another guest changes it */
+  claim(key: string): void {
+    const holder = this.claims.get(key);
+    if (holder && holder !== this) throw new MustBeAlone();
+    this.claims.set(key, this);
+  }
+
   override send(): void {
     throw new MustBeAlone();
+  }
+
+  override writes(): void {
+    this.hasWritten = true;
   }
 }
 

@@ -53,10 +53,11 @@ const MOST_GUESTS = 50;
  *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
  * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
  * 6. `part(work)` is a savepoint: work that may fail without failing the unit.
- * 7. `runWithOthers(key, work)` shares its transaction with commands that come at the same time, under other keys. What the
- *    work throws is its own refusal and changes nothing; it may read, and `keep` rows of statements that are sent for
- *    all guests together. Whoever finds that this will not do, because a record is locked say, throws {@link MustBeAlone}
- *    and gets a transaction of its own, as all guests do when theirs fails. Once COMMIT is on its way only PostgreSQL's own
+ * 7. `runWithOthers(key, work)` shares its transaction with commands that come at the same time, under other keys; a nested one adds
+ *    its key. What the work throws is its own refusal and changes nothing; it may read, and `keep` rows of statements that
+ *    are sent for all guests together. Whoever finds that this will not do, because a record is locked say, throws
+ *    {@link MustBeAlone} and gets a transaction of its own, as does whoever meets a nested `run`, and as all guests do when
+ *    theirs fails, or when one leaves it that has written. Once COMMIT is on its way only PostgreSQL's own
  *    refusal says that nothing happened: what is not known is not tried again.
  * 8. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
  *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
@@ -73,7 +74,9 @@ export class UnitOfWork {
   ) {}
 
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (currentTransaction.current) return work();
+    const unit = currentTransaction.current;
+    if (unit instanceof GuestUnit) throw new MustBeAlone();
+    if (unit) return work();
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.runOnce(work);
@@ -85,9 +88,14 @@ export class UnitOfWork {
     }
   }
 
-  /** @param key of what the work changes: two that change the same do not share a transaction */
+  /**
+   * @param key of what the work changes: two that change the same do not share a transaction
+   * @param work may be done again
+   */
   async runWithOthers<T>(key: string, work: () => Promise<T>): Promise<T> {
-    if (currentTransaction.current) return work();
+    const unit = currentTransaction.current;
+    if (unit instanceof GuestUnit) unit.claim(key);
+    if (unit) return work();
     const ofRequest = new AsyncResource('guest of a unit of work');
     try {
       return await new Promise<T>((resolve, reject) =>
@@ -109,30 +117,36 @@ export class UnitOfWork {
     return currentTransaction.current instanceof GuestUnit;
   }
 
+  /** Tells each its outcome when the transaction has ended, and with it the locks of those that have left. */
   private async host(guests: readonly Guest[]): Promise<void> {
     const values = new Map<Guest, unknown>();
+    const refusals = new Map<Guest, unknown>();
     let unit: RunningUnit | null = null;
     try {
       await this.runOnce(async () => {
         const host = (unit = this.running());
-        const keys = new Set<string>();
+        const claims = new Map<string, GuestUnit>();
+        let isSpoilt = false;
         const enter = async (guest: Guest): Promise<void> => {
+          const part = new GuestUnit(host, claims);
           try {
-            if (keys.has(guest.key)) throw new MustBeAlone();
-            keys.add(guest.key);
-            const part = new GuestUnit(host.runner, host.client);
+            part.claim(guest.key);
             values.set(guest, await guest.work(part));
             host.take(part);
           } catch (error) {
-            guest.reject(ownRefusal(error));
+            refusals.set(guest, ownRefusal(error));
+            isSpoilt ||= part.hasWritten || !(error instanceof DomainError || error instanceof MustBeAlone);
           }
         };
         await Promise.all(guests.map(enter));
+        if (isSpoilt) throw new MustBeAlone();
       });
       for (const [{ resolve }, value] of values) resolve(value as never);
+      for (const [{ reject }, refusal] of refusals) reject(refusal);
     } catch (error) {
       const isUnknown = unit !== null && (unit as RunningUnit).isCommitting && !isPostgresRefusal(error);
-      for (const { reject } of guests) reject(isUnknown ? error : ownRefusal(error));
+      const refusal = isUnknown ? error : ownRefusal(error);
+      for (const guest of guests) guest.reject(refusals.get(guest) ?? refusal);
     }
   }
 
