@@ -211,8 +211,7 @@ describe('§5 Idempotency-Key', () => {
       `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const book = (record: Record<string, any>, key: string, sent: unknown = siteBooking()) =>
       app.call('POST', bookingsOf(record), { token: scene.token, body: sent, headers: { 'idempotency-key': key } });
-    const records = (count: number) =>
-      Promise.all(Array.from({ length: count }, () => app.given.eligibility(scene))) as Promise<Record<string, any>[]>;
+    const records = (count: number) => Promise.all(Array.from({ length: count }, () => app.given.eligibility(scene)));
     const transactionsOf = async (table: string, column: string, values: string[]) =>
       (await app.given.sql(`SELECT DISTINCT xmin::text FROM ${table} WHERE ${column} = ANY ($1)`, [values])).length;
 
@@ -271,7 +270,7 @@ describe('§5 Idempotency-Key', () => {
       ]);
       expect(refused.body).toMatchObject({ code: 'not_eligible_to_schedule' });
       expect(retried.status).toBe(201);
-      expect((answers as (typeof refused)[]).map(({ status }) => status)).toEqual(answers.map(() => 201));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     });
 
     it('a record that somebody has already is refused to its request alone', async () => {
