@@ -283,6 +283,42 @@ describe('§5 Idempotency-Key', () => {
       expect(answers[1].body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
+    it('one that waits for what somebody is changing holds up nobody of another account', async () => {
+      const there = await app.given.scene();
+      const made = await app.given.eligibility(scene);
+      const others = await Promise.all(Array.from({ length: 3 }, () => app.given.eligibility(there)));
+      const ofCandidate = app.given.eligibilityBody(scene.testCode, { candidate: made['candidate'] });
+      const release = await app.given.lock(
+        `UPDATE eligibilities SET updated_datetime = updated_datetime WHERE svc_eligiblity_id = '${made['svc_eligiblity_id']}'`,
+      );
+      const since = performance.now();
+      const filler = create(body(), newKey());
+      const waiting = create(ofCandidate, newKey());
+      const bookings = (record: Record<string, any>) =>
+        `/accounts/${there.account}/candidates/${record['candidate'].candidate_id}/tests/${there.testCode}/bookings`;
+      const answers = await Promise.all(
+        others.map((record, n) =>
+          app.call('POST', bookings(record), {
+            token: there.token,
+            body: siteBooking(),
+            headers: n === 0 ? {} : { 'idempotency-key': newKey() },
+          }),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+      expect(performance.now() - since).toBeLessThan(3_500);
+      await release();
+      expect((await filler).status).toBe(200);
+      expect((await waiting).body).toMatchObject({ code: 'duplicate_eligibility' });
+    });
+
+    it('repeats of what has long been answered are no request in progress', async () => {
+      const [key, sent] = [newKey(), body()];
+      expect((await create(sent, key)).status).toBe(200);
+      const answers = await Promise.all(Array.from({ length: 12 }, () => create(sent, key)));
+      expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
+    });
+
     it('one whose record is locked holds up no other, and waits for its turn', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(

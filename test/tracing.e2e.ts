@@ -125,6 +125,28 @@ describe('§14 with OTEL_EXPORTER_OTLP_ENDPOINT', () => {
     expect(statements.length).toBeGreaterThan(0);
     expect(statements.sort()).toEqual([...new Set(statements)].sort());
   });
+
+  it('nor one what was asked for several of them in a transaction', async () => {
+    const scene = await app.given.scene();
+    const traceOf = (n: number) => n.toString(16).padStart(32, 'd');
+    const all = Array.from({ length: 20 }, (_, n) => n);
+    const answers = await Promise.all(
+      all.map((n) =>
+        app.call('POST', `/accounts/${scene.account}/candidates`, {
+          token: scene.token,
+          body: app.given.eligibilityBody(scene.testCode),
+          headers: { 'idempotency-key': `traced-${n}`, traceparent: `00-${traceOf(n)}-${PARENT}-01` },
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(all.map(() => 200));
+    const inTraces = () => collector.spans.filter(({ traceId }) => all.some((n) => traceOf(n) === traceId));
+    await eventually(() => expect(inTraces().filter(({ kind }) => kind === 2)).toHaveLength(20));
+    const tracesOf = (name: string) => [
+      ...new Set(inTraces().flatMap((span) => (span.name === name ? [span.traceId] : []))),
+    ];
+    expect(tracesOf('eligibility-create').filter((id) => !tracesOf('idempotency-keep').includes(id))).toEqual([]);
+  });
 });
 
 it('without it no span is made, and a trace is passed on all the same', async () => {

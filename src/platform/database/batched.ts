@@ -1,3 +1,5 @@
+import { currentSpan } from '../context/current-span.js';
+import { outsideOfRequests } from '../context/request-context.js';
 import { Gathering } from '../gathering.js';
 import { noConnectionFree } from './connection-turns.js';
 import {
@@ -75,7 +77,8 @@ export class Batched<Question, Row extends { n: number }> {
       // After all promises that are settled by now, whose continuations may ask as well.
       process.nextTick(() => {
         this.inTransaction.delete(client);
-        this.send(batch, client).catch((error: unknown) => {
+        const span = batch.length === 1 ? currentSpan.current : undefined;
+        outsideOfRequests(span, () => this.send(batch, client)).catch((error: unknown) => {
           for (const waiting of batch) waiting.reject(error);
         });
       });

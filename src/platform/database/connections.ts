@@ -21,7 +21,8 @@ const CONNECTION = {
   stream: batchingSocket,
 } satisfies PoolConfig;
 
-const SETTINGS = { statement_timeout: '7s', idle_in_transaction_session_timeout: '60s' };
+/** Who waits for a lock gives up before those give up who wait for the connection (connection-turns.ts). */
+const SETTINGS = { statement_timeout: '7s', lock_timeout: '4s', idle_in_transaction_session_timeout: '60s' };
 
 /** A pool of connections that behave so, to the database that the URL names. */
 export function poolConfig(url: string, settings: Record<string, string> = {}): PoolConfig & ServiceClientConfig {

@@ -129,14 +129,15 @@ class IdempotencyInterceptor implements NestInterceptor {
     const owner: Owner = { consumer_key: caller.consumerKey, username: caller.username, idempotency_key: key };
     const lock = JSON.stringify(Object.values(owner));
     const hash = sha256(canonicalJson([request.method, request.originalUrl, receivedBody(request) ?? null]));
+    let replayed: number | null = null;
     const work = async (): Promise<unknown> => {
+      replayed = null;
       const [{ locked }] = await this.lock.ask({ owner: lock });
-      if (!locked) throw idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });
       const [kept] = await this.kept.ask(owner);
+      if (!locked && !kept) throw idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });
       if (kept) {
         if (!kept.request_hash.equals(hash)) throw idempotencyKeyReused.error();
-        response.setHeader('Idempotency-Replayed', 'true');
-        response.status(kept.status);
+        replayed = kept.status;
         return kept.body === null ? undefined : (JSON.parse(kept.body) as unknown);
       }
       const answer: unknown = await lastValueFrom(next.handle(), { defaultValue: undefined });
@@ -148,6 +149,8 @@ class IdempotencyInterceptor implements NestInterceptor {
       });
       return answer;
     };
-    return withOthers ? this.unitOfWork.runWithOthers(`key ${lock}`, work) : this.unitOfWork.run(work);
+    const answer = await (withOthers ? this.unitOfWork.runWithOthers(`key ${lock}`, work) : this.unitOfWork.run(work));
+    if (replayed !== null) response.setHeader('Idempotency-Replayed', 'true').status(replayed);
+    return answer;
   }
 }

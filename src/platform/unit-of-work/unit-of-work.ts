@@ -31,6 +31,9 @@ const RECORD = prepared(
   `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(10)}) ${insertChanges('$9')}`,
 );
 
+/** Nobody waits long for a lock while others wait for the transaction. */
+const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
+
 /** A command that waits for a transaction to share. */
 interface Guest {
   readonly key: string;
@@ -125,6 +128,7 @@ export class UnitOfWork {
     try {
       await this.runOnce(async () => {
         const host = (unit = this.running());
+        host.send(WAIT_LITTLE, []);
         const claims = new Map<string, GuestUnit>();
         let isSpoilt = false;
         const enter = async (guest: Guest): Promise<void> => {
@@ -272,10 +276,10 @@ function ownRefusal(error: unknown): unknown {
   return isFinal ? error : new MustBeAlone();
 }
 
-/** PostgreSQL has answered, and undone the transaction. */
+/** PostgreSQL has answered, and undone the transaction; 57P and 25P03 end the connection, when the COMMIT may have been done. */
 function isPostgresRefusal(error: unknown): boolean {
   const { driverError = error } = error as { driverError?: unknown };
-  return driverError instanceof DatabaseError && driverError.severity === 'ERROR';
+  return driverError instanceof DatabaseError && !/^(08|57P|25P03)/.test(driverError.code ?? '08');
 }
 
 function isRejected(answer: PromiseSettledResult<unknown>): answer is PromiseRejectedResult {
