@@ -24,17 +24,19 @@ import { Stage } from './stage.js';
 
 const DAY_S = 86_400;
 const RETENTION = { NOTIFICATION_RETENTION_DAYS: '5', CHANGES_RETENTION_DAYS: '5', REFRESH_TOKEN_TTL_S: String(DAY_S) };
-/** Tables that what was retained leaves, and tables whose rows are kept; partitions count with their table. */
+/**
+ * Tables that what was retained leaves, and tables whose rows are kept, as those of the change feed are until their whole month is
+ * over; partitions count with their table.
+ */
 const PASSING = [
   'domain_events',
   'notifications',
   'notification_attempts',
   'deliveries',
-  'changes',
   'access_tokens',
   'token_families',
 ];
-const KEPT = ['eligibilities', 'bookings', 'audit_log'];
+const KEPT = ['eligibilities', 'bookings', 'audit_log', 'changes'];
 
 const SIZES = `SELECT name, sum(pg_table_size(part.oid))::float8 / 1048576 AS table_mib, sum(pg_indexes_size(part.oid))::float8 / 1048576 AS index_mib,
     sum(greatest(part.reltuples, 1))::float8 AS rows
