@@ -69,7 +69,7 @@ describe('a pooler in session mode', () => {
         )
       )[0];
     expect(await limits()).toEqual({ statement: '7s', idle: '1min', lock: '2s' });
-    expect(await app.app.get(UnitOfWork).run(limits)).toEqual({ statement: '7s', idle: '1min', lock: '0' });
+    expect(await app.app.get(UnitOfWork).run(limits)).toEqual({ statement: '7s', idle: '1min', lock: '4s' });
   });
 });
 
