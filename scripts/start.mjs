@@ -110,5 +110,14 @@ try {
   process.stderr.write(`${error.message}\n`);
   process.exit(1);
 }
+// npm ends the shell in between alone, which passes nothing on: who was started by it ends with it.
+if (process.env.npm_lifecycle_event && process.platform !== 'win32') {
+  const { ppid } = process;
+  const watch = setInterval(() => {
+    if (process.ppid === ppid) return;
+    clearInterval(watch);
+    process.kill(process.pid, 'SIGTERM');
+  }, 500).unref();
+}
 process.argv = [process.argv[0], join(root, programs[program]), ...(program === name ? rest : process.argv.slice(2))];
 require(process.argv[1]);

@@ -30,7 +30,7 @@ interface OpenDatabase {
 
 /**
  * 1. A database: `DATABASE_URL`, else the embedded PostgreSQL. 2. Its schema. 3. The application. 4. The sandbox.
- * 5. The listeners. 6. `server.json`, which says that all of this is up.
+ * 5. The listeners. 6. `server.json`, which says that all of this is up, as readiness does.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
  */
@@ -46,6 +46,8 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
       seesReplication: config.confirmReplicated > 0 && config.roles.has('delivery'),
     });
     app = await createApp(config, database.url);
+    const readiness = app.get(Readiness);
+    readiness.starting();
     await listen(app, config);
     const sandbox = config.sandbox ? await ensureSandbox(app, config) : null;
     const metrics = app.get(Metrics);
@@ -59,6 +61,7 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
         started_at: new Date().toISOString(),
       }) + '\n',
     );
+    readiness.started();
     return {
       app,
       config,

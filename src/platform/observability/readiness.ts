@@ -7,7 +7,7 @@ export type ReadinessCheck = () => Promise<string | null>;
 @Injectable()
 export class Readiness {
   private readonly checks = new Map<string, ReadinessCheck>();
-  private stopping = false;
+  private phase: 'starting' | 'stopping' | null = null;
 
   add(name: string, check: ReadinessCheck): void {
     this.checks.set(name, check);
@@ -24,17 +24,26 @@ export class Readiness {
         );
       }),
     );
-    if (this.stopping) parts['process'] = 'stopping';
+    if (this.phase) parts['process'] = this.phase;
     return { ready: Object.values(parts).every((state) => state === 'ok'), parts };
   }
 
   /** Whether the process is about to end. */
   get isStopping(): boolean {
-    return this.stopping;
+    return this.phase === 'stopping';
+  }
+
+  /** Keeps readiness red until the process is up. */
+  starting(): void {
+    this.phase = 'starting';
+  }
+
+  started(): void {
+    if (this.phase === 'starting') this.phase = null;
   }
 
   /** Turns readiness red for good: the process is about to drain. */
   stop(): void {
-    this.stopping = true;
+    this.phase = 'stopping';
   }
 }
