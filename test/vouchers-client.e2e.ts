@@ -125,7 +125,7 @@ describe('§5 Vouchers', () => {
     ['"A,B"', [' type_invalid']],
     [
       ['A', 5, null, '', 'x'.repeat(51)],
-      ['/1 type_invalid', '/2 type_invalid', '/3 blank', '/4 too_long'],
+      ['/1 type_invalid', '/2 type_invalid', '/3 blank', '/4 too_long', '/0 voucher_unknown'],
     ],
     [[['A']], ['/0 type_invalid']],
     [Array.from({ length: 21 }, (_, at) => `V${at}`), [' too_many']],
@@ -133,6 +133,34 @@ describe('§5 Vouchers', () => {
     const record = await app.given.eligibility(scene);
     const answer = await put(record, body);
     expect([answer.status, faultsOf(answer)]).toEqual([400, faults]);
+  });
+
+  it('beside codes that are none, those that cannot be redeemed are named as well', async () => {
+    const kept = await app.given.voucher(scene.account);
+    const good = await app.given.voucher(scene.account);
+    const expired = await app.given.voucher(scene.account, { valid_until: new Date('2020-01-01') });
+    const record = await app.given.eligibility(scene, { voucher_codes: [kept] });
+    const codes = [expired, 'NOPE', 5, good, '', kept];
+    const places = ['0 voucher_expired', '1 voucher_unknown', '2 type_invalid', '4 blank'];
+    expect(faultsOf(await put(record, codes)).sort()).toEqual(places.map((place) => `/${place}`));
+    const body = { voucher_codes: codes, vouchers: [] };
+    expect(faultsOf(await put(record, body)).sort()).toEqual([
+      ...places.map((place) => `/voucher_codes/${place}`),
+      '/vouchers unknown_field',
+    ]);
+    expect([await held(record), await uses(good), await uses(kept)]).toEqual([[kept], 0, 1]);
+    const nobody = { test_code: scene.testCode, candidate: { candidate_id: 'nobody' } };
+    expect(faultsOf(await put(nobody, codes)).sort()).toEqual(
+      [...places, '5 voucher_exhausted'].map((place) => `/${place}`),
+    );
+    expect(faultsOf(await put(record, Array(21).fill(good)))).toEqual([' too_many']);
+    expect((await put(record, '"x"')).body.errors).toEqual([
+      {
+        pointer: '',
+        code: 'type_invalid',
+        detail: 'The body must be a list of codes, or an object with voucher_codes.',
+      },
+    ]);
   });
 
   it('a record that is not there is 404, a SCHEDULED one 403 eligibility_booked', async () => {

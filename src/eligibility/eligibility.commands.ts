@@ -1,7 +1,6 @@
 import { Command } from '@nestjs/cqrs';
 import type { DomainError } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
-import type { VoucherRefusal } from '../vouchers/vouchers.commands.js';
 import type { EligibilityModel } from './eligibility-model.fields.js';
 import type { NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
@@ -80,13 +79,15 @@ export class CancelEligibility extends Command<void> {
   }
 }
 
-/** Answers with the codes that cannot be redeemed: when there is one, nothing was changed. */
-export class ReplaceVouchers extends Command<VoucherRefusal[]> {
+/** The codes and where the list of them stands in the body. `faults` as those of {@link CreateEligibility}. */
+export class ReplaceVouchers extends Command<void> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
     readonly testCode: string,
     readonly voucherCodes: string[],
+    readonly pointer: string,
+    readonly faults: Faults,
   ) {
     super();
   }

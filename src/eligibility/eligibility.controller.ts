@@ -15,7 +15,7 @@ import {
 } from '../platform/http/documented.js';
 import { ChecksMore, ReadBodyBy, RequestFaults } from '../platform/http/request-form.js';
 import { Faults } from '../platform/validation/faults.js';
-import { Field } from '../platform/validation/fields.js';
+import { Field, isObject } from '../platform/validation/fields.js';
 import { IdempotentWithOthers } from '../platform/unit-of-work/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
@@ -33,7 +33,6 @@ import {
   statusAt,
 } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
-import { refusalFaults } from '../vouchers/vouchers.commands.js';
 import { FindEligibilities } from './eligibility.queries.js';
 import { ListEligibilities } from './list.handler.js';
 import { statusesOf } from './read.handlers.js';
@@ -178,18 +177,17 @@ export class EligibilityController {
       oneOf: [voucherCodesRule.schema, { $ref: getSchemaPath(VoucherCodesBody) }],
     },
   })
+  @ChecksMore()
   @AnswerEmpty(204, 'The record has exactly these vouchers.')
   @BodyProblems(404)
   async replaceVouchers(
     @Param() path: CandidateTestPath,
     @Body() { voucher_codes, pointer }: VoucherCodes,
+    @RequestFaults() faults: Faults,
   ): Promise<void> {
-    const refusals = await this.commandBus.execute(
-      new ReplaceVouchers(path.account_code, path.candidate_id, path.test_code, voucher_codes),
+    await this.commandBus.execute(
+      new ReplaceVouchers(path.account_code, path.candidate_id, path.test_code, voucher_codes, pointer, faults),
     );
-    const faults = new Faults();
-    faults.add(...refusalFaults(refusals, voucher_codes, pointer));
-    faults.refuse();
   }
 
   @Get('candidates/:candidate_id/tests/:test_code/vouchers')
@@ -246,6 +244,11 @@ export class EligibilityController {
 
 function readVoucherCodes(value: unknown, faults: Faults): VoucherCodes {
   const isList = Array.isArray(value);
+  if (!isList && value !== undefined && !isObject(value)) {
+    const detail = 'The body must be a list of codes, or an object with voucher_codes.';
+    faults.add({ pointer: '', code: 'type_invalid', detail });
+    return { voucher_codes: [], pointer: '' };
+  }
   if (isList) faults.add(...voucherCodesRule.faults(value));
   const voucher_codes = isList ? (value as string[]) : inspectBody(VoucherCodesBody, value, faults).body.voucher_codes;
   return { voucher_codes, pointer: isList ? '' : '/voucher_codes' };

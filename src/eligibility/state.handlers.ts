@@ -4,8 +4,9 @@ import { assertReaches } from '../platform/reach.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
-import { ReleaseVouchers, SetVouchers, type VoucherRefusal } from '../vouchers/vouchers.commands.js';
-import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
+import { Faults } from '../platform/validation/faults.js';
+import { ReleaseVouchers, SetVouchers, refusalFaults } from '../vouchers/vouchers.commands.js';
+import { FindAppliedVouchers, FindVoucherRefusals } from '../vouchers/vouchers.queries.js';
 import {
   ApproveAccommodations,
   type BookedEligibility,
@@ -74,19 +75,32 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
     private readonly queryBus: QueryBus,
   ) {}
 
-  execute({ accountCode, candidateId, testCode, voucherCodes }: ReplaceVouchers): Promise<VoucherRefusal[]> {
-    return this.unitOfWork.run(async () => {
-      const record = addressed(await this.store.lockOfTest(accountCode, candidateId, testCode));
+  async execute(command: ReplaceVouchers): Promise<void> {
+    const { accountCode, candidateId, testCode, voucherCodes, pointer } = command;
+    const faults = new Faults(command.faults.list);
+    await this.unitOfWork.run(async () => {
+      const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
+      if (!faults.isEmpty) {
+        const codes = faults.entries(pointer, voucherCodes);
+        const known = codes.filter((code) => code !== undefined);
+        const svcEligibilityId = records.changeable?.svc_eligiblity_id ?? null;
+        const refusals = await this.queryBus.execute(
+          new FindVoucherRefusals(accountCode, svcEligibilityId, testCode, known),
+        );
+        faults.add(...refusalFaults(refusals, codes, pointer));
+        throw faults.error();
+      }
+      const record = addressed(records);
       if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw eligibilityBooked.error();
       const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
-      if (isSameSet(applied, voucherCodes)) return [];
+      if (isSameSet(applied, voucherCodes)) return;
       const refusals = await this.commandBus.execute(
         new SetVouchers(accountCode, record.svc_eligiblity_id, testCode, voucherCodes),
       );
-      if (refusals.length > 0) return refusals;
+      faults.add(...refusalFaults(refusals, voucherCodes, pointer));
+      faults.refuse();
       this.store.tell('UPDATED', this.store.changeState(record, {}, this.clock.now()));
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id, { changed: ['voucher_codes'] });
-      return [];
     });
   }
 }
