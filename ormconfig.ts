@@ -84,6 +84,7 @@ import { UnmatchedResultsRejected1763643220000 } from './src/migrations/17636432
 import { ImportsPosition1763643400000 } from './src/migrations/1763643400000-imports-position.js';
 import { Statistics1763643450000 } from './src/migrations/1763643450000-statistics.js';
 import { DeliveriesStatistics1763643500000 } from './src/migrations/1763643500000-deliveries-statistics.js';
+import { VoucherDecimals1763643600000 } from './src/migrations/1763643600000-voucher-decimals.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -183,6 +184,7 @@ const MIGRATIONS = [
   ImportsPosition1763643400000,
   Statistics1763643450000,
   DeliveriesStatistics1763643500000,
+  VoucherDecimals1763643600000,
 ];
 
 /**

@@ -100,7 +100,7 @@ describe('a voucher', () => {
   it.each([
     ['of more than 100 percent', { discount_value: 100.01 }, '/discount_value', 'percent_too_high'],
     ['of a negative value', { discount_value: -1 }, '/discount_value', 'out_of_range'],
-    ['of a value with three decimals', { discount_value: 1.005 }, '/discount_value', 'format_invalid'],
+    ['of a value with three decimals', { discount_value: 1.005 }, '/discount_value', 'too_many_decimals'],
     ['of a value in words', { discount_value: '250' }, '/discount_value', 'type_invalid'],
     ['without a value', { discount_value: undefined }, '/discount_value', 'required'],
     ['of an unknown type', { discount_type: 'percent' }, '/discount_type', 'discount_type_invalid'],
@@ -154,6 +154,22 @@ describe('a voucher', () => {
   it('may be an amount over 100', async () => {
     const body = { discount_type: 'AMOUNT', discount_value: 250.5, currency: 'USD' };
     expect((await admin('PUT', `/${account}/vouchers/V-4`, body)).body).toMatchObject(body);
+  });
+
+  it.each([
+    ['JPY', 500, 500.5],
+    ['USD', 1.05, 1.005],
+    ['kwd', 1.005, 1.0005],
+    ['BHD', 9_999_999_999.999, 0.0001],
+    ['CLF', 1.0005, 0.50001],
+  ])('in %s has the decimals of its currency and no more', async (currency, discount_value, finer) => {
+    const body = { discount_type: 'AMOUNT', discount_value, currency };
+    const path = `/${account}/vouchers/${currency}`;
+    expect((await admin('PUT', path, body)).status).toBe(200);
+    expect((await admin('GET', path)).body).toMatchObject({ discount_value, currency: currency.toUpperCase() });
+    const refused = await admin('PUT', path, { ...body, discount_value: finer });
+    expect(refused.body.errors.map((fault: Fault) => fault.pointer)).toContain('/discount_value');
+    expect((await admin('GET', path)).body.discount_value).toBe(discount_value);
   });
 
   it('is put by twenty at once without a fault', async () => {

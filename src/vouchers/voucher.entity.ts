@@ -15,7 +15,7 @@ export class Voucher {
   @Column('text')
   discount_type: DiscountType;
 
-  @Column('numeric', { precision: 12, scale: 2 })
+  @Column('numeric')
   discount_value: number;
 
   @Column('text', { nullable: true })

@@ -12,11 +12,14 @@ declareFaults({
   ends_before_start: ['The validity ends before it begins.', 'Give a valid_until at or after valid_from.'],
   discount_type_invalid: ['There is no such kind of discount.', 'Use PERCENT or AMOUNT.'],
   currency_invalid: ['The value is not a currency code.', 'Use a three-letter code of ISO 4217.'],
-  too_many_decimals: ['The discount has more decimals than its currency.', 'Round it to the decimals of the currency.'],
+  too_many_decimals: [
+    'The discount has more decimals than its currency, or a percentage more than two.',
+    'Round it to the decimals of the currency.',
+  ],
 });
 
-// The columns' range: numeric(12, 2) and int.
-const MOST_DISCOUNT = 9_999_999_999.99;
+const MOST_DISCOUNT = 9_999_999_999.9999;
+// The column's range: int.
 const MOST_USES = 2_147_483_647;
 const MOST_TESTS = 200;
 
@@ -31,12 +34,12 @@ const isPossible = {
 
 const hasItsDecimals = {
   code: 'too_many_decimals',
-  detail: 'Must have no more decimals than the currency.',
-  holds: ({ discount_type, discount_value, currency }: Given): boolean =>
-    discount_type !== 'AMOUNT' ||
-    typeof discount_value !== 'number' ||
-    typeof currency !== 'string' ||
-    hasDecimalsOf(discount_value, currency),
+  detail: 'Must have no more decimals than the currency; a percentage has two at most.',
+  holds({ discount_type, discount_value, currency }: Given): boolean {
+    if (typeof discount_value !== 'number') return true;
+    if (discount_type === 'PERCENT') return hasDecimalsOf(discount_value, null);
+    return typeof currency !== 'string' || hasDecimalsOf(discount_value, currency);
+  },
 };
 
 const isOrdered = {
@@ -59,7 +62,7 @@ export class VoucherBody {
   @Field(oneOf(DISCOUNT_TYPES, 'discount_type_invalid'), { required: true })
   discount_type: DiscountType;
 
-  @Field(decimal(0, MOST_DISCOUNT, 2), {
+  @Field(decimal(0, MOST_DISCOUNT), {
     required: true,
     description: 'At most 100 for PERCENT.',
     example: 25,

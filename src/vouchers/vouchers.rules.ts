@@ -41,8 +41,13 @@ export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, n
   return null;
 }
 
-// ISO 4217: no decimals. All others have two at least, and amounts have two at most.
-const NO_DECIMALS = new Set('BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' '));
+const USUAL_DECIMALS = 2;
+/** The currencies of ISO 4217 with another number of decimals. */
+const DECIMALS = new Map([
+  ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
+  ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
+  ...'CLF UYW'.split(' ').map((code) => [code, 4] as const),
+]);
 /** Codes of ISO 4217 that are no money: no currency, tests, metals, units of account. */
 const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
 
@@ -51,9 +56,10 @@ export function isMoney(currency: string): boolean {
   return !NO_MONEY.test(currency.toUpperCase());
 }
 
-/** Whether the amount has no more decimals than the currency. Any case. */
-export function hasDecimalsOf(amount: number, currency: string): boolean {
-  return Number.isInteger(amount) || !NO_DECIMALS.has(currency.toUpperCase());
+/** Whether the discount has no more decimals than its currency, in any case; a percentage (null) has two at most. */
+export function hasDecimalsOf(discount: number, currency: string | null): boolean {
+  const decimals = DECIMALS.get(currency?.toUpperCase() ?? '') ?? USUAL_DECIMALS;
+  return Number(discount.toFixed(decimals)) === discount;
 }
 
 export interface VoucherChange {

@@ -128,14 +128,12 @@ export function integer(min: number, max: number): Rule {
   };
 }
 
-export function decimal(min: number, max: number, places: number): Rule {
+export function decimal(min: number, max: number): Rule {
   return {
     schema: { type: 'number', minimum: min, maximum: max },
     faults(value) {
       if (typeof value !== 'number' || !Number.isFinite(value)) return [fault('type_invalid', 'Must be a number.')];
       if (value < min || value > max) return [fault('out_of_range', `Must lie between ${min} and ${max}.`)];
-      if (Number(value.toFixed(places)) !== value)
-        return [fault('format_invalid', `Must have at most ${places} decimal places.`)];
       return [];
     },
   };
