@@ -61,6 +61,22 @@ describe('an account', () => {
   });
 });
 
+describe('a change of an account', () => {
+  it('takes back what GET returned; a name cannot be cleared, a number of days can', async () => {
+    const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
+    const path = `/${account_code}`;
+    const put = await admin('PUT', path, { photo_retention_days: 30 });
+    expect((await admin('PUT', path, put.body)).body).toEqual(put.body);
+    const refused = await admin('PUT', path, { name: null, video_retention_days: 0 });
+    expect(refused.body.errors.map((fault: { pointer: string; code: string }) => [fault.pointer, fault.code])).toEqual([
+      ['/name', 'required'],
+      ['/video_retention_days', 'out_of_range'],
+    ]);
+    const cleared = await admin('PUT', path, { photo_retention_days: null });
+    expect(cleared.body).toEqual({ ...put.body, photo_retention_days: null });
+  });
+});
+
 describe('who may administer', () => {
   it.each([
     ['POST', ''],

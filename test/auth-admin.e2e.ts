@@ -65,6 +65,19 @@ describe('/admin/users', () => {
     expect((await call('PUT', path, { disabled: true })).body).toMatchObject({ username, disabled: true });
   });
 
+  it('a password cannot be cleared, nor the name of an application: named beside the other faults', async () => {
+    const { body: user } = await call('POST', '/admin/users', body({}));
+    expect(
+      faults(await call('PUT', `/admin/users/${user.username}`, { password: null, scopes: ['write'] })).sort(),
+    ).toEqual(['/password required', '/scopes/0 scope_unknown']);
+    const { body: application } = await call('POST', '/admin/applications', { name: 'Portal', scopes: ['read'] });
+    const path = `/admin/applications/${application.consumer_key}`;
+    expect(faults(await call('PUT', path, { name: null, disabled: 1 })).sort()).toEqual([
+      '/disabled type_invalid',
+      '/name required',
+    ]);
+  });
+
   it.each(['system', 'Several'])('takes no name that the audit log has for something else: %s', async (username) => {
     expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
   });
@@ -198,6 +211,7 @@ describe('/admin/users', () => {
     }
     expect(listed.slice(0, 5)).toEqual(made);
     expect(faults(await call('GET', '/admin/users?limit=0'))).toEqual(['limit limit_invalid']);
+    expect((await call('GET', '/admin/users?limit=99999999999999999999')).status).toBe(200);
     expect((await call('GET', '/admin/users?cursor=x')).status).toBe(400);
   });
 });

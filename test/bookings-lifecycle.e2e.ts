@@ -120,13 +120,20 @@ describe('§6 Bookings', () => {
         (name) => `/${name} unknown_field`,
       ),
     ],
-    ...['America/Springfield', '+01:00', 'EST5', 'america/new_york', 'New York', 'Europe/Berlin\u200f', ''].map(
-      (zone): [string, unknown, string[]] => [
-        `the zone ${JSON.stringify(zone)}`,
-        { ...siteBooking(), location_timezone: zone },
-        [`/location_timezone ${zone === '' ? 'blank' : 'time_zone_invalid'}`],
-      ],
-    ),
+    ...[
+      'America/Springfield',
+      '+01:00',
+      'EST5',
+      'america/new_york',
+      'America/NEW_YORK',
+      'New York',
+      'Europe/Berlin\u200f',
+      '',
+    ].map((zone): [string, unknown, string[]] => [
+      `the zone ${JSON.stringify(zone)}`,
+      { ...siteBooking(), location_timezone: zone },
+      [`/location_timezone ${zone === '' ? 'blank' : 'time_zone_invalid'}`],
+    ]),
   ])('%s is 400, on booking and on moving', async (_title, body, faults) => {
     const record = await app.given.eligibility(scene);
     const booked = await call('POST', pathOf(record), body);

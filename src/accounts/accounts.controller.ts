@@ -60,9 +60,8 @@ export class AccountsController {
   @Answer(200, AccountModel)
   @BodyProblems()
   async put(@Param() { account_code }: AccountPath, @Body() body: AccountChangeBody): Promise<AccountModel> {
-    const { name, ...days } = body;
-    const given = Object.fromEntries(Object.entries(days).filter(([, value]) => value !== undefined));
-    await this.commandBus.execute(new ChangeAccount(account_code, { ...given, ...(name == null ? {} : { name }) }));
+    const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+    await this.commandBus.execute(new ChangeAccount(account_code, given));
     return this.find(account_code);
   }
 

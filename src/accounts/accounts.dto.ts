@@ -48,8 +48,8 @@ const retentionRule = integer(1, 36_500);
 /** A member left out stays; null for a number of days is for ever. */
 @ReadOnlyMembers('account_code', 'created_datetime')
 export class AccountChangeBody {
-  @Field(nameRule)
-  name?: string | null;
+  @Field(nameRule, { notNull: true })
+  name?: string;
 
   @Field(retentionRule, { description: 'Photos of results go away after so many days; null: never.' })
   photo_retention_days?: number | null;

@@ -17,7 +17,6 @@ import {
 import { GRANTS } from './application.entity.js';
 import { CreateApplication, RotateApplicationSecret, UpdateApplication } from './auth.commands.js';
 import { GetApplication, ListApplications, type ApplicationView } from './auth.queries.js';
-import { assertNotNull } from './user.dto.js';
 
 @ApiTags('Administration')
 @Controller('admin/applications')
@@ -70,12 +69,11 @@ export class ApplicationController {
     @Param() { consumer_key }: ApplicationPath,
     @Body() body: UpdateApplicationBody,
   ): Promise<ApplicationModel> {
-    assertNotNull(body, 'name');
     const { name, scopes, grants, disabled } = body;
     return toModel(
       await this.commands.execute(
         new UpdateApplication(consumer_key, {
-          name: name ?? undefined,
+          name,
           scopes: scopes === null ? [] : scopes,
           grants: grants === null ? GRANTS : grants,
           disabled: disabled === null ? false : disabled,

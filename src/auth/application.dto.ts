@@ -26,8 +26,8 @@ export class CreateApplicationBody {
 
 /** A member left out stays; null clears the scopes and `disabled`, and gives `grants` its default. */
 export class UpdateApplicationBody {
-  @Field(name)
-  name?: string | null;
+  @Field(name, { notNull: true })
+  name?: string;
 
   @Field(scopes)
   scopes?: Scope[] | null;

@@ -9,7 +9,7 @@ import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../plat
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { CreateUser, UnlockUser, UpdateUser } from './auth.commands.js';
 import { GetUser, ListUsers, type UserView } from './auth.queries.js';
-import { assertNotNull, CreateUserBody, UpdateUserBody, UserModel, UserPath } from './user.dto.js';
+import { CreateUserBody, UpdateUserBody, UserModel, UserPath } from './user.dto.js';
 
 @ApiTags('Administration')
 @Controller('admin/users')
@@ -60,12 +60,11 @@ export class UserController {
   @Answer(200, UserModel)
   @BodyProblems(404)
   async update(@Param() { username }: UserPath, @Body() body: UpdateUserBody): Promise<UserModel> {
-    assertNotNull(body, 'password');
     const { password, account_codes, scopes, disabled } = body;
     return toModel(
       await this.commands.execute(
         new UpdateUser(username, {
-          password: password ?? undefined,
+          password,
           accountCodes: account_codes === null ? [] : account_codes,
           scopes: scopes === null ? [] : scopes,
           disabled: disabled === null ? false : disabled,

@@ -1,4 +1,4 @@
-import { declareFaults, validationError } from '../platform/errors.js';
+import { declareFaults } from '../platform/errors.js';
 import { SCOPES, type Scope } from '../platform/context/caller.js';
 import { isReservedName } from './reserved-names.js';
 import { Field } from '../platform/validation/fields.js';
@@ -68,8 +68,11 @@ export class CreateUserBody {
 
 /** A member left out stays; null clears a list and `disabled`. */
 export class UpdateUserBody {
-  @Field(password, { description: 'A new password ends every token of the user and lifts a lock-out.' })
-  password?: string | null;
+  @Field(password, {
+    notNull: true,
+    description: 'A new password ends every token of the user and lifts a lock-out.',
+  })
+  password?: string;
 
   @Field(accountCodes)
   account_codes?: string[] | null;
@@ -96,12 +99,4 @@ export class UserModel {
 
   @Field(dateTime(), { required: true })
   created_datetime: string;
-}
-
-/** `null` clears a member, but some have no empty value. */
-export function assertNotNull<T extends object>(body: T, ...names: (keyof T & string)[]): void {
-  const faults = names
-    .filter((name) => body[name] === null)
-    .map((name) => ({ pointer: `/${name}`, code: 'required', detail: 'Must not be null.' }));
-  if (faults.length > 0) throw validationError.error({ errors: faults });
 }

@@ -42,8 +42,8 @@ export class SubscriptionBody extends SubscriptionSettings {
 
 /** The settings that an operator may change. */
 export class SubscriptionPatch extends SubscriptionSettings {
-  @Field(partnerUrl, { description: 'A new one must be verified again.' })
-  partner_url?: string | null;
+  @Field(partnerUrl, { notNull: true, description: 'A new one must be verified again.' })
+  partner_url?: string;
 }
 
 export class SubscriptionQuery extends PageQuery {

@@ -128,8 +128,6 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
 
   async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
     const { partner_url: partnerUrl } = patch;
-    if (partnerUrl === null)
-      throw validationError.error({ errors: [fault('required', 'Must not be null.', '/partner_url')] });
     await this.store.get(id);
     await this.store.assertAddresses(partnerUrl, tokenUrlOf(patch.auth));
     return this.store.change(id, 'change', (subscription) => {

@@ -28,7 +28,7 @@ export const limitRule: Rule = {
     description: `At most ${MOST}; a larger number is taken as ${MOST}.`,
   },
   faults: (value) =>
-    typeof value === 'string' && /^[1-9]\d{0,8}$/.test(value)
+    typeof value === 'string' && /^[1-9]\d*$/.test(value)
       ? []
       : [{ pointer: '', code: 'limit_invalid', detail: 'Must be a whole number from 1, given once.' }],
 };

@@ -24,6 +24,8 @@ export interface DeclaredField {
   /** The class of the objects in it. */
   readonly nested: (() => Dto) | null;
   readonly required: boolean;
+  /** It may be left out, but has no empty value: null is a fault. */
+  readonly notNull: boolean;
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
 
@@ -81,6 +83,8 @@ export const TolerantReader =
 
 interface FieldOptions<Body = never> {
   required?: boolean;
+  /** Of a change: it may be left out, but not cleared. */
+  notNull?: boolean;
   /** Of an answer: never left out, although it may be null. */
   always?: boolean;
   description?: string;
@@ -93,7 +97,7 @@ interface FieldOptions<Body = never> {
 function declare(
   rule: Rule,
   nested: (() => Dto) | null,
-  { required = false, agreements = [], and }: FieldOptions,
+  { required = false, notNull = required, agreements = [], and }: FieldOptions,
 ): PropertyDecorator {
   return (target, name) =>
     Reflect.defineMetadata(
@@ -105,6 +109,7 @@ function declare(
           rules: and === undefined ? [rule] : [rule, and],
           nested,
           required,
+          notNull,
           agreements,
         },
       ],
@@ -120,7 +125,7 @@ function withDescription({ description }: { description?: string }, own: string)
 /** What the OpenAPI document says of the member: `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1. */
 function documented(
   schema: object,
-  { required = false, always = required, description, example, and }: FieldOptions,
+  { required = false, notNull = required, always = required, description, example, and }: FieldOptions,
 ): PropertyDecorator {
   return ApiProperty({
     ...schema,
@@ -128,7 +133,7 @@ function documented(
     ...(description === undefined ? {} : { description: withDescription(schema, description) }),
     ...(example === undefined ? {} : { example }),
     required: always,
-    ...(required ? {} : { nullable: true }),
+    ...(notNull ? {} : { nullable: true }),
   });
 }
 

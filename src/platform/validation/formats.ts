@@ -92,8 +92,9 @@ function isTimeZone(name: string): boolean {
   let known = timeZones.get(name);
   if (known === undefined) {
     try {
-      new Intl.DateTimeFormat('en', { timeZone: name });
-      known = true;
+      // Intl takes names in any case; the tz database has one of each.
+      const { timeZone: resolved } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+      known = resolved === name || resolved.toLowerCase() !== name.toLowerCase();
       timeZones.set(name, known);
     } catch {
       known = false;

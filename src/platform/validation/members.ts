@@ -110,10 +110,12 @@ function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string
 
 /** Adds what the field's own rules have against the member. */
 function checkMember(field: DeclaredField, value: Record<string, unknown>, path: string, faults: Faults): void {
-  const { name, rules, agreements, required } = field;
+  const { name, rules, agreements, required, notNull } = field;
   const member = value[name];
   if (member == null) {
     if (required) faults.add(fault('required', 'Must be given.', `${path}/${escapePointer(name)}`));
+    else if (notNull && member === null)
+      faults.add(fault('required', 'Must not be null.', `${path}/${escapePointer(name)}`));
     return;
   }
   for (const rule of rules)
