@@ -18,6 +18,7 @@ import { requestContextMiddleware } from './platform/context/request-context.js'
 import { requestLog } from './platform/http/request-log.js';
 import { RequestMetrics } from './platform/http/request-metrics.js';
 import { refuseAmbiguous } from './platform/http/unambiguous.js';
+import { answerUnreadable } from './platform/http/unreadable.js';
 import { requestSpans } from './platform/http/request-spans.js';
 import { installClock } from './sandbox/clock-schema.js';
 import { Logger, NestLogger } from './platform/observability/logger.js';
@@ -39,6 +40,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   boundConnections(app.getHttpServer(), config.trustProxy === false);
+  answerUnreadable(app.getHttpServer(), config, USUAL_HEADERS);
   app.set('trust proxy', config.trustProxy);
   app.set('etag', false);
   app.disable('x-powered-by');
@@ -92,32 +94,32 @@ const TRUSTED_TYPES = { 'require-trusted-types-for': ["'script'"], 'trusted-type
 /** Swagger UI styles its elements inline, draws data: images and makes markup of what it shows. */
 const DOCUMENTS_POLICY = { ...POLICY, 'style-src': ["'self'", "'unsafe-inline'"], 'img-src': ["'self'", 'data:'] };
 
+const USUAL_HEADERS = headersWith({ ...POLICY, ...TRUSTED_TYPES });
+const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
+
 /**
  * The headers of every answer. Helmet says which and what: it is asked once, as they never change; running its 13
  * handlers for each request makes a read take 1.03 of the processor time.
  */
 function staticHeaders(config: Config): RequestHandler {
-  const headersWith = (directives: Record<string, string[]>) =>
-    headersSetBy(
-      helmet({
-        contentSecurityPolicy: { useDefaults: false, directives },
-        xFrameOptions: { action: 'deny' },
-        referrerPolicy: { policy: 'no-referrer' },
-      }),
-    );
-  // HTTP/1.0 caches know only Pragma (RFC 6749 §5.1 asks for both).
-  const noStore: [string, string][] = [
-    ['Cache-Control', 'no-store'],
-    ['Pragma', 'no-cache'],
-  ];
-  const usual = [...headersWith({ ...POLICY, ...TRUSTED_TYPES }), ...noStore];
-  const ofDocuments = [...headersWith(DOCUMENTS_POLICY), ...noStore];
   const documents = `${config.basePath}/docs`;
   return (request: Request, response: Response, next: NextFunction): void => {
     const isDocuments = request.path === documents || request.path.startsWith(`${documents}/`);
-    for (const [name, value] of isDocuments ? ofDocuments : usual) response.setHeader(name, value);
+    for (const [name, value] of isDocuments ? DOCUMENTS_HEADERS : USUAL_HEADERS) response.setHeader(name, value);
     next();
   };
+}
+
+function headersWith(directives: Record<string, string[]>): [string, string][] {
+  const ofHelmet = headersSetBy(
+    helmet({
+      contentSecurityPolicy: { useDefaults: false, directives },
+      xFrameOptions: { action: 'deny' },
+      referrerPolicy: { policy: 'no-referrer' },
+    }),
+  );
+  // HTTP/1.0 caches know only Pragma (RFC 6749 §5.1 asks for both).
+  return [...ofHelmet, ['Cache-Control', 'no-store'], ['Pragma', 'no-cache']];
 }
 
 /** What the middleware sets on an answer, whatever the request. */

@@ -37,7 +37,57 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
   ['the token service', () => app.call('POST', '/token')],
 ];
 
+/** What is no request that anybody could route, with its answer. */
+const UNREADABLE: [string, string | Buffer, number, string][] = [
+  ['no request line', 'garbage\r\n\r\n', 400, 'malformed_request'],
+  ['a method that nobody knows', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
+  ['a tunnel', 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
+  ['no host', 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'malformed_request'],
+  ['a header without a name', 'GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400, 'malformed_request'],
+  ['headers of 32 KiB', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(32_768)}\r\n\r\n`, 431, 'headers_too_large'],
+  ['TLS', Buffer.from('160301020001000001fc0303', 'hex'), 400, 'malformed_request'],
+  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'malformed_request'],
+];
+
 describe('§2 every answer', () => {
+  it.each(UNREADABLE)('also that to %s is a problem document with its headers', async (_title, bytes, status, code) => {
+    const [head, text] = (await rawBytes(app.url, bytes)).split('\r\n\r\n', 2);
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    const headers = new Headers(
+      head
+        .split('\r\n')
+        .slice(1)
+        .map((line) => line.split(': ', 2) as [string, string]),
+    );
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'content-type': 'application/problem+json; charset=utf-8',
+      connection: 'close',
+    });
+    expect(JSON.parse(text)).toMatchObject({
+      status,
+      code,
+      type: `${app.url}/problems/${code}`,
+      request_id: headers.get('x-request-id'),
+    });
+    expect((await app.call('GET', `/problems/${code}`)).body.status).toBe(status);
+  });
+
+  it('an expectation that nobody knows is not met, and the request answered', async () => {
+    const answer = await rawCall(app.url, 'GET', '/health/live', { headers: { expect: 'the-unexpected' } });
+    expect(answer.status).toBe(200);
+  });
+
+  it('what cannot be read behind a request does not run into its answer', async () => {
+    const whole = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n';
+    const texts = (await rawBytes(app.url, `${whole}garbage\r\n\r\n`)).split(/(?=HTTP\/1\.1 )/);
+    for (const text of texts) {
+      const [head, body] = text.split('\r\n\r\n', 2);
+      expect(Number(/content-length: (\d+)/i.exec(head)?.[1])).toBe(Buffer.byteLength(body));
+    }
+  });
+
   it.each(KINDS)(
     '%s carries X-Request-Id, Cache-Control: no-store, nosniff and security headers, and no X-Powered-By',
     async (_kind, answer) => {

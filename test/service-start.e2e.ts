@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from './support/eventually';
 import { freePort } from './support/identity-provider';
@@ -48,6 +51,31 @@ describe('§1 the start', () => {
       expect(['sandbox.json', 'server.json'].map((name) => existsSync(join(dataDir, name)))).toEqual([true, true]);
       expect([...seen]).toEqual([null, 503]);
     });
+  });
+
+  it.each(['PORT', 'METRICS_PORT'])('a %s that is taken ends it with one line', async (setting) => {
+    const taken = createServer();
+    taken.listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const folder = dataFolder();
+    const { PATH, HOME } = process.env;
+    const ports = { HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', [setting]: String(port) };
+    const child = spawn(process.execPath, ['scripts/start.mjs'], {
+      cwd: root,
+      env: { PATH, HOME, DATA_DIR: folder.path, LOG_LEVEL: 'fatal', ...ports },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    try {
+      const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+      expect([said, status]).toEqual([
+        `127.0.0.1:${port} is not to be had (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
+        1,
+      ]);
+    } finally {
+      taken.close();
+      folder.remove();
+    }
   });
 
   it('who ends npm ends the service', async () => {

@@ -12,6 +12,7 @@ export type ProblemKind =
   | 'unsupported'
   | 'unprocessable'
   | 'rate_limited'
+  | 'headers_too_large'
   | 'internal'
   | 'unavailable';
 
@@ -193,6 +194,12 @@ export const rateLimited = defineProblem(
   'rate_limited',
   'Too many requests',
   'The quota of this minute is used up; try again after the seconds in Retry-After.',
+);
+export const headersTooLarge = defineProblem(
+  'headers_too_large',
+  'headers_too_large',
+  'The headers are too large',
+  'The request line and the headers take more than 16 KiB.',
 );
 export const internalError = defineProblem(
   'internal_error',

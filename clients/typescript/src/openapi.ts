@@ -2517,7 +2517,7 @@ export interface components {
              * Format: uri
              * @description A new one must be verified again. https, without user information, query and fragment. The service PUTs to {partner_url}/notifications.
              */
-            partner_url?: string | null;
+            partner_url?: string;
         };
         SampleBody: {
             /**
@@ -3069,7 +3069,7 @@ export interface components {
         };
         UpdateUserBody: {
             /** @description A new password ends every token of the user and lifts a lock-out. */
-            password?: string | null;
+            password?: string;
             account_codes?: string[] | null;
             scopes?: ("read" | "create" | "update" | "delete" | "launch" | "results" | "bookings" | "admin" | "support")[] | null;
             disabled?: boolean | null;
@@ -3104,7 +3104,7 @@ export interface components {
         };
         UpdateApplicationBody: {
             /** @example Registration portal */
-            name?: string | null;
+            name?: string;
             scopes?: ("read" | "create" | "update" | "delete" | "launch" | "results" | "bookings" | "admin" | "support")[] | null;
             grants?: ("password" | "refresh_token")[] | null;
             disabled?: boolean | null;
@@ -3127,7 +3127,7 @@ export interface components {
             created_datetime: string;
         };
         AccountChangeBody: {
-            name?: string | null;
+            name?: string;
             /** @description Photos of results go away after so many days; null: never. */
             photo_retention_days?: number | null;
             /** @description Video links of results go away after so many days; null: never. */

@@ -31,6 +31,8 @@ export function boundConnections(server: Server, perAddress: boolean): void {
     request.expectsContinue = true;
     server.emit('request', request, response);
   });
+  // An expectation that nobody knows need not be met (RFC 9110 §10.1.1).
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
 interface ExpectingRequest extends IncomingMessage {
@@ -76,7 +78,8 @@ export function closeAfterAnswer(request: IncomingMessage, response: ServerRespo
   };
 }
 
-function linger(socket: Socket): void {
+/** Ends the connection behind what was written to it last. */
+export function linger(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));

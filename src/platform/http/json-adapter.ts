@@ -17,6 +17,8 @@ export class JsonAdapter extends ExpressAdapter {
     const served = {
       // How often Node looks for connections whose headers took too long; by default every 30 s.
       connectionsCheckingInterval: 5_000,
+      // Missed by unambiguous.ts, which says so as a problem document.
+      requireHostHeader: false,
       IncomingMessage: bornWith(IncomingMessage, app.request),
       ServerResponse: bornWith(ServerResponse, app.response),
     };

@@ -55,6 +55,8 @@ export function statusOf(kind: ProblemKind): number {
       return 422;
     case 'rate_limited':
       return 429;
+    case 'headers_too_large':
+      return 431;
     case 'internal':
       return 500;
     case 'unavailable':
@@ -105,20 +107,28 @@ export class ProblemFilter implements ExceptionFilter {
       .status(status)
       .set(error.headers)
       .type('application/problem+json')
-      .send(
-        JSON.stringify({
-          type: `${this.config.baseUrl}/problems/${error.code}`,
-          title: error.problem.title,
-          status,
-          detail: error.detail,
-          instance: instanceOf(request, error),
-          code: error.code,
-          request_id: requestContext().requestId,
-          ...error.members,
-          ...(error.errors.length > 0 ? { errors: namedFaults(error.errors) } : {}),
-        }),
-      );
+      .send(problemDocument(this.config, error, requestContext().requestId, instanceOf(request, error)));
   }
+}
+
+/** The document as text. `instance` is left out where no address was read. */
+export function problemDocument(
+  config: Config,
+  error: DomainError,
+  requestId: string | null,
+  instance?: string,
+): string {
+  return JSON.stringify({
+    type: `${config.baseUrl}/problems/${error.code}`,
+    title: error.problem.title,
+    status: statusOf(error.problem.kind),
+    detail: error.detail,
+    instance,
+    code: error.code,
+    request_id: requestId,
+    ...error.members,
+    ...(error.errors.length > 0 ? { errors: namedFaults(error.errors) } : {}),
+  });
 }
 
 /** The path without the query, which may hold what should not be repeated. */

@@ -7,12 +7,13 @@ const LENGTHS = new Set([...ONCE].map(({ length }) => length));
 
 /**
  * Refuses a message that can be understood in two ways: a header twice that stands for one thing (RFC 9112 §3.2, RFC 9110
- * §5.3), or a transfer coding that is not `chunked` alone (RFC 9112 §6.1).
+ * §5.3), or a transfer coding that is not `chunked` alone (RFC 9112 §6.1). One without a host is refused as well (§3.2).
  */
 export function refuseAmbiguous(request: Request, response: Response, next: NextFunction): void {
-  const { rawHeaders } = request;
+  const { rawHeaders, httpVersion } = request;
   const coding = request.headers['transfer-encoding'];
   let isAmbiguous = coding !== undefined && coding.toLowerCase() !== 'chunked';
+  isAmbiguous ||= httpVersion === '1.1' && request.headers.host === undefined;
   const seen: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (!LENGTHS.has(rawHeaders[at].length)) continue;

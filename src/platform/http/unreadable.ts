@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
+import type { Config } from '../../config.js';
+import { headersTooLarge, malformedRequest, payloadTooLarge, requestTimeout, type Problem } from '../errors.js';
+import { linger } from './connection.js';
+import { problemDocument, statusOf } from './problem.filter.js';
+
+/** What Node found; everything else is malformed. */
+const FOUND: Record<string, Problem | undefined> = {
+  HPE_HEADER_OVERFLOW: headersTooLarge,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: payloadTooLarge,
+  ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
+};
+
+/** Which answer is being written to the socket: Node's own name for it. */
+type Answering = Socket & { _httpMessage?: ServerResponse };
+
+/**
+ * Answers what cannot be read as a request as every other is answered, where Node has an empty body and none of the headers.
+ *
+ * @param headers those of every answer
+ */
+export function answerUnreadable(server: Server, config: Config, headers: readonly [string, string][]): void {
+  const answer = (socket: Socket, problem: Problem) => {
+    // Behind the head of an answer that is under way this would be a part of it.
+    if (!socket.writable || (socket as Answering)._httpMessage?.headersSent) {
+      socket.destroy();
+      return;
+    }
+    const requestId = randomUUID();
+    const body = problemDocument(config, problem.error(), requestId);
+    const status = statusOf(problem.kind);
+    const head = [
+      ...headers,
+      ['X-Request-Id', requestId],
+      ['Content-Type', 'application/problem+json; charset=utf-8'],
+      ['Content-Length', Buffer.byteLength(body)],
+      ['Connection', 'close'],
+    ].map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
+    linger(socket);
+  };
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    answer(socket as Socket, FOUND[error.code ?? ''] ?? malformedRequest),
+  );
+  // Not a proxy.
+  server.on('connect', (_request, socket: Duplex) => answer(socket as Socket, malformedRequest));
+}
