@@ -54,6 +54,11 @@ class Relay {
     this.generation += 1;
   }
 
+  /** What is connected stays so and is told nothing any more, as by a firewall that has forgotten it; new ones are served. */
+  forget(): void {
+    this.generation += 1;
+  }
+
   cut(): void {
     for (const socket of this.sockets) socket.destroy();
     this.sockets.clear();
@@ -121,7 +126,7 @@ it('a server that falls silent: what is under way ends soon, what comes after is
   expect((await read()).status).toBe(200);
 });
 
-it('after a silence signals of other processes come in again', async () => {
+it('signals of other processes come in again: after a silence, and on a connection that was forgotten on the way', async () => {
   const wake = jest.spyOn(app.app.get(DeliveryLoop), 'wake');
   const id = randomUUID();
   const signalled = () =>
@@ -133,6 +138,10 @@ it('after a silence signals of other processes come in again', async () => {
   relay.silent = true;
   expect((await read()).status).toBe(503);
   relay.silent = false;
+  wake.mockClear();
+  await signalled();
+  relay.forget();
+  await eventually(async () => (await create()).status === 200, 20_000);
   wake.mockClear();
   await signalled();
 });

@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type pg from 'pg';
-import { listenerConfig } from '../platform/database/connections.js';
 import { Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
-import { ServiceClient } from '../platform/database/service-client.js';
+import { Listener } from '../platform/database/listener.js';
 import { serviceUnavailable } from '../platform/errors.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Logger } from '../platform/observability/logger.js';
@@ -20,7 +18,6 @@ const MAY_BEGIN = prepared(
 );
 const DUE = 'due ';
 const CHANGED = 'changed ';
-const RECONNECT_MS = 1_000;
 /** Only a process that was killed, or is cut off, keeps others waiting so long; its leases lapse. */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
@@ -43,15 +40,18 @@ const NOBODY: SignalReceiver = { isRunning: false, wake: () => undefined, change
 @Injectable()
 export class DeliverySignals {
   private loop = NOBODY;
-  private client: pg.Client | null = null;
-  private reconnect: NodeJS.Timeout | null = null;
-  private closed = false;
+  private readonly listener: Listener;
 
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
-    private readonly logger: Logger,
-  ) {}
+    logger: Logger,
+  ) {
+    this.listener = new Listener(database.url, CHANNEL, {
+      heard: (payload) => this.hear(payload),
+      failed: (error) => logger.warn({ err: error }, 'no connection to listen on; trying again'),
+    });
+  }
 
   /** Signals of this process and of others go to this loop from now on. */
   connect(loop: SignalReceiver): void {
@@ -92,37 +92,17 @@ export class DeliverySignals {
     }
   }
 
-  /** Listens on a connection of its own, and again whenever that is lost. */
+  /** What other processes tell is heard from now on. */
   async listen(): Promise<void> {
-    const client = new ServiceClient(listenerConfig(this.database.url));
-    this.client = client;
-    client.on('error', () => this.listenAgain(client));
-    client.on('end', () => this.listenAgain(client));
-    client.on('notification', ({ payload }) => this.hear(payload ?? ''));
-    try {
-      await client.connect();
-      await client.query(`LISTEN ${CHANNEL}`);
-    } catch (error) {
-      this.logger.warn({ err: error }, 'no connection to listen on; trying again');
-      this.listenAgain(client);
-    }
+    await this.listener.open();
   }
 
   async close(): Promise<void> {
-    this.closed = true;
-    if (this.reconnect) clearTimeout(this.reconnect);
-    await this.client?.end().catch(() => undefined);
+    await this.listener.close();
   }
 
   private hear(payload: string): void {
     if (payload.startsWith(DUE)) this.loop.wake([payload.slice(DUE.length)]);
     else if (payload.startsWith(CHANGED)) this.loop.changed(payload.slice(CHANGED.length));
-  }
-
-  private listenAgain(lost: pg.Client): void {
-    if (this.closed || this.client !== lost) return;
-    this.client = null;
-    void lost.end().catch(() => undefined);
-    this.reconnect = setTimeout(() => void this.listen(), RECONNECT_MS).unref();
   }
 }

@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type pg from 'pg';
 import { Clock } from '../platform/clock.js';
-import { listenerConfig } from '../platform/database/connections.js';
 import { Database, prepared } from '../platform/database/database.js';
-import { ServiceClient } from '../platform/database/service-client.js';
+import { Listener } from '../platform/database/listener.js';
 import { validationError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -14,7 +13,6 @@ import { clockBackwards, clockTooFar } from './sandbox.errors.js';
 const CHANNEL = 'sandbox_clock';
 /** Of the advisory locks that tell by which generation of the clock a process goes. */
 const LOCKS = 7_031_948;
-const RECONNECT_MS = 1_000;
 const ASK_AGAIN_MS = 10;
 /** A process that has not followed by then does nothing at all, or has lost the database. */
 const LONGEST_WAIT_MS = 2_000;
@@ -54,30 +52,36 @@ export type Move = { advanceS: number } | { to: Date };
  */
 @Injectable()
 export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
-  private client: pg.Client | null = null;
+  private readonly listener: Listener;
   private generation = 0;
   private following: Promise<void> = Promise.resolve();
   private caughtUp: Promise<void> = Promise.resolve();
-  private closed = false;
-  private reconnect: NodeJS.Timeout | null = null;
 
   constructor(
     private readonly clock: Clock,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.listener = new Listener(database.url, CHANNEL, {
+      heard: (_, client) => this.follow(client),
+      listening: (client) => {
+        this.generation = 0;
+        this.follow(client);
+        return this.following;
+      },
+      failed: (error) => logger.warn({ err: error }, 'no connection to follow the clock on; trying again'),
+    });
+  }
 
   /** Before anything in the application asks what time it is. */
   async onModuleInit(): Promise<void> {
-    await this.listen();
+    await this.listener.open();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    this.closed = true;
-    if (this.reconnect) clearTimeout(this.reconnect);
     await this.following;
-    await this.client?.end().catch(() => undefined);
+    await this.listener.close();
   }
 
   /** @returns the new moment. @throws DomainError validation_error when it would go back, or beyond the year 8999 */
@@ -104,31 +108,13 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     return moment;
   }
 
-  private async listen(): Promise<void> {
-    const client = new ServiceClient(listenerConfig(this.database.url));
-    this.client = client;
-    client.on('error', () => this.listenAgain(client));
-    client.on('end', () => this.listenAgain(client));
-    client.on('notification', () => this.follow(client));
-    try {
-      await client.connect();
-      await client.query(`LISTEN ${CHANNEL}`);
-      this.generation = 0;
-      this.follow(client);
-      await this.following;
-    } catch (error) {
-      this.logger.warn({ err: error }, 'no connection to follow the clock on; trying again');
-      this.listenAgain(client);
-    }
-  }
-
   /** One reading after another. */
   private follow(client: pg.Client): void {
     this.following = this.following
       .then(() => this.read(client))
       .catch((error: unknown) => {
         this.logger.warn({ err: error }, 'the clock could not be read; trying again');
-        void client.end().catch(() => undefined);
+        this.listener.lose(client);
       });
   }
 
@@ -142,12 +128,5 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     await client.query('SELECT pg_advisory_lock_shared($1, $2)', [LOCKS, generation]);
     if (this.generation > 0) await client.query('SELECT pg_advisory_unlock_shared($1, $2)', [LOCKS, this.generation]);
     this.generation = generation;
-  }
-
-  private listenAgain(lost: pg.Client): void {
-    if (this.closed || this.client !== lost) return;
-    this.client = null;
-    void lost.end().catch(() => undefined);
-    this.reconnect = setTimeout(() => void this.listen(), RECONNECT_MS).unref();
   }
 }

@@ -35,11 +35,12 @@ export function poolConfig(url: string, settings: Record<string, string> = {}): 
   } as unknown as PoolConfig & ServiceClientConfig;
 }
 
-/** The connection on which a process listens. It waits for no answer; the silence of others on the same server ends it as well. */
+/** The connection on which a process listens (listener.ts); the silence of others on the same server ends it as well. */
 export function listenerConfig(url: string): ServiceClientConfig {
   const { keepAlive, stream } = CONNECTION;
   const application_name = `${APPLICATION_NAME} listener`;
-  return { connectionString: url, connectionTimeoutMillis: 3_000, keepAlive, stream, application_name };
+  const limits = { connectionTimeoutMillis: 3_000, query_timeout: 4_000 };
+  return { connectionString: url, ...limits, keepAlive, stream, application_name };
 }
 
 /**
