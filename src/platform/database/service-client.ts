@@ -6,9 +6,9 @@ import { READ_ONLY, readOnlyServer, serversOf, type DatabaseServer } from './dat
 /** How a connection of {@link ServiceClient} behaves beside what `pg` knows. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
-  /** Settings of PostgreSQL (`statement_timeout`) and their values. */
   /** Its statements are those of whoever asks, and not of a pool that has spans itself. */
   readonly traced?: boolean;
+  /** Settings of PostgreSQL (`statement_timeout`) and their values. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
