@@ -1,5 +1,5 @@
 /**
- * The benchmark: `npm run bench [-- --quick | --full] [--only=machine,rest,processes,notifications,growth,process]`.
+ * The benchmark: `npm run bench [-- --quick | --full] [--only=machine,rest,processes,notifications,growth,neighbours,process]`.
  *
  * It starts all that it needs, on a PostgreSQL of its own, and compares in alternating rounds: what slows the machine
  * down slows both sides. No speed is asserted; a request that fails, or a program that breaks, ends the run with 1.
@@ -11,6 +11,7 @@ import { measureProcesses } from './processes.js';
 import { measureProcess } from './process.js';
 import { printSection, writeReport } from './report.js';
 import { measureGrowth } from './growth.js';
+import { measureNeighbours } from './neighbours.js';
 import { measureNotifications } from './notifications.js';
 import { measureRest } from './rest.js';
 import { Stage } from './stage.js';
@@ -22,7 +23,8 @@ const FORMS = {
     processes: { rounds: 1, seconds: 1 },
     notifications: { rounds: 2, backlog: 5_000, seconds: 2 },
     growth: { rounds: 2, calls: 150, large: { eligibilities: 50_000, notifications: 30_000, queued: 6_000 } },
-    process: { starts: 2, rounds: 1, seconds: 2 },
+    neighbours: { rounds: 1, seconds: 2, queued: 20_000, rows: 20_000 },
+    process: { starts: 2, seconds: 2 },
   },
   full: {
     machine: { seconds: 10 },
@@ -30,7 +32,8 @@ const FORMS = {
     processes: { rounds: 5, seconds: 6 },
     notifications: { rounds: 7, backlog: 20_000, seconds: 10 },
     growth: { rounds: 7, calls: 1_000, large: { eligibilities: 2_000_000, notifications: 1_000_000, queued: 200_000 } },
-    process: { starts: 5, rounds: 7, seconds: 10 },
+    neighbours: { rounds: 5, seconds: 10, queued: 1_000_000, rows: 100_000 },
+    process: { starts: 5, seconds: 10 },
   },
 } as const;
 
@@ -52,6 +55,7 @@ async function main(args: string[]): Promise<void> {
       processes: () => measureProcesses(stage, sizes.processes),
       notifications: () => measureNotifications(stage, sizes.notifications),
       growth: () => measureGrowth(stage, sizes.growth),
+      neighbours: () => measureNeighbours(stage, sizes.neighbours),
       process: () => measureProcess(stage, sizes.process),
     };
     const settings = await stage.settings();

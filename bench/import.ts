@@ -8,15 +8,15 @@
  */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { runCommand } from './command.js';
 import { atRate, Caller } from './calls.js';
 import { isMet, median, quantile, round, type Figure } from './figures.js';
+import { Imports, type ImportState } from './imports.js';
 import { Load } from './load.js';
 import { processorSeconds, residentMiB } from './processor-time.js';
-import { createBody, type Scene } from './scene.js';
+import { createBody } from './scene.js';
 import { clearEligibilities } from './seed.js';
 import { BenchedService } from './service.js';
 import { Stage } from './stage.js';
@@ -28,81 +28,6 @@ const LOOK_MS = 100;
 const DATABASE = 'imports';
 /** What a row of an import writes. */
 const TABLES = ['eligibilities', 'audit_log', 'changes'];
-
-interface ImportState {
-  state: string;
-  done: number;
-  created: number;
-}
-
-/** The same eligibility as a single call creates, as a file of CSV: a million of them are longer than a body may be as NDJSON. */
-async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
-  const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {
-    candidate: Record<string, string> & {
-      special_accommodations: string[];
-      additional_attributes: { key: string; value: string }[];
-    };
-  };
-  const { candidate_id: _, special_accommodations, additional_attributes, ...person } = candidate;
-  const cells: Record<string, string> = {
-    ...person,
-    ...record,
-    special_accommodations: special_accommodations.join(';'),
-    ...Object.fromEntries(additional_attributes.map(({ key, value }) => [`attributes.${key}`, value])),
-  };
-  yield `candidate_id,${Object.keys(cells).join(',')}\n`;
-  const rest = `,${Object.values(cells).join(',')}\n`;
-  for (let number = 1; number <= count; number++) {
-    yield `${label}-${number}${rest}`;
-    // A file comes in pieces.
-    if (number % 500 === 0) await pause(0);
-  }
-}
-
-class Imports {
-  private constructor(
-    private readonly service: BenchedService,
-    private readonly token: string,
-  ) {}
-
-  static async of(service: BenchedService): Promise<Imports> {
-    return new Imports(service, await service.clientToken());
-  }
-
-  private get path(): string {
-    return `/accounts/${this.service.scene.accountCode}/eligibility-imports`;
-  }
-
-  /** Sends rows; they are received when it answers. */
-  async send(label: string, count: number): Promise<string> {
-    const answer = await fetch(this.service.url + this.path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'text/csv' },
-      body: Readable.toWeb(Readable.from(lines(this.service.scene, label, count))) as ReadableStream,
-      duplex: 'half',
-    });
-    if (answer.status !== 202) throw new Error(`${answer.status} ${await answer.text()}`);
-    return ((await answer.json()) as { import_id: string }).import_id;
-  }
-
-  state(id: string): Promise<ImportState> {
-    return this.service.call<ImportState>(this.token, 'GET', `${this.path}/${id}`);
-  }
-
-  async ended(id: string): Promise<ImportState> {
-    for (;;) {
-      const now = await this.state(id);
-      if (now.state === 'DONE') return now;
-      if (now.state !== 'RUNNING') throw new Error(`The import is ${now.state}.`);
-      await pause(LOOK_MS);
-    }
-  }
-
-  async abort(id: string): Promise<void> {
-    if ((await this.state(id)).state === 'RUNNING')
-      await this.service.call(this.token, 'POST', `${this.path}/${id}/abort`);
-  }
-}
 
 /** The largest resident set while something is done, in MiB. */
 async function peakDuring<T>(service: BenchedService, work: Promise<T>): Promise<{ value: T; peak: number }> {
@@ -204,7 +129,7 @@ async function main(): Promise<void> {
   try {
     const service = await BenchedService.start(join(stage.folder, DATABASE), await stage.createDatabase(DATABASE));
     stage.onClear(() => service.stop());
-    const imports = await Imports.of(service);
+    const imports = new Imports(service.url, service.scene, await service.clientToken());
     await imports.ended(await imports.send('warm', 1000));
     const idle = residentMiB(service.pid);
     const begun = performance.now();

@@ -80,6 +80,23 @@ export async function seedNotifications(
   await client.query(BACKLOG, [count, accountCode, subscriptions]);
 }
 
+/** So many notifications of a partner that it has refused: they are in the error queue, each of a booking of its own. */
+export async function seedQueued(
+  client: Client,
+  accountCode: string,
+  subscription: string,
+  count: number,
+): Promise<void> {
+  await client.query(
+    `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
+       effective_date, body, state, retry, failure, http_status, queued_datetime)
+     SELECT gen_random_uuid(), $3, $2, 'BOOKING_CREATED', booking, 1, now(), ${NOTIFICATION}, 'ERROR_QUEUE', 'MANUAL',
+       'client_error', 400, now()
+     FROM (SELECT n, 'Q' || lpad(n::text, 9, '0') AS booking FROM generate_series(1, $1::int) AS n) event ORDER BY n`,
+    [count, accountCode, subscription],
+  );
+}
+
 /** The same bodies as jobs of graphile-worker. */
 export async function seedGraphileJobs(client: Client, count: number): Promise<void> {
   await client.query(`SELECT count(graphile_worker.add_job('put', ${NOTIFICATION})) FROM (${EVENTS}) event`, [count]);

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { runCommand } from './command.js';
 import { median, round, type Section } from './figures.js';
 import { measureGrowth } from './growth.js';
+import { measureNeighbours } from './neighbours.js';
 import { measureNotifications } from './notifications.js';
 import { measureProcess } from './process.js';
 import { measureProcesses } from './processes.js';
@@ -21,7 +22,8 @@ const SECTIONS = {
   processes: (stage: Stage) => measureProcesses(stage, { rounds: 2, seconds: 2 }),
   notifications: (stage: Stage) => measureNotifications(stage, { rounds: 2, backlog: 10_000, seconds: 2 }),
   growth: (stage: Stage) => measureGrowth(stage, { rounds: 3, calls: 500, large: LARGE }),
-  process: (stage: Stage) => measureProcess(stage, { starts: 5, rounds: 1, seconds: 1 }),
+  neighbours: (stage: Stage) => measureNeighbours(stage, { rounds: 1, seconds: 2, queued: 20_000, rows: 20_000 }),
+  process: (stage: Stage) => measureProcess(stage, { starts: 5, seconds: 1 }),
 };
 /** What tells that the service takes longer: processor times, and the time of a start, which is hardly anything else. */
 const TELLS = /processor time.* the service|^ready/;

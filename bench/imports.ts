@@ -1,0 +1,87 @@
+import { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createBody, type Scene } from './scene.js';
+
+const LOOK_MS = 100;
+
+export interface ImportState {
+  state: string;
+  done: number;
+  created: number;
+}
+
+/** The same eligibility as a single call creates, as a file of CSV: a million of them are longer than a body may be as NDJSON. */
+async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
+  const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {
+    candidate: Record<string, string> & {
+      special_accommodations: string[];
+      additional_attributes: { key: string; value: string }[];
+    };
+  };
+  const { candidate_id: _, special_accommodations, additional_attributes, ...person } = candidate;
+  const cells: Record<string, string> = {
+    ...person,
+    ...record,
+    special_accommodations: special_accommodations.join(';'),
+    ...Object.fromEntries(additional_attributes.map(({ key, value }) => [`attributes.${key}`, value])),
+  };
+  yield `candidate_id,${Object.keys(cells).join(',')}\n`;
+  const rest = `,${Object.values(cells).join(',')}\n`;
+  for (let number = 1; number <= count; number++) {
+    yield `${label}-${number}${rest}`;
+    // A file comes in pieces.
+    if (number % 500 === 0) await pause(0);
+  }
+}
+
+/** The imports of an account. */
+export class Imports {
+  private readonly url: string;
+  private readonly authorization: string;
+
+  constructor(
+    serviceUrl: string,
+    private readonly scene: Scene,
+    token: string,
+  ) {
+    this.url = `${serviceUrl}/accounts/${scene.accountCode}/eligibility-imports`;
+    this.authorization = `Bearer ${token}`;
+  }
+
+  /** Sends rows; they are received when it answers. */
+  async send(label: string, count: number): Promise<string> {
+    const { import_id } = await this.call<{ import_id: string }>('', {
+      method: 'POST',
+      headers: { 'content-type': 'text/csv' },
+      body: Readable.toWeb(Readable.from(lines(this.scene, label, count))) as ReadableStream,
+      duplex: 'half',
+    });
+    return import_id;
+  }
+
+  state(id: string): Promise<ImportState> {
+    return this.call<ImportState>(`/${id}`);
+  }
+
+  async ended(id: string): Promise<ImportState> {
+    for (;;) {
+      const now = await this.state(id);
+      if (now.state === 'DONE') return now;
+      if (now.state !== 'RUNNING') throw new Error(`The import is ${now.state}.`);
+      await pause(LOOK_MS);
+    }
+  }
+
+  async abort(id: string): Promise<void> {
+    if ((await this.state(id)).state === 'RUNNING') await this.call(`/${id}/abort`, { method: 'POST' });
+  }
+
+  private async call<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+    const answer = await fetch(this.url + path, {
+      ...init,
+      headers: { ...init.headers, authorization: this.authorization },
+    });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as Answer;
+  }
+}

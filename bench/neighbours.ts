@@ -1,0 +1,212 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { atRate, Caller } from './calls.js';
+import { median, medianRatio, quantile, round, type Section } from './figures.js';
+import { Imports } from './imports.js';
+import { CONNECTIONS, readPath } from './load.js';
+import { prepare } from './prepare.js';
+import { withProcessorTime } from './processor-time.js';
+import { Program } from './program.js';
+import type { ReceiverReady } from './receiver.js';
+import { createBody } from './scene.js';
+import { seedQueued } from './seed.js';
+import { BenchedService } from './service.js';
+import type { Stage } from './stage.js';
+
+const DATABASE = 'neighbours';
+const CALLS_PER_SECOND = 100;
+const KINDS = ['create', 'read'] as const;
+const QUIET = 'quiet';
+/** Clients that ask for tokens: more at once than the service hashes, so that there is always a queue. */
+const FLOOD = 16;
+/** Attacks of hostile-attacker.ts, which another tenant makes. */
+const ATTACKS: Readonly<Record<string, string>> = {
+  'results of 8 MiB and 99,000 members': 'as many values as allowed',
+  'results of 870,000 members': 'values without end',
+  'creates of 256 KiB of unknown members': 'unknown members',
+};
+const LOOK_MS = 50;
+
+interface Sizes {
+  rounds: number;
+  seconds: number;
+  /** Of the bulk job. */
+  queued: number;
+  /** Of each import; more than are done beside calls. */
+  rows: number;
+}
+
+/** Begins what a neighbour does; what it answers ends that. */
+type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
+
+/** What clients notice of others who ask much of the service: p99 of creates and reads at a steady rate, beside each and alone. */
+export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Section> {
+  const databaseUrl = await stage.createDatabase(DATABASE);
+  const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);
+  stage.onClear(() => service.stop());
+  const job = `a bulk job of ${sizes.queued.toLocaleString('en')}`;
+  const neighbours: Record<string, Neighbour> = {
+    'a flood of token requests': tokenFlood(service),
+    ...(await attacks(stage, databaseUrl, service)),
+    'an import': imports(service, await service.clientToken(), sizes.rows),
+    [job]: await bulkJob(stage, service, sizes.queued),
+  };
+  await stage.settle(DATABASE);
+  const { scene } = service;
+  const caller = new Caller(service.url, await service.clientToken(), CONNECTIONS);
+  const pids = { service: [service.pid], postgres: [await stage.postmaster()] };
+  const phases: [string, Neighbour][] = [[QUIET, () => Promise.resolve(() => Promise.resolve())]];
+  phases.push(...Object.entries(neighbours));
+  const p99s = new Map(phases.map(([name]) => [name, { create: [] as number[], read: [] as number[] }]));
+  const microseconds: number[] = [];
+  await caller.call('POST', `/accounts/${scene.accountCode}/candidates`, createBody(scene, 'seeded-1'));
+  // Round 0 warms up and does not count.
+  for (let number = 0; number <= sizes.rounds; number++)
+    for (const [name, begin] of number % 2 === 0 ? phases : phases.toReversed()) {
+      const end = await begin(number);
+      const label = `${number}-${phases.findIndex(([phase]) => phase === name)}`;
+      const [[creates, reads], used] = await withProcessorTime(pids, () =>
+        Promise.all([
+          atRate(CALLS_PER_SECOND, sizes.seconds, (call) =>
+            caller.call(
+              'POST',
+              `/accounts/${scene.accountCode}/candidates`,
+              createBody(scene, `called-${label}-${call}`),
+            ),
+          ),
+          atRate(CALLS_PER_SECOND, sizes.seconds, () => caller.call('GET', readPath(scene, 1))),
+        ]),
+      );
+      await end();
+      if (number === 0) continue;
+      p99s.get(name)!.create.push(quantile(creates, 0.99));
+      p99s.get(name)!.read.push(quantile(reads, 0.99));
+      if (name === QUIET) microseconds.push((used.service / (creates.length + reads.length)) * 1e6);
+    }
+  await caller.close();
+  return sectionOf(p99s, median(microseconds), sizes);
+}
+
+function sectionOf(
+  p99s: Map<string, Record<(typeof KINDS)[number], number[]>>,
+  microseconds: number,
+  { rounds, seconds, rows }: Sizes,
+): Section {
+  const quiet = p99s.get(QUIET)!;
+  const toQuiet = (name: string, kind: (typeof KINDS)[number]) => medianRatio(p99s.get(name)![kind], quiet[kind]);
+  return {
+    title: 'Neighbours',
+    method:
+      `p99 of ${CALLS_PER_SECOND} creates and as many reads a second, alone and while somebody else asks much of the service; ` +
+      `${rounds} rounds of ${seconds} s in turn, medians. ${FLOOD} clients ask for tokens by password without a pause and without a ` +
+      `rate limit; another tenant sends large bodies, the next when the one before is answered; a file of ${rows.toLocaleString('en')} rows ` +
+      'is imported; an operator has an error queue sent again, to a partner on the same machine.',
+    table: [
+      ['', 'create, p99 ms', 'to alone', 'read, p99 ms', 'to alone'],
+      ...[...p99s.keys()].map((name) => [
+        name,
+        ...KINDS.flatMap((kind) => [round(median(p99s.get(name)![kind])), round(toQuiet(name, kind))]),
+      ]),
+    ],
+    figures: [
+      ...[...p99s.keys()]
+        .filter((name) => name !== QUIET)
+        .flatMap((name) =>
+          KINDS.map((kind) => ({
+            name: `${kind}: p99 beside ${name} to that alone`,
+            value: toQuiet(name, kind),
+            unit: 'ratio' as const,
+            goal: { atMost: 1.5 },
+          })),
+        ),
+      {
+        name: 'processor time of the service a call at a steady rate',
+        value: microseconds,
+        unit: 'µs',
+        goal: null,
+      },
+    ],
+  };
+}
+
+function tokenFlood(service: BenchedService): Neighbour {
+  const { url, init } = service.tokenRequest();
+  return () => {
+    let going = true;
+    const clients = Array.from({ length: FLOOD }, async () => {
+      while (going) {
+        const answer = await fetch(url, init);
+        await answer.text();
+        // 429 and 503 are how a flood is to be answered.
+        if (!answer.ok && answer.status !== 429 && answer.status !== 503)
+          throw new Error(`${answer.status} in the flood`);
+      }
+    });
+    return Promise.resolve(() => {
+      going = false;
+      return Promise.all(clients);
+    });
+  };
+}
+
+async function attacks(
+  stage: Stage,
+  databaseUrl: string,
+  { url: origin }: BenchedService,
+): Promise<Record<string, Neighbour>> {
+  const attacker = await Program.start(
+    'hostile-attacker',
+    { origin, ...(await prepare(databaseUrl, 'hostile')) },
+    stage.log,
+  );
+  stage.onClear(() => attacker.stop());
+  return Object.fromEntries(
+    Object.entries(ATTACKS).map(([name, attack]) => [
+      name,
+      async () => {
+        await attacker.ask({ attack });
+        return () => attacker.ask({ end: true });
+      },
+    ]),
+  );
+}
+
+function imports(service: BenchedService, token: string, rows: number): Neighbour {
+  const files = new Imports(service.url, service.scene, token);
+  return async (number) => {
+    const id = await files.send(`imported-${number}`, rows);
+    return async () => {
+      if ((await files.state(id)).state !== 'RUNNING') throw new Error('The import ended before its time.');
+      await files.abort(id);
+    };
+  };
+}
+
+/** All that a partner has in the error queue is sent again; what an abort leaves is sent in the next round. */
+async function bulkJob(stage: Stage, service: BenchedService, queued: number): Promise<Neighbour> {
+  const receiver = await Program.start<ReceiverReady>('receiver', {}, stage.log);
+  stage.onClear(() => receiver.stop());
+  const operator = await service.operatorToken();
+  const subscription_id = await service.subscribe(operator, receiver.ready);
+  await stage.withDatabase(DATABASE, (client) =>
+    seedQueued(client, service.scene.accountCode, subscription_id, queued),
+  );
+  const stateOf = async (id: string) =>
+    (await service.call<{ state: string }>(operator, 'GET', `/admin/jobs/${id}`)).state;
+  return async () => {
+    const { job_id } = await service.call<{ job_id: string }>(operator, 'POST', '/admin/error-queue/resend', {
+      filter: { subscription_id },
+      reason: 'They are well again',
+    });
+    return async () => {
+      if ((await stateOf(job_id)) === 'DONE') throw new Error('The bulk job ended before its time.');
+      await service.call(operator, 'POST', `/admin/jobs/${job_id}/abort`);
+      // Attempts that had begun end first.
+      while (!(await stage.withDatabase(DATABASE, (client) => isNothingOwed(client)))) await pause(LOOK_MS);
+    };
+  };
+}
+
+async function isNothingOwed(client: { query: (text: string) => Promise<{ rows: unknown[] }> }): Promise<boolean> {
+  return (await client.query('SELECT FROM deliveries LIMIT 1')).rows.length === 0;
+}
