@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { median, medianRatio, round, type Section } from './figures.js';
 import { CONNECTIONS, Load } from './load.js';
 import { withProcessorTime } from './processor-time.js';
-import { clearEligibilities, seedEligibilities } from './seed.js';
+import { MOST_BOOKINGS, untilTold } from './rest.js';
+import { clearEligibilities, clearNotifications, seedEligibilities, seedSuspendedPartner } from './seed.js';
 import { BenchedService } from './service.js';
 import { ServiceProcess } from './service-process.js';
 import type { Stage } from './stage.js';
@@ -10,6 +11,11 @@ import type { Stage } from './stage.js';
 const DATABASE = 'processes';
 const COUNTS = [1, 2, 4] as const;
 const KINDS = ['create', 'read'] as const;
+/** Who does what: all in one process, or those who answer and those who deliver apart. */
+const ROLES = { together: ['api,delivery'], apart: ['api', 'delivery'] } as const;
+const WARM_UP_S = 1;
+const MOST_PROCESSOR_TIME = 1.05;
+type Kind = (typeof KINDS)[number] | 'book';
 const CANDIDATES = 2_000;
 const SECRETS_KEY = Buffer.alloc(32, 1).toString('base64');
 
@@ -27,49 +33,55 @@ interface Measured {
   connections: number;
 }
 
-/** The same load on each of one, two and four processes that answer, over one PostgreSQL, in alternating rounds. */
-export async function measureProcesses(stage: Stage, { rounds, seconds: duration }: Sizes): Promise<Section> {
+/**
+ * The same load on each of one, two and four processes that answer, over one PostgreSQL, and bookings until they are
+ * notifications of one process with both roles and of two with one each; in alternating rounds.
+ */
+export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes): Promise<Section> {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const first = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl, { SECRETS_KEY });
   const { scene } = first;
   const token = await first.clientToken();
   await first.stop();
-  const processes = Array.from(
-    { length: Math.max(...COUNTS) },
-    (_, number) =>
-      new ServiceProcess(join(stage.folder, `${DATABASE}-${number}`), {
-        DATABASE_URL: databaseUrl,
-        SECRETS_KEY,
-        ROLES: 'api',
-        RATE_LIMIT_PER_MINUTE: '0',
-      }),
-  );
-  for (const process of processes) stage.onClear(() => process.kill('SIGTERM'));
-  await Promise.all(processes.map((process) => process.start()));
+  const start = async (roles: readonly string[]): Promise<ServiceProcess[]> => {
+    const env = { DATABASE_URL: databaseUrl, SECRETS_KEY, RATE_LIMIT_PER_MINUTE: '0' };
+    const processes = roles.map(
+      (ROLES, number) => new ServiceProcess(join(stage.folder, `${DATABASE}-${number}`), { ...env, ROLES }),
+    );
+    for (const process of processes) stage.onClear(() => process.kill('SIGTERM'));
+    await Promise.all(processes.map((process) => process.start()));
+    return processes;
+  };
+  const processes = await start(Array<string>(Math.max(...COUNTS)).fill('api'));
   const load = await Load.start(stage.log);
   stage.onClear(() => load.stop());
   const postmaster = await stage.postmaster();
 
-  const measure = async (count: number, kind: (typeof KINDS)[number], label: string): Promise<Measured> => {
-    const used = processes.slice(0, count);
+  /** @param used those that answer come first: the load goes to `answering` of them */
+  const measure = async (
+    used: readonly ServiceProcess[],
+    answering: number,
+    kind: Kind,
+    label: string,
+    duration: number,
+  ): Promise<Measured> => {
+    const candidates = kind === 'book' ? MOST_BOOKINGS * duration : CANDIDATES;
     const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid] };
     await stage.withDatabase(DATABASE, async (client) => {
       await clearEligibilities(client);
-      await seedEligibilities(client, scene, CANDIDATES);
+      await clearNotifications(client);
+      await seedEligibilities(client, scene, candidates);
     });
     await stage.settle(DATABASE);
-    const [{ perSecond, requests }, seconds] = await withProcessorTime(pids, () =>
-      load.run({
-        url: used.map(({ baseUrl }) => baseUrl.replace('localhost', '127.0.0.1')),
-        kind,
-        scene,
-        token,
-        candidates: CANDIDATES,
-        label,
-        seconds: duration,
-      }),
-    );
-    const each = (name: keyof typeof pids) => (seconds[name] / requests) * 1e6;
+    const url = used.slice(0, answering).map(({ baseUrl }) => baseUrl.replace('localhost', '127.0.0.1'));
+    const [{ perSecond, requests }, took] = await withProcessorTime(pids, async () => {
+      const begun = performance.now();
+      const loaded = await load.run({ url, kind, scene, token, candidates, label, seconds: duration });
+      if (kind !== 'book') return loaded;
+      await untilTold(stage, DATABASE);
+      return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
+    });
+    const each = (name: keyof typeof pids) => (took[name] / requests) * 1e6;
     const connections = await stage.withDatabase(DATABASE, async (client) => {
       const { rows } = await client.query<{ count: number }>(
         `SELECT count(*)::int FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()`,
@@ -81,62 +93,92 @@ export async function measureProcesses(stage: Stage, { rounds, seconds: duration
   };
 
   const results = new Map<string, Measured[]>();
+  const keep = (key: string, measured: Measured) => results.set(key, [...(results.get(key) ?? []), measured]);
   // Round 0 warms the processes up and does not count.
   for (let number = 0; number <= rounds; number++)
     for (const kind of KINDS)
       for (const count of number % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
-        const measured = await measure(count, kind, `p${number}-${count}`);
-        const key = `${kind} ${count}`;
-        if (number > 0) results.set(key, [...(results.get(key) ?? []), measured]);
+        const used = processes.slice(0, count);
+        const measured = await measure(used, count, kind, `p${number}-${count}`, seconds);
+        if (number > 0) keep(`${kind} ${count}`, measured);
       }
-  return sectionOf(results, rounds, duration);
+  for (const process of processes) await process.kill('SIGTERM');
+  await stage.withDatabase(DATABASE, (client) => seedSuspendedPartner(client, scene.accountCode));
+  const sides = Object.keys(ROLES) as (keyof typeof ROLES)[];
+  for (let number = 0; number < rounds; number++)
+    for (const side of number % 2 === 0 ? sides : sides.toReversed()) {
+      const used = await start(ROLES[side]);
+      await measure(used, 1, 'book', `w${number}-${side}`, WARM_UP_S);
+      keep(`book ${side}`, await measure(used, 1, 'book', `b${number}-${side}`, seconds));
+      for (const process of used) await process.kill('SIGTERM');
+    }
+  return sectionOf(results, rounds, seconds);
 }
 
 function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: number): Section {
-  const each = (kind: string, count: number, what: keyof Measured) =>
-    results.get(`${kind} ${count}`)!.map((measured) => measured[what]);
-  const of = (kind: string, count: number, what: keyof Measured) => median(each(kind, count, what));
-  const toOne = (kind: string, count: number, what: keyof Measured) =>
-    medianRatio(each(kind, count, what), each(kind, 1, what));
+  type Variant = (typeof COUNTS)[number] | keyof typeof ROLES;
+  const each = (kind: Kind, variant: Variant, what: keyof Measured) =>
+    results.get(`${kind} ${variant}`)!.map((measured) => measured[what]);
+  const of = (kind: Kind, variant: Variant, what: keyof Measured) => median(each(kind, variant, what));
+  const toOne = (kind: Kind, variant: Variant, what: keyof Measured) =>
+    medianRatio(each(kind, variant, what), each(kind, kind === 'book' ? 'together' : 1, what));
+  const row = (name: string, kind: Kind, variant: Variant) => [
+    name,
+    round(of(kind, variant, 'perSecond')),
+    round(toOne(kind, variant, 'perSecond')),
+    round(of(kind, variant, 'service')),
+    round(of(kind, variant, 'postgres')),
+    round(of(kind, variant, 'load')),
+    String(of(kind, variant, 'connections')),
+  ];
   return {
     title: 'Several processes',
     method:
       `autocannon with ${CONNECTIONS} connections to each of one, two and four processes with \`ROLES=api\` and one ` +
-      `PostgreSQL; ${rounds} alternating rounds of ${seconds} s, medians. Load program and PostgreSQL share the cores with them: ` +
+      `PostgreSQL; bookings until they are notifications of a suspended partner, of one process with both roles and of two with one ` +
+      `each; ${rounds} alternating rounds of ${seconds} s, medians. Load program and PostgreSQL share the cores with them: ` +
       'what another process can add is what these leave. Processor time in µs a request.',
     table: [
       ['', 'requests/s', 'to one process', 'service, µs', 'PostgreSQL, µs', 'load program, µs', 'connections'],
       ...KINDS.flatMap((kind) =>
-        COUNTS.map((count) => [
-          `${kind}, ${count} ${count === 1 ? 'process' : 'processes'}`,
-          round(of(kind, count, 'perSecond')),
-          round(toOne(kind, count, 'perSecond')),
-          round(of(kind, count, 'service')),
-          round(of(kind, count, 'postgres')),
-          round(of(kind, count, 'load')),
-          String(of(kind, count, 'connections')),
-        ]),
+        COUNTS.map((count) => row(`${kind}, ${count} ${count === 1 ? 'process' : 'processes'}`, kind, count)),
       ),
+      row('book, one process', 'book', 'together'),
+      row('book, answers and deliveries apart', 'book', 'apart'),
     ],
-    figures: KINDS.flatMap((kind) => [
+    figures: [
+      ...KINDS.flatMap((kind) => [
+        {
+          name: `${kind}: requests/s of two processes to one`,
+          value: toOne(kind, 2, 'perSecond'),
+          unit: 'ratio' as const,
+          goal: null,
+        },
+        {
+          name: `${kind}: processor time of the service a request, two processes`,
+          value: of(kind, 2, 'service'),
+          unit: 'µs' as const,
+          goal: null,
+        },
+        ...([2, 4] as const).map((count) => ({
+          name: `${kind}: the service’s processor time a request, ${count} processes to one`,
+          value: toOne(kind, count, 'service'),
+          unit: 'ratio' as const,
+          goal: { atMost: MOST_PROCESSOR_TIME },
+        })),
+      ]),
       {
-        name: `${kind}: requests/s of two processes to one`,
-        value: toOne(kind, 2, 'perSecond'),
-        unit: 'ratio' as const,
+        name: 'book: requests/s of answers and deliveries apart to those of one process',
+        value: toOne('book', 'apart', 'perSecond'),
+        unit: 'ratio',
         goal: null,
       },
       {
-        name: `${kind}: processor time of the service a request, two processes`,
-        value: of(kind, 2, 'service'),
-        unit: 'µs' as const,
-        goal: null,
+        name: 'book: the service’s processor time a request, answers and deliveries apart to one process',
+        value: toOne('book', 'apart', 'service'),
+        unit: 'ratio',
+        goal: { atMost: MOST_PROCESSOR_TIME },
       },
-      ...[2, 4].map((count) => ({
-        name: `${kind}: the service’s processor time a request, ${count} processes to one`,
-        value: toOne(kind, count, 'service'),
-        unit: 'ratio' as const,
-        goal: { atMost: 1.05 },
-      })),
-    ]),
+    ],
   };
 }

@@ -13,7 +13,7 @@ import type { ServerOptions } from './ceiling.js';
 const CANDIDATES = 2_000;
 const DATABASE = 'rest';
 /** Bookings that a server may make in a second of a round, at most. */
-const MOST_BOOKINGS = 10_000;
+export const MOST_BOOKINGS = 10_000;
 const PROGRAMS = ['service', 'ceiling', 'plain NestJS'] as const;
 /** The service, each request with an Idempotency-Key, as clients are advised to send it. */
 const KEYED = 'service with keys';
@@ -78,7 +78,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
       const keyed = name === KEYED;
       const loaded = await load.run({ url, kind, scene, token, candidates, label, keyed, seconds: duration });
       if (kind !== 'book') return loaded;
-      await untilTold(stage);
+      await untilTold(stage, DATABASE);
       return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
     });
     const each = (seconds: number) => (seconds / result.requests) * 1e6;
@@ -129,7 +129,7 @@ async function assertSameBooking(
   const { booking_code: code } = JSON.parse(text) as { booking_code: string };
   const read = await fetch(`${serviceUrl}/accounts/${accountCode}/bookings/${code}`, { headers });
   if ((await read.text()) !== text) throw new Error(`${url} books otherwise than ${serviceUrl} reads.`);
-  await untilTold(stage);
+  await untilTold(stage, DATABASE);
   const { rows } = await stage.withDatabase(DATABASE, (client) =>
     client.query<{ members: string; changes: number; deliveries: number; status: string }>(
       `SELECT string_agg(DISTINCT member.key, ' ') AS members, n.body::json ->> 'candidate_id' AS candidate,
@@ -151,8 +151,8 @@ async function assertSameBooking(
 const TOLD_WITHIN_MS = 10_000;
 
 /** Waits until every booking has become a notification, and what is owed to the partner. */
-async function untilTold(stage: Stage): Promise<void> {
-  await stage.withDatabase(DATABASE, async (client) => {
+export async function untilTold(stage: Stage, database: string): Promise<void> {
+  await stage.withDatabase(database, async (client) => {
     const giveUpAt = performance.now() + TOLD_WITHIN_MS;
     for (;;) {
       const { rows } = await client.query<{ bookings: number; owed: number }>(
