@@ -86,6 +86,24 @@ test('the first event of a booking goes out under the claim that it was born wit
   expect(await tokens()).toEqual(born);
 });
 
+test('another booking is translated while one waits, whose next event waits for it and then goes at once', async () => {
+  const { partner } = subscribed;
+  const hold = holdAt(app, 'translating', false);
+  const held = await subscribed.booking();
+  await hold.reached;
+  const other = await subscribed.booking();
+  await partner.receivedFor(other, 1);
+  await subscribed.reschedule(held);
+  hold.release();
+  await partner.received(3, 2_000);
+  const told = partner.requests.map(({ json }) => [json?.booking_code, json?.change_reason]);
+  expect(told).toEqual([
+    [other, 'BOOKING_CREATED'],
+    [held, 'BOOKING_CREATED'],
+    [held, 'BOOKING_RESCHEDULED'],
+  ]);
+});
+
 describe('an event that cannot be translated', () => {
   beforeEach(async () => {
     await subscribed.booking();

@@ -9,16 +9,18 @@ export interface Hold {
   release(): void;
 }
 
-/** Holds the next one of this process that comes to the point; those after it, too, until the release. */
-export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoint): Hold {
+/** Holds the next one of this process that comes to the point; those after it, too, until the release, unless `others` is false. */
+export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoint, others = true): Hold {
   const points = app.get(RacePoints);
   const before = points.reached.bind(points);
   let release!: () => void;
   let arrive!: () => void;
+  let isTaken = false;
   const released = new Promise<void>((resolve) => (release = resolve));
   const reached = new Promise<void>((resolve) => (arrive = resolve));
   points.reached = (which) => {
-    if (which !== point) return before(which);
+    if (which !== point || isTaken) return before(which);
+    isTaken = !others;
     arrive();
     return released;
   };

@@ -28,12 +28,14 @@ interface Progress {
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
+/** While one statement waits for the disk, another is worked on. */
+const AT_ONCE = 2;
 const SETTLING_MS = 50;
 
 /**
  * Booking events become notifications.
  *
- * 1. Commands that come while a translation runs go together with the next one.
+ * 1. Two translations run at once, never of the same booking; commands that come meanwhile go together with the next one.
  * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until nothing is left.
  * 3. A batch that fails is halved, down to the one event at fault. That is set aside with an alarm: it holds up nobody, and
  *    waits until somebody has mended what is wrong with it (docs/operations.md).
@@ -41,9 +43,11 @@ const SETTLING_MS = 50;
  */
 @CommandHandler(TranslateBookingEvents)
 export class TranslateBookingEventsHandler implements ICommandHandler<TranslateBookingEvents> {
-  private waiting = new Map<string, number>();
+  private readonly waiting = new Map<string, number>();
   private next: Promise<void> | null = null;
-  private running: Promise<void> = Promise.resolve();
+  private readonly running = new Set<Promise<void>>();
+  /** Bookings whose events are being translated: who wants another of those waits, and is not skipped for being locked. */
+  private readonly underWay = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -57,20 +61,34 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
 
   async execute({ bookingCode, upTo }: TranslateBookingEvents): Promise<void> {
     this.waiting.set(bookingCode, Math.max(upTo, this.waiting.get(bookingCode) ?? 0));
-    this.next ??= this.running = this.running.then(() => this.translateWaiting());
-    await this.next;
+    do await (this.next ??= this.begin());
+    while (this.waiting.has(bookingCode));
+  }
+
+  /** Translates what waits, once it may. */
+  private begin(): Promise<void> {
+    const mayNow = this.running.size < AT_ONCE && [...this.waiting.keys()].some((code) => !this.underWay.has(code));
+    const turn = mayNow ? Promise.resolve() : Promise.race(this.running);
+    const translation = turn.then(() => this.translateWaiting()).finally(() => this.running.delete(translation));
+    this.running.add(translation);
+    return translation;
   }
 
   private async translateWaiting(): Promise<void> {
-    const bookings = [...this.waiting];
-    this.waiting = new Map();
     this.next = null;
+    const bookings = [...this.waiting].filter(([bookingCode]) => !this.underWay.has(bookingCode));
+    for (const [bookingCode] of bookings) {
+      this.waiting.delete(bookingCode);
+      this.underWay.add(bookingCode);
+    }
     await this.races.reached('translating');
     try {
       for (let at = 0; at < bookings.length; at += MOST_BOOKINGS)
         await this.translateHalving(bookings.slice(at, at + MOST_BOOKINGS));
     } catch (error) {
       this.logger.warn({ err: error, bookings: bookings.length }, 'events could not be translated yet');
+    } finally {
+      for (const [bookingCode] of bookings) this.underWay.delete(bookingCode);
     }
   }
 
