@@ -34,11 +34,38 @@ const ATTEMPTS = prepared(
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/** The queued notifications `n` of a `cause`, in the order of an index. */
-const OF_CAUSE = `n.subscription_id = cause.subscription_id AND n.retry = cause.retry
-  AND coalesce(n.failure, '') = coalesce(cause.failure, '')
-  AND coalesce(n.failure_reason, '') = coalesce(cause.reason, '')
-  AND coalesce(n.http_status, 0) = coalesce(cause.http_status, 0) AND n.queued_datetime IS NOT NULL`;
+/** What makes a cause, of a `cause` itself and of a queued notification `n`: indexes begin with it. */
+const OF_CAUSE = [
+  'cause.subscription_id',
+  'cause.retry',
+  `coalesce(cause.failure, '')`,
+  `coalesce(cause.reason, '')`,
+  'coalesce(cause.http_status, 0)',
+];
+const OF_QUEUED = [
+  'n.subscription_id',
+  'n.retry',
+  `coalesce(n.failure, '')`,
+  `coalesce(n.failure_reason, '')`,
+  'coalesce(n.http_status, 0)',
+];
+const row = (...columns: string[]): string => `(${columns.join(', ')})`;
+
+/**
+ * The end of a cause's stretch in the index whose last column is `last`, in its order.
+ *
+ * The stretch is said by two bounds: of five columns that are equal the planner expects a single row, and then takes any index
+ * that begins with them and sorts what it finds there, which may be a million.
+ * @param from the bound of `last` itself
+ */
+function stretch(last: string, direction: 'ASC' | 'DESC', most: number, from?: string): string {
+  const begin =
+    from === undefined
+      ? `${row(...OF_QUEUED)} >= ${row(...OF_CAUSE)}`
+      : `${row(...OF_QUEUED, last)} >= ${row(...OF_CAUSE, from)}`;
+  return `WHERE ${begin} AND ${row(...OF_QUEUED)} <= ${row(...OF_CAUSE)} AND n.queued_datetime IS NOT NULL
+    ORDER BY ${[...OF_QUEUED, last].map((column) => `${column} ${direction}`).join(', ')} LIMIT ${most}`;
+}
 
 /** Causes with how many there are of each: changes are appended by a trigger, and summed here. */
 export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int AS count
@@ -51,8 +78,7 @@ const SOON = 10;
 
 /** The next exam start of the bookings in a `cause`, by what was last told of each. */
 export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (
-    SELECT n.booking_code FROM notifications n WHERE ${OF_CAUSE} AND ${BOOKING_ON} >= ${NOW}
-    ORDER BY ${BOOKING_ON} LIMIT ${SOON}) soon
+    SELECT n.booking_code FROM notifications n ${stretch(BOOKING_ON, 'ASC', SOON, NOW)}) soon
   CROSS JOIN LATERAL (${lastTold('soon.booking_code')}) told WHERE booking_on >= ${NOW}`;
 
 /** The start of a booking as its newest event has it. */
@@ -62,7 +88,7 @@ export function lastTold(bookingCode: string): string {
 }
 
 /** $1 accounts, or null for all. The oldest and the newest of a cause, and its next exam, are ends of its stretch of an index. */
-const SUMMARY = prepared(
+export const SUMMARY = prepared(
   'error-queue-summary',
   `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
    FROM (${CAUSES}) cause
@@ -74,7 +100,7 @@ const SUMMARY = prepared(
 );
 
 function endOfCause(direction: 'ASC' | 'DESC'): string {
-  return `SELECT n.created_datetime AS at FROM notifications n WHERE ${OF_CAUSE} ORDER BY n.position ${direction} LIMIT 1`;
+  return `SELECT n.created_datetime AS at FROM notifications n ${stretch('n.position', direction, 1)}`;
 }
 
 /** The row condition of each state; those of the queue and of the resolved fit partial indexes. */
