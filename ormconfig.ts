@@ -85,6 +85,7 @@ import { ImportsPosition1763643400000 } from './src/migrations/1763643400000-imp
 import { Statistics1763643450000 } from './src/migrations/1763643450000-statistics.js';
 import { DeliveriesStatistics1763643500000 } from './src/migrations/1763643500000-deliveries-statistics.js';
 import { VoucherDecimals1763643600000 } from './src/migrations/1763643600000-voucher-decimals.js';
+import { JobItemsSent1763643700000 } from './src/migrations/1763643700000-job-items-sent.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -185,6 +186,7 @@ const MIGRATIONS = [
   Statistics1763643450000,
   DeliveriesStatistics1763643500000,
   VoucherDecimals1763643600000,
+  JobItemsSent1763643700000,
 ];
 
 /**

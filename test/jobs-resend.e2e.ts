@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
@@ -267,6 +269,49 @@ test('what was settled, or delivered by itself, in the meantime is skipped', asy
   await jobs.having(id, { state: 'DONE', matched: 3, waiting: 0, sent: 1, delivered: 1, failed: 0, skipped: 2 });
   expect(await jobs.outcomes(id)).toEqual(['SKIPPED', 'SKIPPED', 'DELIVERED']);
   expect(sentIds()).toEqual([rows[1]['id'], rows[2]['id']]);
+});
+
+test('what a suspension calls back before its request is on its way is not sent, and waits', async () => {
+  const [{ id: notification }] = await refused(subscribed, 1);
+  const { partner } = subscribed;
+  await partner.goDown();
+  // It takes connections, and says nothing on them: the attempt has begun, and its request cannot.
+  const silent = createServer().listen(Number(new URL(partner.url).port), '127.0.0.1');
+  const connected = once(silent, 'connection') as Promise<[Socket]>;
+  const id = await resend();
+  const [socket] = await connected;
+  expect(await jobs.get(id)).toMatchObject({ sent: 1, waiting: 0 });
+  expect((await subscribed.post('suspend')).status).toBe(200);
+  await jobs.having(id, { state: 'RUNNING', sent: 0, waiting: 1, delivered: 0, failed: 0 });
+  expect(await jobs.outcomes(id)).toEqual(['WAITING']);
+  socket.destroy();
+  await new Promise((resolve) => silent.close(resolve));
+  await partner.comeUp();
+  await subscribed.admin('POST', `error-queue/${notification}/resolve`, { reason: 'by phone' });
+  await subscribed.post('resume');
+  await jobs.having(id, { state: 'DONE', sent: 0, waiting: 0, skipped: 1 });
+  expect(sentIds()).toEqual([]);
+});
+
+test('an item whose attempt was lost with its process, and which was then settled, ends the job', async () => {
+  const [{ id: notification }] = await refused(subscribed, 1);
+  await subscribed.post('suspend');
+  const id = await resend();
+  await jobs.having(id, { state: 'RUNNING', matched: 1, waiting: 1 });
+  // As a process leaves it that is killed after it has begun.
+  await app.given.sql(`UPDATE job_items SET outcome = 'SENT' WHERE job_id = $1`, [id]);
+  await app.given.sql('UPDATE job_parts SET sent = 1, waiting = 0 WHERE job_id = $1', [id]);
+  await app.given.sql(
+    `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id, lease_token,
+       leased_until)
+     SELECT subscription_id, position, booking_code, event_sequence, 'MANUAL', $2, 1, now() - interval '1 second'
+     FROM notifications WHERE id = $1`,
+    [notification, id],
+  );
+  await pause(600);
+  expect(await jobs.get(id)).toMatchObject({ state: 'RUNNING', sent: 1 });
+  await subscribed.admin('POST', `error-queue/${notification}/resolve`, { reason: 'by phone' });
+  await jobs.having(id, { state: 'DONE', sent: 0, waiting: 0, failed: 0, skipped: 1 });
 });
 
 test('events that a partner gets by itself once it is back end the job, too', async () => {

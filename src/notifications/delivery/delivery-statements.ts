@@ -183,12 +183,24 @@ export const BEGUN = prepared(
    WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
 );
 
-/** Gives back what was claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. */
+/**
+ * Gives back what was claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. What a bulk job counts as sent, since it
+ * was about to be, waits again.
+ */
 export const RELEASE = prepared(
   'delivery-release',
-  `UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
-   FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
-   WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token`,
+  `WITH freed AS (
+     UPDATE deliveries d SET lease_token = NULL, leased_until = NULL
+     FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[]) AS o (subscription_id, position, token)
+     WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
+     RETURNING d.job_id, d.notification_position),
+   unsent AS (
+     UPDATE job_items i SET outcome = 'WAITING'
+     FROM freed WHERE i.job_id = freed.job_id AND i.notification_position = freed.notification_position AND i.outcome = 'SENT'
+     RETURNING i.job_id, i.subscription_id)
+   UPDATE job_parts p SET waiting = p.waiting + u.count, sent = p.sent - u.count
+   FROM (SELECT job_id, subscription_id, count(*)::int AS count FROM unsent GROUP BY 1, 2 ORDER BY 1, 2) u
+   WHERE p.job_id = u.job_id AND p.subscription_id = u.subscription_id`,
 );
 
 /** The subscriptions with something that can be claimed now, one index probe for each subscription that has work. */

@@ -6,7 +6,7 @@ import { DeliverySignals } from '../delivery-signals.js';
 import { RacePoints } from '../race-points.js';
 import { JobPreparation } from './job-preparation.js';
 import {
-  FAIL_ORPHANS,
+  END_ORPHANS,
   HAND_OVER_REPLAYS,
   HAND_OVER_RESENDS,
   RESOLVE_ITEMS,
@@ -30,7 +30,8 @@ const ACTIVE = prepared(
  * 3. A step hands the oldest items of each part over to the delivery loop: they get an obligation with `job_id`. The
  *    notification stays as it is.
  * 4. Just before an attempt the loop asks whether it may begin (job-gate.ts): only then the item is SENT and counts as sent.
- *    What may not, because of an operator's action or of the partner, loses its obligation and is WAITING as before.
+ *    What may not, because of an operator's action or of the partner, loses its obligation and is WAITING as before. So is what
+ *    is given back before its request is on its way, which keeps its obligation.
  * 5. The statement that records an attempt's outcome records the item's, too, and pauses the part when the failure tells of
  *    the partner (delivery-statements.ts).
  * 6. A job to resolve does without 2 to 5: a step settles a batch of items.
@@ -83,7 +84,7 @@ export class JobRunner {
     let more = false;
     if (job.state === 'RUNNING') {
       more = job.kind === 'RESOLVE' ? await this.resolve(job.id) : await this.handOver(job);
-      await this.database.execute(FAIL_ORPHANS, [job.id]);
+      await this.database.execute(END_ORPHANS, [job.id]);
     }
     await this.database.execute(SETTLE, [job.id]);
     return more;

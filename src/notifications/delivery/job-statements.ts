@@ -142,20 +142,25 @@ export const RESOLVE_ITEMS = prepared(
    SELECT (SELECT max(position) FROM next) AS last, (SELECT count(*) FROM next)::int = ${RESOLVE_BATCH} AS more`,
 );
 
-/** $1 the job. Its obligation went with the partner, between the attempt's beginning and its record. */
-export const FAIL_ORPHANS = prepared(
-  'job-fail-orphans',
+/**
+ * $1 the job. Items under way whose obligation has gone: with the partner, between the attempt's beginning and its record, or
+ * because the notification went another way after an attempt that has left no record (its process was killed).
+ */
+export const END_ORPHANS = prepared(
+  'job-end-orphans',
   `WITH ${JOB},
    orphan AS (
-     UPDATE job_items i SET outcome = 'FAILED'
+     UPDATE job_items i SET outcome = CASE WHEN s.deleted_datetime IS NULL THEN 'SKIPPED' ELSE 'FAILED' END
      FROM job JOIN job_parts p ON p.job_id = job.id AND p.sent > p.delivered + p.failed
-       JOIN subscriptions s ON s.id = p.subscription_id AND s.deleted_datetime IS NOT NULL
+       JOIN subscriptions s ON s.id = p.subscription_id
      WHERE i.job_id = job.id AND i.subscription_id = p.subscription_id AND i.outcome = 'SENT' AND NOT EXISTS (
        SELECT FROM deliveries d WHERE d.subscription_id = i.subscription_id
-         AND d.notification_position = i.notification_position AND d.job_id = i.job_id)
-     RETURNING i.subscription_id)
-   UPDATE job_parts p SET failed = p.failed + o.count
-   FROM (SELECT subscription_id, count(*)::int AS count FROM orphan GROUP BY subscription_id) o
+         AND d.notification_position = i.notification_position AND d.job_id = i.job_id OFFSET 0)
+     RETURNING i.subscription_id, i.outcome)
+   UPDATE job_parts p SET sent = p.sent - o.skipped, skipped = p.skipped + o.skipped, failed = p.failed + o.count - o.skipped
+   FROM (
+     SELECT subscription_id, count(*)::int AS count, (count(*) FILTER (WHERE outcome = 'SKIPPED'))::int AS skipped
+     FROM orphan GROUP BY subscription_id) o
    WHERE p.job_id = $1 AND p.subscription_id = o.subscription_id`,
 );
 
