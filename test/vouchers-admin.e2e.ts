@@ -135,6 +135,20 @@ describe('a voucher', () => {
     ]);
   });
 
+  it('without the currency of its amount, for an unknown test and with a fault of form is told all of it at once', async () => {
+    const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
+      discount_type: 'AMOUNT',
+      discount_value: -1,
+      test_codes: ['NOPE', 7],
+    });
+    expect(answer.body.errors.map((fault: Fault) => [fault.pointer, fault.code]).sort()).toEqual([
+      ['/currency', 'required'],
+      ['/discount_value', 'out_of_range'],
+      ['/test_codes/0', 'test_unknown'],
+      ['/test_codes/1', 'type_invalid'],
+    ]);
+  });
+
   it('tells all faults of its form at once', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'PERCENT',

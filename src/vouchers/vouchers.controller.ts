@@ -1,15 +1,19 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Req, Res } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatOptionalDateTime, parseDateTime } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
-import { notFound, validationError } from '../platform/errors.js';
+import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { ChecksMore, RequestFaults } from '../platform/http/request-form.js';
 import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
+import { Faults } from '../platform/validation/faults.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
+import { fault } from '../platform/validation/rules.js';
+import { unknownTestFaults } from './unknown-tests.js';
 import { Voucher } from './voucher.entity.js';
 import { DeleteVoucher, PutVoucher } from './vouchers.commands.js';
 import { VoucherBody, VoucherModel, VoucherPath } from './vouchers.dto.js';
@@ -21,6 +25,7 @@ export class VouchersController {
   constructor(
     private readonly database: Database,
     private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
     private readonly config: Config,
   ) {}
 
@@ -54,13 +59,21 @@ export class VouchersController {
     summary: 'Make a voucher or replace its definition',
     description: 'Its uses stay. Codes are case-sensitive.',
   })
+  @ChecksMore()
   @Answer(200, VoucherModel)
   @BodyProblems()
-  async put(@Param() { account_code, code }: VoucherPath, @Body() body: VoucherBody): Promise<VoucherModel> {
-    if (body.discount_type === 'AMOUNT' && body.currency == null)
-      throw validationError.error({
-        errors: [{ pointer: '/currency', code: 'required', detail: 'Must be given for AMOUNT.' }],
-      });
+  async put(
+    @Param() { account_code, code }: VoucherPath,
+    @Body() body: VoucherBody,
+    @RequestFaults() faults: Faults,
+  ): Promise<VoucherModel> {
+    if (body.discount_type === 'AMOUNT' && body.currency == null && !faults.concern('/currency'))
+      faults.add(fault('required', 'Must be given for AMOUNT.', '/currency'));
+    if (!faults.isEmpty)
+      faults.add(
+        ...(await unknownTestFaults(this.queryBus, account_code, faults.entries('/test_codes', body.test_codes))),
+      );
+    faults.refuse();
     const voucher = await this.commandBus.execute(
       new PutVoucher(account_code, code, {
         discount_type: body.discount_type,

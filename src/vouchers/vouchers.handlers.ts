@@ -1,9 +1,11 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { FindUnknownTests, IsTestNamedByVoucher } from '../accounts/accounts.queries.js';
+import { IsTestNamedByVoucher } from '../accounts/accounts.queries.js';
 import { Clock } from '../platform/clock.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { accountNotFound, forbiddenOperation, notFound, validationError } from '../platform/errors.js';
+import { accountNotFound, forbiddenOperation, notFound } from '../platform/errors.js';
+import { Faults } from '../platform/validation/faults.js';
+import { unknownTestFaults } from './unknown-tests.js';
 import { Voucher } from './voucher.entity.js';
 import { VoucherRedemption } from './voucher-redemption.entity.js';
 import { DeleteVoucher, PutVoucher, ReleaseVouchers, SetVouchers, type VoucherRefusal } from './vouchers.commands.js';
@@ -71,7 +73,7 @@ export class PutVoucherHandler implements ICommandHandler<PutVoucher> {
     const key = { account_code: accountCode, voucher_code: voucherCode };
     try {
       return await this.unitOfWork.run(async () => {
-        await this.assertTestsKnown(accountCode, definition.test_codes);
+        new Faults(await unknownTestFaults(this.queryBus, accountCode, definition.test_codes)).refuse();
         await this.database.manager.upsert(Voucher, { ...key, ...definition }, Object.keys(key));
         this.unitOfWork.audit('voucher.put', `${accountCode}/${voucherCode}`);
         return this.database.manager.findOneByOrFail(Voucher, key);
@@ -80,19 +82,6 @@ export class PutVoucherHandler implements ICommandHandler<PutVoucher> {
       if (violatedConstraint(error) === 'vouchers_account_fk') throw accountNotFound.error({ cause: error });
       throw error;
     }
-  }
-
-  private async assertTestsKnown(accountCode: string, testCodes: string[]): Promise<void> {
-    if (testCodes.length === 0) return;
-    const unknown = await this.queryBus.execute(new FindUnknownTests(accountCode, testCodes));
-    if (unknown.length > 0)
-      throw validationError.error({
-        errors: unknown.map((testCode) => ({
-          pointer: `/test_codes/${testCodes.indexOf(testCode)}`,
-          code: 'test_unknown',
-          detail: 'The account has no test with this code.',
-        })),
-      });
   }
 }
 
