@@ -151,6 +151,19 @@ describe('/admin/users', () => {
     ]);
   });
 
+  it('names a weak password and unknown accounts beside the faults of form, of a new user and of a change', async () => {
+    const wrong = { password: 'password1234', account_codes: ['NOSUCH', 1], scopes: ['write'] };
+    const all = [
+      '/account_codes/0 account_not_found',
+      '/account_codes/1 type_invalid',
+      '/password password_weak',
+      '/scopes/0 scope_unknown',
+    ];
+    expect(faults(await call('POST', '/admin/users', body(wrong))).sort()).toEqual(all);
+    const { body: user } = await call('POST', '/admin/users', body());
+    expect(faults(await call('PUT', `/admin/users/${user.username}`, wrong)).sort()).toEqual(all);
+  });
+
   it('refuses unknown accounts by their place, and a name that is taken', async () => {
     const account = await app.given.account();
     const unknown = await call('POST', '/admin/users', body({ account_codes: ['NOSUCH', account, 'NONE'] }));

@@ -1,5 +1,6 @@
 import { Command } from '@nestjs/cqrs';
 import type { Scope } from '../platform/context/caller.js';
+import { Faults } from '../platform/validation/faults.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import type { ApplicationView, UserView } from './auth.queries.js';
 
@@ -10,6 +11,8 @@ export class CreateUser extends Command<UserView> {
     readonly password: string,
     readonly accountCodes: readonly string[],
     readonly scopes: readonly Scope[],
+    /** Of the form of the request: refused with what is found here. */
+    readonly faults = new Faults(),
   ) {
     super();
   }
@@ -28,6 +31,8 @@ export class UpdateUser extends Command<UserView> {
   constructor(
     readonly username: string,
     readonly changes: UserChanges,
+    /** Of the form of the request: refused with what is found here. */
+    readonly faults = new Faults(),
   ) {
     super();
   }

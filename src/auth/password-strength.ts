@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { validationError } from '../platform/errors.js';
+import type { Fault } from '../platform/errors.js';
+import { fault } from '../platform/validation/rules.js';
 import { WorkerThread } from '../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
@@ -23,19 +24,12 @@ export class PasswordStrength implements OnApplicationShutdown {
     await this.thread.end();
   }
 
-  /** @throws DomainError validation_error with `password_weak` */
-  async assertStrong(password: string, username: string): Promise<void> {
+  /** `password_weak` at `/password`, where it is. */
+  async faults(password: string, username: string): Promise<readonly Fault[]> {
     const isName = password.toLowerCase() === username.toLowerCase();
-    if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return;
-    throw validationError.error({
-      errors: [
-        {
-          pointer: '/password',
-          code: 'password_weak',
-          detail: isName ? 'Must not be the user name.' : 'Is guessed in fewer than 100 million tries.',
-        },
-      ],
-    });
+    if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return [];
+    const detail = isName ? 'Must not be the user name.' : 'Is guessed in fewer than 100 million tries.';
+    return [fault('password_weak', detail, '/password')];
   }
 
   private guesses(password: string, username: string): Promise<number> {

@@ -7,6 +7,8 @@ import { formatDateTime } from '../platform/clock.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { ChecksMore, RequestFaults } from '../platform/http/request-form.js';
+import { Faults } from '../platform/validation/faults.js';
 import { CreateUser, UnlockUser, UpdateUser } from './auth.commands.js';
 import { GetUser, ListUsers, type UserView } from './auth.queries.js';
 import { CreateUserBody, UpdateUserBody, UserModel, UserPath } from './user.dto.js';
@@ -24,10 +26,13 @@ export class UserController {
   @Post()
   @ApiOperation({ summary: 'Make a user' })
   @Answer(201, UserModel, 'Made.')
+  @ChecksMore()
   @BodyProblems(409)
-  async create(@Body() body: CreateUserBody): Promise<UserModel> {
+  async create(@Body() body: CreateUserBody, @RequestFaults() faults: Faults): Promise<UserModel> {
     const { username, password, account_codes, scopes } = body;
-    return toModel(await this.commands.execute(new CreateUser(username, password, account_codes ?? [], scopes)));
+    return toModel(
+      await this.commands.execute(new CreateUser(username, password, account_codes ?? [], scopes, faults)),
+    );
   }
 
   @Get()
@@ -58,17 +63,26 @@ export class UserController {
     description: 'A member left out stays. The next request of the user is judged by the new state.',
   })
   @Answer(200, UserModel)
+  @ChecksMore()
   @BodyProblems(404)
-  async update(@Param() { username }: UserPath, @Body() body: UpdateUserBody): Promise<UserModel> {
+  async update(
+    @Param() { username }: UserPath,
+    @Body() body: UpdateUserBody,
+    @RequestFaults() faults: Faults,
+  ): Promise<UserModel> {
     const { password, account_codes, scopes, disabled } = body;
     return toModel(
       await this.commands.execute(
-        new UpdateUser(username, {
-          password,
-          accountCodes: account_codes === null ? [] : account_codes,
-          scopes: scopes === null ? [] : scopes,
-          disabled: disabled === null ? false : disabled,
-        }),
+        new UpdateUser(
+          username,
+          {
+            password,
+            accountCodes: account_codes === null ? [] : account_codes,
+            scopes: scopes === null ? [] : scopes,
+            disabled: disabled === null ? false : disabled,
+          },
+          faults,
+        ),
       ),
     );
   }

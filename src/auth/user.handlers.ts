@@ -1,8 +1,10 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { defineProblem, notFound, validationError } from '../platform/errors.js';
+import { defineProblem, notFound, type Fault } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
+import type { Faults } from '../platform/validation/faults.js';
+import { fault } from '../platform/validation/rules.js';
 import { CreateUser, UnlockUser, UpdateUser } from './auth.commands.js';
 import { GetUser, ListUsers, type UserView } from './auth.queries.js';
 import { Login } from './login.js';
@@ -72,11 +74,13 @@ export class CreateUserHandler implements ICommandHandler<CreateUser> {
     private readonly strength: PasswordStrength,
   ) {}
 
-  async execute({ username, password, accountCodes, scopes }: CreateUser): Promise<UserView> {
-    await this.strength.assertStrong(password, username);
+  async execute({ username, password, accountCodes, scopes, faults }: CreateUser): Promise<UserView> {
+    if (!faults.concern('/password') && !faults.concern('/username'))
+      faults.add(...(await this.strength.faults(password, username)));
+    faults.add(...(await unknownAccounts(this.database, accountCodes, faults)));
+    faults.refuse();
     const passwordHash = await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
-      await assertAccountsExist(this.database, accountCodes);
       try {
         await this.database.manager.insert(User, {
           username,
@@ -107,9 +111,12 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
     private readonly login: Login,
   ) {}
 
-  async execute({ username, changes }: UpdateUser): Promise<UserView> {
+  async execute({ username, changes, faults }: UpdateUser): Promise<UserView> {
     const { password, accountCodes, scopes, disabled } = changes;
-    if (password !== undefined) await this.strength.assertStrong(password, username);
+    if (password !== undefined && !faults.concern('/password'))
+      faults.add(...(await this.strength.faults(password, username)));
+    faults.add(...(await unknownAccounts(this.database, accountCodes ?? [], faults)));
+    faults.refuse();
     const passwordHash = password === undefined ? null : await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
       const found = await this.database.execute(UPDATE, [
@@ -120,7 +127,6 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
       ]);
       if (found === 0) throw notFound.error({ detail: 'There is no such user.' });
       if (accountCodes) {
-        await assertAccountsExist(this.database, accountCodes);
         await this.database.execute(LEAVE_ACCOUNTS, [username, accountCodes]);
         await this.database.execute(JOIN_ACCOUNTS, [username, accountCodes]);
       }
@@ -150,16 +156,18 @@ export class UnlockUserHandler implements ICommandHandler<UnlockUser> {
   }
 }
 
-async function assertAccountsExist(database: Database, accountCodes: readonly string[]): Promise<void> {
-  const unknown = new Set(
-    (await database.query<{ code: string }>(UNKNOWN_ACCOUNTS, [accountCodes])).map((row) => row.code),
+/** A fault for each account that there is not, at its place in `/account_codes`; not of those that have one already. */
+async function unknownAccounts(
+  database: Database,
+  accountCodes: readonly string[],
+  faults: Faults,
+): Promise<readonly Fault[]> {
+  const asked = faults.entries('/account_codes', accountCodes);
+  const rows = await database.query<{ code: string }>(UNKNOWN_ACCOUNTS, [asked.filter((code) => code !== undefined)]);
+  const unknown = new Set(rows.map((row) => row.code));
+  return asked.flatMap((code, index) =>
+    code !== undefined && unknown.has(code)
+      ? [fault('account_not_found', 'No account has this code.', `/account_codes/${index}`)]
+      : [],
   );
-  if (unknown.size === 0) return;
-  throw validationError.error({
-    errors: accountCodes.flatMap((code, index) =>
-      unknown.has(code)
-        ? [{ pointer: `/account_codes/${index}`, code: 'account_not_found', detail: 'No account has this code.' }]
-        : [],
-    ),
-  });
 }
