@@ -151,6 +151,18 @@ test.each<[object, string, string]>([
   expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
 });
 
+test('addresses and certificates that do not fit are named at once, of a new one and of a change', async () => {
+  const wrong = { partner_url: 'https://10.0.0.1/', client_key_pem: 'x' };
+  const created = await call('POST', '', minimal());
+  for (const answer of [await call('POST', '', minimal(wrong)), await call('PATCH', `/${created.body.id}`, wrong)]) {
+    expect(answer.status).toBe(400);
+    const named = (answer.body.errors as { pointer: string; code: string }[]).map(
+      ({ pointer, code }) => `${pointer} ${code}`,
+    );
+    expect(named.sort()).toEqual(['/client_cert_pem certificate_missing', '/partner_url address_blocked']);
+  }
+});
+
 test('verify sends a complete, signed sample, with the authentication, and stores nothing', async () => {
   const created = await call('POST', '', {
     account_code: account,

@@ -5,7 +5,7 @@ import { Database } from '../../platform/database/database.js';
 import { assertReaches } from '../../platform/reach.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
-import { notFound, validationError, type Fault } from '../../platform/errors.js';
+import { notFound, type Fault } from '../../platform/errors.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 import { fault } from '../../platform/validation/rules.js';
 import { DeliverySignals } from '../delivery-signals.js';
@@ -70,14 +70,13 @@ export class SubscriptionStore {
     return reachable(found);
   }
 
-  /** @throws DomainError `validation_error` when an address lies where partners may not live. Looks names up. */
-  async assertAddresses(partnerUrl: string | undefined, tokenUrl: string | undefined): Promise<void> {
+  /** A fault for each address that lies where partners may not live. Looks names up. */
+  async addressFaults(partnerUrl: string | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
     const faults = await Promise.all([
       partnerUrl === undefined ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),
       tokenUrl === undefined ? null : this.addressFault(parseTokenUrl(tokenUrl), '/auth/token_url'),
     ]);
-    const errors = faults.filter((found) => found !== null);
-    if (errors.length > 0) throw validationError.error({ errors });
+    return faults.filter((found) => found !== null);
   }
 
   private async addressFault(url: URL, pointer: string): Promise<Fault | null> {

@@ -4,7 +4,8 @@ import { CHANGE_REASONS } from '../../bookings/bookings.events.js';
 import { Clock } from '../../platform/clock.js';
 import { Database, violatedConstraint } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
-import { accountNotFound, validationError } from '../../platform/errors.js';
+import { accountNotFound, type Fault } from '../../platform/errors.js';
+import { Faults } from '../../platform/validation/faults.js';
 import { fault } from '../../platform/validation/rules.js';
 import { subscriptionUnverified } from '../notifications.errors.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
@@ -52,15 +53,14 @@ function orKept<T>(given: T | undefined, kept: T): T {
   return given === undefined ? kept : given;
 }
 
-/** @throws DomainError `validation_error` */
-function assertCertificatesFit(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): void {
+/** What is wrong with the certificates that the subscription would have. */
+function certificatesOf(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): Fault[] {
   const key = kept.client_key === null ? null : secrets.open(kept.client_key, kept.id, 'client-key');
-  const errors = certificateFaults({
+  return certificateFaults({
     caPem: orKept(patch.ca_pem, kept.ca_pem),
     clientCertPem: orKept(patch.client_cert_pem, kept.client_cert_pem),
     clientKeyPem: orKept(patch.client_key_pem, key),
   });
-  if (errors.length > 0) throw validationError.error({ errors });
 }
 
 @CommandHandler(CreateSubscription)
@@ -100,8 +100,10 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       updated_datetime: now,
     });
     subscription.signing_secret = this.secrets.seal(signingSecret, subscription.id, 'signing-secret');
-    assertCertificatesFit(body, subscription, this.secrets);
-    await this.store.assertAddresses(body.partner_url, tokenUrlOf(body.auth));
+    new Faults([
+      ...certificatesOf(body, subscription, this.secrets),
+      ...(await this.store.addressFaults(body.partner_url, tokenUrlOf(body.auth))),
+    ]).refuse();
     applySettings(subscription, body, this.secrets);
     await this.unitOfWork
       .run(async () => {
@@ -128,10 +130,13 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
 
   async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
     const { partner_url: partnerUrl } = patch;
-    await this.store.get(id);
-    await this.store.assertAddresses(partnerUrl, tokenUrlOf(patch.auth));
+    new Faults([
+      ...certificatesOf(patch, await this.store.get(id), this.secrets),
+      ...(await this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth))),
+    ]).refuse();
     return this.store.change(id, 'change', (subscription) => {
-      assertCertificatesFit(patch, subscription, this.secrets);
+      // It may have been changed meanwhile.
+      new Faults(certificatesOf(patch, subscription, this.secrets)).refuse();
       applySettings(subscription, patch, this.secrets);
       if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url) {
         subscription.partner_url = partnerUrl;
