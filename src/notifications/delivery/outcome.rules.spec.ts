@@ -1,6 +1,6 @@
 import type { FailureClass } from '../partner/partner-connection';
 import type { AttemptOutcome } from '../partner/partner-client';
-import { isPartnerLevel, retryAfter } from './outcome.rules';
+import { isOverload, isPartnerLevel, retryAfter } from './outcome.rules';
 
 const outcome = (failure: FailureClass | null, httpStatus: number | null = null): AttemptOutcome => ({
   delivered: failure === null,
@@ -40,4 +40,17 @@ test('only a client error tells of the event and not of the partner', () => {
   expect(isPartnerLevel(outcome('client_error', 400))).toBe(false);
   expect(isPartnerLevel(outcome('tls'))).toBe(true);
   expect(isPartnerLevel(outcome(null, 200))).toBe(false);
+});
+
+test('what is late or not there is overloaded, the endpoint of tokens too; who refuses is not', () => {
+  const failures: (FailureClass | null)[] = ['timeout', 'connect', 'dns', 'tls', 'auth', 'server_error', null];
+  expect(failures.map((failure) => isOverload(outcome(failure)))).toEqual([true, true, true, ...Array(4).fill(false)]);
+  const reasons = [
+    'token_late',
+    'token_answer_late',
+    'token_timeout_no_answer',
+    'token_connect_ECONNREFUSED',
+    'token_http_500',
+  ];
+  expect(reasons.map((reason) => isOverload({ ...outcome('auth'), reason }))).toEqual([true, true, true, true, false]);
 });

@@ -21,7 +21,11 @@ export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
   return failure !== null && failure !== 'client_error';
 }
 
-/** Whether more attempts at once would only pile up at the partner. */
-export function isOverload({ failure }: AttemptOutcome): boolean {
+/** Reasons of a token that was not had because its endpoint was late, or not there. */
+const TOKEN_OVERDUE = /^token_(late|answer_late|(timeout|connect|dns)_)/;
+
+/** Whether more attempts at once would only pile up, at the partner or where its tokens are made. */
+export function isOverload({ failure, reason }: AttemptOutcome): boolean {
+  if (failure === 'auth') return reason !== null && TOKEN_OVERDUE.test(reason);
   return failure === 'timeout' || failure === 'connect' || failure === 'dns';
 }

@@ -26,7 +26,7 @@ export class PartnerToken {
     private readonly limitMs: number,
   ) {}
 
-  /** Rejects with a `PartnerFault`: `timeout`, `blocked`, or `auth` for all else that keeps the token away. */
+  /** Rejects with a `PartnerFault`: `blocked`, or `auth` for all else that keeps the token away, its time included. */
   async get(deadline: number): Promise<string> {
     if (this.current && performance.now() < this.current.usableUntil) return this.current.token;
     // The request has its own full time: who joins it late must not suffer from the deadline of who began it.
@@ -50,8 +50,8 @@ export class PartnerToken {
     const asked = performance.now();
     const answer = await this.call(headers, form.toString(), deadline).catch((error: unknown) => {
       if (!(error instanceof PartnerFault)) throw error;
-      const kept = error.failure === 'timeout' || error.failure === 'blocked';
-      throw new PartnerFault(kept ? error.failure : 'auth', `token_${error.failure}_${error.reason}`);
+      const failure = error.failure === 'blocked' ? 'blocked' : 'auth';
+      throw new PartnerFault(failure, `token_${error.failure}_${error.reason}`);
     });
     const { token, lifeS } = readToken(answer);
     // Shortly before the end, counted from when it was asked for: a tenth of its life, half a minute at most.
@@ -62,7 +62,7 @@ export class PartnerToken {
 }
 
 function readToken(answer: Answer): { token: string; lifeS: number } {
-  if (answer.ending === 'late') throw new PartnerFault('timeout', 'token_answer_late');
+  if (answer.ending === 'late') throw new PartnerFault('auth', 'token_answer_late');
   if (answer.status !== 200) throw new PartnerFault('auth', `token_http_${answer.status}`);
   if (answer.ending !== 'complete') throw new PartnerFault('auth', `token_answer_${answer.ending}`);
   const fields = parseObject(answer.body.toString('utf8'));
@@ -86,7 +86,7 @@ function parseObject(text: string): Record<string, unknown> | null {
 
 function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new PartnerFault('timeout', 'token_late'));
+    const late = () => reject(new PartnerFault('auth', 'token_late'));
     const timer = timeLimit(deadline - performance.now(), late);
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
