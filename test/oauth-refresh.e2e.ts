@@ -152,6 +152,18 @@ describe('POST /token with grant_type=refresh_token', () => {
     });
 
     it.each([
+      ['user', () => `/admin/users/${login.username}`],
+      ['application', () => `/admin/applications/${login.consumer_key}`],
+    ])('of a %s that is told what it is already, no token ends', async (_who, path) => {
+      const { access_token, refresh_token } = await oauth.tokens(login);
+      const operator = await app.given.operator();
+      for (const body of [{ disabled: false }, { disabled: null }, {}])
+        expect((await app.call('PUT', path(), { token: operator, body })).body.disabled).toBe(false);
+      expect(await alive(access_token)).toBe(true);
+      expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
+    });
+
+    it.each([
       ['users', 'username', () => login.username, () => new UpdateUser(login.username, { disabled: false })],
       [
         'applications',

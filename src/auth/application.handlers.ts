@@ -20,11 +20,15 @@ const CONSUMER_KEY_LENGTH = 20;
 const VIEW = `SELECT consumer_key, position, name, scopes, grants, disabled, created_datetime FROM applications`;
 const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`);
 const LIST = prepared('application-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
+// Locked before it is changed: of two at once the second sees what the first left.
 const UPDATE = prepared(
   'application-update',
   `UPDATE applications SET name = coalesce($2, name), scopes = coalesce($3, scopes),
                            grants = coalesce($4, grants), disabled = coalesce($5, disabled)
-   WHERE consumer_key = $1`,
+   FROM (SELECT consumer_key AS key, disabled AS was_disabled FROM applications WHERE consumer_key = $1
+         FOR NO KEY UPDATE) AS before
+   WHERE consumer_key = before.key
+   RETURNING disabled <> was_disabled AS flips`,
 );
 const SET_SECRET = prepared(
   'application-set-secret',
@@ -93,16 +97,16 @@ export class UpdateApplicationHandler implements ICommandHandler<UpdateApplicati
   async execute({ consumerKey, changes }: UpdateApplication): Promise<ApplicationView> {
     const { name, scopes, grants, disabled } = changes;
     return this.unitOfWork.run(async () => {
-      const found = await this.database.execute(UPDATE, [
+      const updated = await this.database.queryOne<{ flips: boolean }>(UPDATE, [
         consumerKey,
         name ?? null,
         scopes ? [...new Set(scopes)] : null,
         grants ? [...new Set(grants)] : null,
         disabled ?? null,
       ]);
-      if (found === 0) throw noSuchApplication();
+      if (!updated) throw noSuchApplication();
       // Enabling ends them too: a release before this one left those of a disabled application as they were.
-      if (disabled !== undefined) await this.tokens.endFamiliesOfApplication(consumerKey);
+      if (updated.flips) await this.tokens.endFamiliesOfApplication(consumerKey);
       this.unitOfWork.audit('application.update', consumerKey);
       return (await this.database.queryOne<ApplicationView>(FIND, [consumerKey]))!;
     });

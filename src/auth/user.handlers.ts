@@ -26,11 +26,14 @@ const VIEW = `
   FROM users`;
 const FIND = prepared('user-find', `${VIEW} WHERE username = $1`);
 const LIST = prepared('user-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
+// Locked before it is changed: of two at once the second sees what the first left.
 const UPDATE = prepared(
   'user-update',
   `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
                     disabled = coalesce($4, disabled)
-   WHERE username = $1`,
+   FROM (SELECT username AS name, disabled AS was_disabled FROM users WHERE username = $1 FOR NO KEY UPDATE) AS before
+   WHERE username = before.name
+   RETURNING disabled <> was_disabled AS flips`,
 );
 const UNKNOWN_ACCOUNTS = prepared(
   'user-unknown-accounts',
@@ -119,19 +122,19 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
     faults.refuse();
     const passwordHash = password === undefined ? null : await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
-      const found = await this.database.execute(UPDATE, [
+      const updated = await this.database.queryOne<{ flips: boolean }>(UPDATE, [
         username,
         passwordHash,
         scopes ? [...new Set(scopes)] : null,
         disabled ?? null,
       ]);
-      if (found === 0) throw notFound.error({ detail: 'There is no such user.' });
+      if (!updated) throw notFound.error({ detail: 'There is no such user.' });
       if (accountCodes) {
         await this.database.execute(LEAVE_ACCOUNTS, [username, accountCodes]);
         await this.database.execute(JOIN_ACCOUNTS, [username, accountCodes]);
       }
       // Enabling ends them too: a release before this one left those of a disabled user as they were.
-      if (passwordHash !== null || disabled !== undefined) await this.tokens.endFamiliesOfUser(username);
+      if (passwordHash !== null || updated.flips) await this.tokens.endFamiliesOfUser(username);
       if (passwordHash !== null) await this.login.forgetFailures(username);
       this.unitOfWork.audit('user.update', username);
       return (await this.database.queryOne<UserView>(FIND, [username]))!;
