@@ -235,6 +235,29 @@ describe('§5 Update', () => {
     expect(await vouchersOf(record)).toEqual([]);
   });
 
+  it('a record never has more than 20 vouchers: what would make more is refused, beside other faults as well', async () => {
+    const codes: string[] = [];
+    for (let at = 0; at < 21; at++) codes.push(await app.given.voucher(scene.account));
+    const [extra, ...held] = codes;
+    const record = await create({ voucher_codes: held });
+    const more = { voucher_codes: [held[0], extra], candidate: { last_name: 'King' } };
+    const refused = await update(record, more);
+    expect([refused.status, refused.body.code, faultsOf(refused)]).toEqual([
+      400,
+      'validation_error',
+      ['/voucher_codes too_many'],
+    ]);
+    expect(faultsOf(await update(record, { ...more, candidate: { country: 'QQ' } })).sort()).toEqual([
+      '/candidate/country country_invalid',
+      '/voucher_codes too_many',
+    ]);
+    expect([(await vouchersOf(record)).sort(), (await read(record))['candidate']]).toEqual([
+      [...held].sort(),
+      record['candidate'],
+    ]);
+    expect((await update(record, { voucher_codes: held })).status).toBe(204);
+  });
+
   it('a record keeps what the catalogue has lost since', async () => {
     const key = await app.given.attributeKey(scene.account);
     const record = await create({ candidate: { additional_attributes: [{ key, value: 'v' }] } });

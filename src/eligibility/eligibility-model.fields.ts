@@ -41,7 +41,8 @@ const clientEligibilityIdRule = text({
   pattern: /^[A-Za-z0-9._-]+$/,
   example: 'EL-2027.001',
 });
-export const voucherCodesRule = listOf(code50(), 20);
+export const MOST_VOUCHERS = 20;
+export const voucherCodesRule = listOf(code50(), MOST_VOUCHERS);
 
 export class CandidateAttribute {
   @Field(code50(), { required: true, description: 'Key agreed in advance.' })

@@ -11,7 +11,7 @@ import { dateOf, registrationModeOf } from './create.handler.js';
 import { refusalOf } from './eligibility-creation.js';
 import { UpdateEligibility } from './eligibility.commands.js';
 import { DEMOGRAPHICS } from './eligibility.columns.js';
-import type { EligibilityModel } from './eligibility-model.fields.js';
+import { MOST_VOUCHERS, type EligibilityModel } from './eligibility-model.fields.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
@@ -39,8 +39,13 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
       const record = faults.isEmpty ? addressed(records) : records.changeable;
       faults.add(...windowFaults(record, body, faults));
       const checked = await this.catalogue.forChange(accountCode, testCode, body, faults, record);
-      if (!record || !faults.isEmpty) throw faults.error();
+      if (!record) throw faults.error();
       const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
+      if (!faults.isEmpty) {
+        const codes = faults.entries('/voucher_codes', body.voucher_codes).filter((code) => code !== undefined);
+        faults.add(...numberFaults(withAdded(applied, codes), applied));
+        throw faults.error();
+      }
       const forbidden = forbiddenChanges(record, { candidateId, testCode }, body, checked.portionCodes, applied);
       if (forbidden.length > 0) throw forbiddenOperation.error({ errors: forbidden });
       const vouchersChange = await this.applyVouchers(record, body, applied, faults);
@@ -67,7 +72,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id, { changed: changedNames });
   }
 
-  /** Codes given are added to the set; null clears it. Says whether that changes it. */
+  /** Null clears the set. Says whether what is given changes it. */
   private async applyVouchers(
     record: Eligibility,
     body: EligibilityModel,
@@ -75,8 +80,10 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     faults: Faults,
   ): Promise<boolean> {
     if (body.voucher_codes === undefined) return false;
-    const asked = body.voucher_codes === null ? [] : [...new Set([...applied, ...body.voucher_codes])];
+    const asked = body.voucher_codes === null ? [] : withAdded(applied, body.voucher_codes);
     if (isSameSet(asked, applied)) return false;
+    faults.add(...numberFaults(asked, applied));
+    faults.refuse();
     const refusals = await this.commandBus.execute(
       new SetVouchers(record.account_code, record.svc_eligiblity_id, record.test_code, asked),
     );
@@ -91,6 +98,18 @@ export function addressed(records: RecordsOfTest): Eligibility {
   const record = records.changeable;
   if (record) return record;
   throw records.isClosed ? eligibilityClosed.error() : eligibilityNotFound.error();
+}
+
+/** Codes given are added to the set. */
+function withAdded(applied: readonly string[], codes: readonly string[]): string[] {
+  return [...new Set([...applied, ...codes])];
+}
+
+/** A list may be short enough and still be too much beside what the record has. */
+function numberFaults(asked: readonly string[], applied: readonly string[]): Fault[] {
+  if (asked.length <= MOST_VOUCHERS || asked.length === applied.length) return [];
+  const detail = `The record would have more than ${MOST_VOUCHERS} vouchers.`;
+  return [{ pointer: '/voucher_codes', code: 'too_many', detail }];
 }
 
 function windowOf(record: Eligibility | null, body: EligibilityModel) {
