@@ -43,6 +43,20 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     expect((await get(path, { 'if-none-match': '"other"' })).text).toBe(first.text);
   });
 
+  it.each(['/', '/openapi.json', '/openapi.yaml', '/docs', '/docs/swagger-ui.css', '/problems', '/console'])(
+    'HEAD of %s has the ETag that GET has, as a page and as JSON; who has the current one gets 304',
+    async (path) => {
+      for (const accept of ['text/html', '*/*']) {
+        const headers = { accept };
+        const tag = (await get(path, headers)).headers.get('etag')!;
+        const head = await fetch(app.url + path, { method: 'HEAD', headers });
+        expect([head.status, head.headers.get('etag'), await head.text()]).toEqual([200, tag, '']);
+        const again = await fetch(app.url + path, { method: 'HEAD', headers: { ...headers, 'if-none-match': tag } });
+        expect([again.status, again.headers.get('etag')]).toEqual([304, tag]);
+      }
+    },
+  );
+
   it('what is no document may not be kept', async () => {
     for (const path of [
       '/problems/no_such_code',

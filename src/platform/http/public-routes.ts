@@ -64,14 +64,21 @@ class EntityTags {
     // To be kept, but asked for again each time.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
+    // Of an answer to HEAD, Express passes no content on.
+    let headed: unknown;
+    if (request.method === 'HEAD') {
+      const send = response.send.bind(response) as (content?: unknown) => Response;
+      response.send = ((content?: unknown) => send((headed = content))) as Response['send'];
+    }
     response.end = ((content?: unknown, ...rest: unknown[]) => {
       if (response.headersSent || response.statusCode === 304) return end(content, ...rest);
       if (response.statusCode !== 200) {
         response.setHeader('Cache-Control', forbidden!);
         return end(content, ...rest);
       }
-      if (typeof content !== 'string' && !Buffer.isBuffer(content)) return end(content, ...rest);
-      response.setHeader('ETag', this.tagOf(`${path} ${response.getHeader('Content-Type') as string}`, content));
+      const told = content ?? headed;
+      if (typeof told !== 'string' && !Buffer.isBuffer(told)) return end(content, ...rest);
+      response.setHeader('ETag', this.tagOf(`${path} ${response.getHeader('Content-Type') as string}`, told));
       if (!request.fresh) return end(content, ...rest);
       response.statusCode = 304;
       for (const name of ['Content-Length', 'Content-Type']) response.removeHeader(name);
