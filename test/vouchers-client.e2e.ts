@@ -171,6 +171,37 @@ describe('§5 Vouchers', () => {
     expect((await put(record, ['NONE'])).body).toMatchObject({ status: 403, code: 'eligibility_booked' });
   });
 
+  it('GET shows the record that PUT changes: the expired one, although a newer one was cancelled', async () => {
+    const [first, second, third] = [
+      await app.given.voucher(scene.account),
+      await app.given.voucher(scene.account),
+      await app.given.voucher(scene.account),
+    ];
+    const body = app.given.eligibilityBody(scene.testCode, { voucher_codes: [first] });
+    const expired = await app.given.eligibility(scene, body);
+    const set = (assignment: string, record: Record_) =>
+      app.given.sql(`UPDATE eligibilities SET ${assignment} WHERE svc_eligiblity_id = $1`, [
+        record['svc_eligiblity_id'],
+      ]);
+    await set(`status = 'CANCELLED'`, expired);
+    const newer = await app.given.eligibility(scene, { ...body, voucher_codes: [second] });
+    await set(`status = 'CANCELLED'`, newer);
+    // Its window is over, and nobody has noticed yet.
+    await set(`status = 'ELIGIBLE', eligibility_end_date = now() - interval '1 second'`, expired);
+    const shown = async () =>
+      (
+        await app.call(
+          'GET',
+          `/accounts/${scene.account}/candidates/${body['candidate'].candidate_id}/tests/${scene.testCode}/vouchers`,
+          { token: scene.token },
+        )
+      ).body.voucher_codes;
+    expect(await shown()).toEqual([first]);
+    expect((await put(newer, [third])).status).toBe(204);
+    expect(await shown()).toEqual([third]);
+    expect([await held(expired), await held(newer)]).toEqual([[third], [second]]);
+  });
+
   it('an expired record keeps its vouchers until it is cancelled', async () => {
     const code = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, { voucher_codes: [code] });

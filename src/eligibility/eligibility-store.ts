@@ -70,20 +70,20 @@ const NOTE_EXPIRY = prepared(
 type State = Pick<Eligibility, 'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on'>;
 
 /** The records of one candidate and test, newest first, and which of them a call addresses. */
-export class RecordsOfTest {
-  constructor(private readonly newestFirst: BookedEligibility[]) {}
+export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEligibility> {
+  constructor(private readonly newestFirst: Record[]) {}
 
   /** The live record: of those that are locked, none is open whose window is over. */
-  get live(): BookedEligibility | null {
+  get live(): Record | null {
     return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
   }
 
-  get newest(): BookedEligibility | null {
+  get newest(): Record | null {
     return this.newestFirst[0] ?? null;
   }
 
   /** The record that an update addresses: the live one; else the newest expired one, unless the exam is over since. */
-  get changeable(): BookedEligibility | null {
+  get changeable(): Record | null {
     if (this.live) return this.live;
     if (this.isClosed) return null;
     return this.newestFirst.find((record) => record.status === 'EXPIRED') ?? null;

@@ -25,7 +25,6 @@ import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibilit
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility-model.fields.js';
 import {
-  ACTIVE_STATUSES,
   CandidatePath,
   CandidateTestPath,
   ELIGIBILITY_STATUSES,
@@ -33,6 +32,7 @@ import {
   statusAt,
 } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
+import { RecordsOfTest } from './eligibility-store.js';
 import { FindEligibilities } from './eligibility.queries.js';
 import { ListEligibilities } from './list.handler.js';
 import { statusesOf } from './read.handlers.js';
@@ -194,7 +194,7 @@ export class EligibilityController {
   @Access('read')
   @ApiOperation({
     summary: 'The voucher codes of an eligibility',
-    description: 'Of the live record of the test, else of the newest.',
+    description: 'Of the record that an update of the test addresses; where there is none, of the newest.',
   })
   @Answer(200, VoucherCodesBody)
   @Problems(400, 404)
@@ -202,7 +202,9 @@ export class EligibilityController {
     const records = await this.queryBus.execute(
       new FindEligibilities(account_code, candidate_id, { testCode: test_code }),
     );
-    const record = records.find(({ status }) => ACTIVE_STATUSES.includes(status)) ?? records[0];
+    const now = this.clock.now();
+    const ofTest = new RecordsOfTest(records.map((record) => ({ ...record, status: statusAt(record, now) })));
+    const record = ofTest.changeable ?? records[0];
     return { voucher_codes: await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id)) };
   }
 

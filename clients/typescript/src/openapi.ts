@@ -1425,7 +1425,7 @@ export interface paths {
         };
         /**
          * The voucher codes of an eligibility
-         * @description Of the live record of the test, else of the newest.
+         * @description Of the record that an update of the test addresses; where there is none, of the newest.
          */
         get: operations["EligibilityController_vouchers"];
         /**
