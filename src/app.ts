@@ -102,9 +102,11 @@ const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
  * handlers for each request makes a read take 1.03 of the processor time.
  */
 function staticHeaders(config: Config): RequestHandler {
-  const documents = `${config.basePath}/docs`;
+  const documents = `${config.basePath}/docs`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
-    const isDocuments = request.path === documents || request.path.startsWith(`${documents}/`);
+    // Routes take an address in any case.
+    const path = request.path.toLowerCase();
+    const isDocuments = path === documents || path.startsWith(`${documents}/`);
     for (const [name, value] of isDocuments ? DOCUMENTS_HEADERS : USUAL_HEADERS) response.setHeader(name, value);
     next();
   };
@@ -134,8 +136,9 @@ function headersSetBy(middleware: RequestHandler): [string, string][] {
 
 /** A process without the role `api` answers for its health and nothing else. */
 function healthOnly(config: Config) {
+  const health = `${config.basePath}/health/`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
-    if (request.path.startsWith(`${config.basePath}/health/`)) next();
+    if (request.path.toLowerCase().startsWith(health)) next();
     else response.status(404).end();
   };
 }

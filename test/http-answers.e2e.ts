@@ -187,6 +187,21 @@ describe('§2 methods', () => {
       }
   });
 
+  it('a process without the role api answers for its health, in any case, and nothing else', async () => {
+    const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: 'delivery' } });
+    try {
+      for (const [path, status] of [
+        ['/health/live', 200],
+        ['/HEALTH/Live', 200],
+        ['/problems', 404],
+        ['/', 404],
+      ])
+        expect([path, (await fetch(`${other.url}${path}`)).status]).toEqual([path, status]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('HEAD answers as GET does, without a body', async () => {
     const path = `/accounts/${scene.account}/eligibilities`;
     const [head, plain] = [await rawCall(app.url, 'HEAD', path, { headers: bearer() }), await get(path)];

@@ -41,6 +41,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     const policyOf = async (path: string) => (await fetch(app.url + path)).headers.get('content-security-policy');
     expect(await policyOf('/docs')).toContain("style-src 'self' 'unsafe-inline'");
     expect(await policyOf('/docs')).toContain("script-src 'self';");
+    expect(await policyOf('/DOCS/')).toBe(await policyOf('/docs'));
     expect(await policyOf('/problems')).toContain("style-src 'self';");
   });
 

@@ -17,7 +17,7 @@ import { RowWork, type RowGroup } from './row-work.js';
 
 /** Calls that came within this time are beside the import; those of who watches it are not. */
 const BESIDE_MS = 250;
-const OWN_ROUTES = '/eligibility-imports';
+const OWN_ROUTES = /^[^?]*\/eligibility-imports/i;
 /** Beside calls an import has this share of the time: it rests three times as long as it worked. */
 const REST = 3;
 /** Chunks of one transaction while nobody calls; no more begin when this long has passed. */
@@ -72,7 +72,7 @@ export class ImportWorker extends Worker {
     super.onApplicationBootstrap();
     const server = this.http.httpAdapter?.getHttpServer() as NodeJS.EventEmitter | undefined;
     server?.on('request', ({ url = '' }: IncomingMessage) => {
-      if (!url.includes(OWN_ROUTES)) this.lastCall = performance.now();
+      if (!OWN_ROUTES.test(url)) this.lastCall = performance.now();
     });
   }
 

@@ -93,9 +93,9 @@ export class RequestForm implements CanActivate {
     return true;
   }
 
-  /** A mistyped filter must never widen a list or a resend. */
+  /** A mistyped filter must never widen a list or a resend. Routes take an address in any case. */
   private isStrict({ path }: Request): boolean {
-    const own = path.slice(this.config.basePath.length);
+    const own = path.slice(this.config.basePath.length).toLowerCase();
     return own.startsWith('/accounts/') || own.startsWith('/admin/');
   }
 
