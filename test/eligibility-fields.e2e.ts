@@ -190,6 +190,28 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     );
     expect(faultsOf(twice)).toEqual([`${at}/1/key attribute_key_repeated`]);
   });
+
+  it('§2 a fault of an attribute’s value hides none of its key', async () => {
+    const key = await app.given.attributeKey(scene.account);
+    const at = '/candidate/additional_attributes';
+    const answer = await create(
+      bodyWith('candidate.additional_attributes', [
+        { key: 'NOPE', value: 7 },
+        { key, value: 'a', note: 'x' },
+        { key, value: null },
+        { key: 7, value: 7 },
+      ]),
+    );
+    expect(faultsOf(answer).sort()).toEqual([
+      `${at}/0/key attribute_key_unknown`,
+      `${at}/0/value type_invalid`,
+      `${at}/1/note unknown_field`,
+      `${at}/2/key attribute_key_repeated`,
+      `${at}/2/value required`,
+      `${at}/3/key type_invalid`,
+      `${at}/3/value type_invalid`,
+    ]);
+  });
 });
 
 describe('§5 field rules: accepted', () => {

@@ -88,7 +88,17 @@ const NOTHING_KNOWN: Known = {
 };
 
 export interface CheckedBody {
-  /** The portions that the record will have. */
+  /** In their places; undefined where the key itself has a fault, whatever else of its entry has one. */
+function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['candidate']>): (string | undefined)[] {
+  const pointer = '/candidate/additional_attributes';
+  const given = faults.member(pointer, candidate.additional_attributes);
+  if (!Array.isArray(given)) return [];
+  return given.map((entry, index) =>
+    faults.at(`${pointer}/${index}`) || faults.concern(`${pointer}/${index}/key`) ? undefined : entry.key,
+  );
+}
+
+/** The portions that the record will have. */
   portionCodes: string[];
   /** Whether an accommodation asked for needs an operator's approval. */
   approvalPending: boolean;
@@ -139,9 +149,7 @@ export class CatalogueCheck {
     // A change of the accommodations is forbidden, whether the account has them or not.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
-    const attributeKeys = faults
-      .entries('/candidate/additional_attributes', candidate.additional_attributes)
-      .map((entry) => entry?.key);
+    const attributeKeys = attributeKeysOf(faults, candidate);
     const [catalogue] = await this.lookUp.ask({
       account: accountCode,
       test: testCode,
