@@ -75,10 +75,8 @@ describe('§5 Read', () => {
     '?status=',
     '?status=live',
     '?status=active&status=active',
-    '?status[]=active',
     '?status=active%20',
     '?status=active,inactive',
-    '?Status=active',
     '?status=elıgible',
     '?status=%00',
     '?status=%FF',
@@ -86,6 +84,29 @@ describe('§5 Read', () => {
     const answer = await get(`/candidates/${candidate}/eligibilities${query}`);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_status_filter']);
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter: 'status' })]);
+  });
+
+  it.each<[string, string[]]>([
+    ['/candidates/C/eligibilities?stauts=active', ['stauts unknown_parameter', 'status invalid_status_filter']],
+    ['/candidates/C/eligibilities?Status=active', ['Status unknown_parameter', 'status invalid_status_filter']],
+    ['/candidates/C/eligibilities?status[]=active', ['status[] unknown_parameter', 'status invalid_status_filter']],
+    ['/candidates/a%5Cb/eligibilities?status=live', ['candidate_id candidate_id_invalid', 'status invalid_status_filter']],
+    ['/eligibilities?status=bogus&limit=0', ['limit limit_invalid', 'status invalid_status_filter']],
+    [
+      '/eligibilities?status=bogus&cursor=x&updated_since=x&statsu=x',
+      [
+        'statsu unknown_parameter',
+        'cursor cursor_invalid',
+        'updated_since date_time_invalid',
+        'status invalid_status_filter',
+      ],
+    ],
+  ])('GET %s is 400 invalid_status_filter, and every other fault is named beside it', async (path, faults) => {
+    const { status, body } = await get(path);
+    expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
+    expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());
+    for (const { code, detail } of body.errors)
+      if (code === 'unknown_parameter') expect(detail).toContain('Did you mean "status"?');
   });
 
   it('a candidate never seen in the account is 404 candidate_not_found, on all three', async () => {

@@ -13,7 +13,7 @@ import {
   IdempotencyHeader,
   Problems,
 } from '../platform/http/documented.js';
-import { ChecksMore, ReadBodyBy, RequestFaults } from '../platform/http/request-form.js';
+import { ChecksMore, ChecksParameters, ReadBodyBy, RequestFaults } from '../platform/http/request-form.js';
 import { Faults } from '../platform/validation/faults.js';
 import { Field, isObject } from '../platform/validation/fields.js';
 import { IdempotentWithOthers } from '../platform/unit-of-work/idempotency.js';
@@ -147,13 +147,13 @@ export class EligibilityController {
   @ApiQuery({ ...STATUS_FILTER, required: true })
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
-  @ChecksMore()
+  @ChecksParameters()
   async ofStatus(
     @Param() path: CandidatePath,
     @Query() query: StatusQuery,
     @RequestFaults() faults: Faults,
   ): Promise<EligibilityResponseModel[]> {
-    const statuses = statusesOf(query.status);
+    const statuses = statusesOf(query.status, faults);
     faults.refuse();
     return this.find(path, {}, statuses);
   }
@@ -213,17 +213,21 @@ export class EligibilityController {
   @ApiOperation({ summary: 'The eligibilities of the account, page by page, for reconciliation' })
   @AnswerList(EligibilityResponseModel)
   @Problems(400)
+  @ChecksParameters()
   async ofAccount(
     @Param() { account_code }: AccountPath,
     @Query() query: ReconciliationQuery,
+    @RequestFaults() faults: Faults,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<EligibilityResponseModel[]> {
+    const statuses = statusesOf(query.status ?? 'all', faults);
+    faults.refuse();
     // One moment for the filter and for what is shown: a record may expire between.
     const now = this.clock.now();
     const page = pageOf(query);
     const filter = {
-      statuses: statusesOf(query.status ?? 'all'),
+      statuses,
       testCode: query.test_code,
       updatedSince: query.updated_since === undefined ? undefined : parseDateTime(query.updated_since)!,
     };

@@ -1,6 +1,7 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
+import type { Faults } from '../platform/validation/faults.js';
 import { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
 import { FindEligibilities, FindLaunchSubject, type LaunchSubject } from './eligibility.queries.js';
@@ -89,9 +90,10 @@ export class FindLaunchSubjectHandler implements IQueryHandler<FindLaunchSubject
 
 /**
  * The statuses that a `status` parameter asks for: `active`, `inactive`, `all` or one status value, in any case.
+ * @param faults what else is wrong with the request, which is named beside it
  * @throws DomainError invalid_status_filter when it is missing, given twice or unknown
  */
-export function statusesOf(parameter: unknown): readonly EligibilityStatus[] {
+export function statusesOf(parameter: unknown, faults: Faults): readonly EligibilityStatus[] {
   // ASCII alone: `toUpperCase` would make the dotless i an I.
   const word = typeof parameter === 'string' && /^[a-z]+$/i.test(parameter) ? parameter.toUpperCase() : '';
   switch (word) {
@@ -105,7 +107,10 @@ export function statusesOf(parameter: unknown): readonly EligibilityStatus[] {
   const one = ELIGIBILITY_STATUSES.find((status) => status === word);
   if (!one)
     throw invalidStatusFilter.error({
-      errors: [{ parameter: 'status', code: invalidStatusFilter.code, detail: invalidStatusFilter.description }],
+      errors: [
+        ...faults.list,
+        { parameter: 'status', code: invalidStatusFilter.code, detail: invalidStatusFilter.description },
+      ],
     });
   return [one];
 }

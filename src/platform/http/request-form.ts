@@ -20,9 +20,12 @@ const CHECKS_MORE = 'checks more';
 const READER = Symbol('reader of the body');
 
 /** The handler has more to check: it takes the {@link RequestFaults}, adds its own and refuses with all of them. */
-export const ChecksMore = () => SetMetadata(CHECKS_MORE, true);
+export const ChecksMore = () => SetMetadata(CHECKS_MORE, 'readable');
 
-/** The faults of the form of the request, as the argument of a handler that `@ChecksMore()`; of others there are none. */
+/** As {@link ChecksMore}, of a path and a query that have faults as well: the handler refuses before it works with them. */
+export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
+
+/** The faults of the form of the request, as the argument of a handler that checks more; of others there are none. */
 export const RequestFaults = createParamDecorator((_data: unknown, context: ExecutionContext): Faults => {
   return received.get(context.switchToHttp().getRequest<Request>())?.faults ?? new Faults();
 });
@@ -80,7 +83,7 @@ export class RequestForm implements CanActivate {
       // Express reads the query anew each time that it is asked for.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }
-    // The handler works with path and query whatever it has to say of the body.
+    // Most handlers work with path and query whatever they have to say of the body.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     received.set(request, { body: request.body as unknown, faults });
     if (body !== null) {
@@ -89,7 +92,7 @@ export class RequestForm implements CanActivate {
       // What nobody knows is not repeated to the audit.
       if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
     }
-    if (!faults.isEmpty && (isUnreadable || faults.isFull || !this.checksMore(context))) faults.refuse();
+    if (!faults.isEmpty && (faults.isFull || !this.checksMore(context, isUnreadable))) faults.refuse();
     return true;
   }
 
@@ -99,8 +102,9 @@ export class RequestForm implements CanActivate {
     return own.startsWith('/accounts/') || own.startsWith('/admin/');
   }
 
-  private checksMore(context: ExecutionContext): boolean {
-    return this.reflector.get<boolean | undefined>(CHECKS_MORE, context.getHandler()) === true;
+  private checksMore(context: ExecutionContext, isUnreadable: boolean): boolean {
+    const checked = this.reflector.get<'readable' | 'any' | undefined>(CHECKS_MORE, context.getHandler());
+    return checked === 'any' || (checked === 'readable' && !isUnreadable);
   }
 
   private takenBy(context: ExecutionContext): Taken {
