@@ -152,6 +152,31 @@ describe('§5 Idempotency-Key', () => {
     ]);
   });
 
+  it('a key that is none is named with every other fault of the request, on every route that takes one', async () => {
+    const record = await app.given.eligibility(scene);
+    const bookings = `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
+    const booking = await app.given.booking(scene, record);
+    const one = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
+    const operator = await app.given.operator();
+    for (const [method, at, sent, token, fault] of [
+      ['POST', path(), {}, scene.token, '/test_code required'],
+      ['POST', path(), body({ portion_codes: ['NONE'] }), scene.token, '/portion_codes/0 portion_unknown'],
+      ['POST', bookings, {}, scene.token, '/booking_on required'],
+      ['PUT', one, {}, scene.token, '/booking_on required'],
+      ['POST', `${one}/absence`, {}, scene.token, '/excused required'],
+      ['DELETE', `${one}?x=1`, undefined, scene.token, 'x unknown_parameter'],
+      ['POST', '/admin/error-queue/resend', {}, operator, '/reason required'],
+    ] as const) {
+      const headers = { 'idempotency-key': 'x'.repeat(256) };
+      const answer = await app.call(method, at, { token, body: sent, headers });
+      expect([method, at, answer.status, answer.body.code]).toEqual([method, at, 400, 'validation_error']);
+      const faults = answer.body.errors.map((found: any) => `${found.parameter ?? found.pointer} ${found.code}`);
+      expect(faults).toEqual(expect.arrayContaining(['Idempotency-Key idempotency_key_invalid', fault]));
+    }
+    const kept = await app.call('GET', one, { token: scene.token });
+    expect(kept.body).toEqual(booking);
+  });
+
   it('1 to 255 printable ASCII characters are a key', async () => {
     for (const key of ['!', 'x'.repeat(255), `" {}~,;= ${newKey()}`]) {
       const sent = body();

@@ -11,12 +11,14 @@ import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Config } from '../../config.js';
+import type { Fault } from '../errors.js';
 import { requestContext } from '../context/request-context.js';
 import { Faults } from '../validation/faults.js';
 import { formOf, isObject, type Dto } from '../validation/fields.js';
 import { inspectBody, readParameters } from '../validation/members.js';
 
 const CHECKS_MORE = 'checks more';
+const CHECK_OF_HEADERS = 'check of headers';
 const READER = Symbol('reader of the body');
 
 /** The handler has more to check: it takes the {@link RequestFaults}, adds its own and refuses with all of them. */
@@ -29,6 +31,10 @@ export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
 export const RequestFaults = createParamDecorator((_data: unknown, context: ExecutionContext): Faults => {
   return received.get(context.switchToHttp().getRequest<Request>())?.faults ?? new Faults();
 });
+
+/** What the route has against the headers of a request: named with the faults of the rest of its form. */
+export const ChecksHeaders = (faultsOf: (request: Request) => readonly Fault[]) =>
+  SetMetadata(CHECK_OF_HEADERS, faultsOf);
 
 /** How a body of this class is read that is not an object of its members. */
 export const ReadBodyBy =
@@ -85,6 +91,7 @@ export class RequestForm implements CanActivate {
     }
     // Most handlers work with path and query whatever they have to say of the body.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
+    faults.add(...this.headerFaults(request, context));
     received.set(request, { body: request.body as unknown, faults });
     if (body !== null) {
       const sent: unknown = request.body;
@@ -100,6 +107,14 @@ export class RequestForm implements CanActivate {
   private isStrict({ path }: Request): boolean {
     const own = path.slice(this.config.basePath.length).toLowerCase();
     return own.startsWith('/accounts/') || own.startsWith('/admin/');
+  }
+
+  private headerFaults(request: Request, context: ExecutionContext): readonly Fault[] {
+    const check = this.reflector.get<Parameters<typeof ChecksHeaders>[0] | undefined>(
+      CHECK_OF_HEADERS,
+      context.getHandler(),
+    );
+    return check?.(request) ?? [];
   }
 
   private checksMore(context: ExecutionContext, isUnreadable: boolean): boolean {

@@ -13,10 +13,10 @@ import { Batched, numbered } from '../database/batched.js';
 import { Database, prepared } from '../database/database.js';
 import type { IdempotencyKey } from './idempotency-key.entity.js';
 import { UnitOfWork } from './unit-of-work.js';
-import { declareFaults, defineProblem, validationError } from '../errors.js';
+import { declareFaults, defineProblem, type Fault } from '../errors.js';
 import { sha256 } from '../secrets.js';
 import { canonicalJson } from '../http/canonical-json.js';
-import { receivedBody } from '../http/request-form.js';
+import { ChecksHeaders, receivedBody } from '../http/request-form.js';
 import { requestContext } from '../context/request-context.js';
 
 declareFaults({
@@ -42,7 +42,7 @@ const idempotencyKeyInUse = defineProblem(
 const WithOthers = Reflector.createDecorator<boolean>();
 
 /** The route honours `Idempotency-Key`. */
-export const Idempotent = () => UseInterceptors(IdempotencyInterceptor);
+export const Idempotent = () => applyDecorators(UseInterceptors(IdempotencyInterceptor), ChecksHeaders(keyFaults));
 
 /** As {@link Idempotent}, of a command that may share its transaction (`UnitOfWork.runWithOthers`). */
 export const IdempotentWithOthers = () => applyDecorators(Idempotent(), WithOthers(true));
@@ -102,10 +102,11 @@ class IdempotencyInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
-    const key = request.headers['idempotency-key'];
-    if (key === undefined) return next.handle();
+    const key = keyOf(request);
+    // One that is none is among the faults of the request: the handler refuses it, with its own.
+    if (key === null || keyFaults(request).length > 0) return next.handle();
     const withOthers = this.reflector.get(WithOthers, context.getHandler()) ?? false;
-    return from(this.once(String(key), withOthers, request, http.getResponse<Response>(), next));
+    return from(this.once(key, withOthers, request, http.getResponse<Response>(), next));
   }
 
   private async once(
@@ -115,16 +116,6 @@ class IdempotencyInterceptor implements NestInterceptor {
     response: Response,
     next: CallHandler,
   ): Promise<unknown> {
-    if (!KEY.test(key))
-      throw validationError.error({
-        errors: [
-          {
-            parameter: 'Idempotency-Key',
-            code: 'idempotency_key_invalid',
-            detail: 'Must be 1 to 255 printable ASCII characters.',
-          },
-        ],
-      });
     const caller = requestContext().caller!;
     const owner: Owner = { consumer_key: caller.consumerKey, username: caller.username, idempotency_key: key };
     const lock = JSON.stringify(Object.values(owner));
@@ -153,4 +144,16 @@ class IdempotencyInterceptor implements NestInterceptor {
     if (replayed !== null) response.setHeader('Idempotency-Replayed', 'true').status(replayed);
     return answer;
   }
+}
+
+function keyOf(request: Request): string | null {
+  const key = request.headers['idempotency-key'];
+  return key === undefined ? null : String(key);
+}
+
+function keyFaults(request: Request): Fault[] {
+  const key = keyOf(request);
+  if (key === null || KEY.test(key)) return [];
+  const detail = 'Must be 1 to 255 printable ASCII characters.';
+  return [{ parameter: 'Idempotency-Key', code: 'idempotency_key_invalid', detail }];
 }
