@@ -160,11 +160,14 @@ describe('§6 Bookings', () => {
     for (const booking_on of [inDays(-11), inDays(11)]) {
       const answer = await call('POST', pathOf(record), { ...siteBooking(), booking_on });
       expect([answer.status, answer.body.code]).toEqual([403, 'not_eligible_to_schedule']);
+      expect(answer.body).not.toHaveProperty('booking_code');
     }
     const booking = await app.given.booking(scene, record, { booking_on: changes.schedule_start_date });
+    // With the open booking, which is the one that was to be moved.
     expect((await call('PUT', bookingPath(booking), { ...siteBooking(), booking_on: inDays(12) })).body).toMatchObject({
       status: 403,
       code: 'not_eligible_to_schedule',
+      booking_code: booking['booking_code'],
     });
     const moved = await call('PUT', bookingPath(booking), {
       ...siteBooking(),

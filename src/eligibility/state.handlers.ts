@@ -193,7 +193,7 @@ export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligi
       if (!isEligibleToSchedule(record, now))
         throw notEligibleToSchedule.error({
           detail: `${statusMessage(record, now)}.`,
-          members: record.booking_code === null ? {} : { booking_code: record.booking_code },
+          members: openBookingOf(record),
         });
       assertHolds(record, bookingOn);
       return this.store.changeState(
@@ -256,5 +256,12 @@ export class CompleteEligibilityHandler implements ICommandHandler<CompleteEligi
 
 function assertHolds(record: Eligibility, bookingOn: Date): void {
   if (!isInWindow(record, bookingOn))
-    throw notEligibleToSchedule.error({ detail: 'booking_on lies outside of the scheduling window.' });
+    throw notEligibleToSchedule.error({
+      detail: 'booking_on lies outside of the scheduling window.',
+      members: openBookingOf(record),
+    });
+}
+
+function openBookingOf({ booking_code }: Eligibility): { booking_code?: string } {
+  return booking_code === null ? {} : { booking_code };
 }
