@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { decodeJwt } from 'jose';
 import { DeliverySchedule } from '../src/notifications/delivery/delivery-schedule';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
@@ -131,7 +132,12 @@ describe('the clock of the sandbox', () => {
       one.call('GET', `/eligibilities/${record['svc_eligiblity_id']}/testLaunchInfo`, { token: scene.token });
     const early = (await launch()).body.launch_url as string;
     await advance(299);
-    expect((await fetch(early, { redirect: 'manual' })).status).toBe(303);
+    const begun = Math.floor((await timeOf(one)) / 1000);
+    const redeemed = await fetch(early, { redirect: 'manual' });
+    expect(redeemed.status).toBe(303);
+    const { iat, exp } = decodeJwt(new URL(redeemed.headers.get('location')!).searchParams.get('launch_token')!);
+    // The test driver of a sandbox goes by the same clock.
+    expect([iat! >= begun, iat! - begun < 60, exp! - iat!]).toEqual([true, true, 60]);
     const late = (await launch()).body.launch_url as string;
     await advance(301);
     expect((await fetch(late, { redirect: 'manual' })).status).toBe(410);

@@ -89,20 +89,21 @@ export class LaunchLinks {
     // The record may have been cancelled or closed since the URL was issued.
     if (!record?.launch_url) throw launchGone.error();
     const target = new URL(record.launch_url);
-    target.searchParams.set('launch_token', await this.statement(record, target));
+    target.searchParams.set('launch_token', await this.statement(record, target, now));
     return target.toString();
   }
 
-  private async statement(record: LaunchSubject, target: URL): Promise<string> {
+  private async statement(record: LaunchSubject, target: URL, now: Date): Promise<string> {
     const { kid, privateKey } = await this.keys.signingKey();
+    const issuedAt = Math.floor(now.getTime() / 1000);
     return new SignJWT({ exam_code: record.svc_eligiblity_id, booking_code: record.booking_code })
       .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid })
       .setIssuer(this.config.baseUrl)
       .setAudience(target.origin)
       .setSubject(record.candidate_id)
       .setJti(uuid())
-      .setIssuedAt()
-      .setExpirationTime(`${TOKEN_LIFE_S}s`)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + TOKEN_LIFE_S)
       .sign(privateKey);
   }
 }
