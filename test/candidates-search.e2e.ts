@@ -82,6 +82,38 @@ describe('the search of candidates', () => {
     expect(await ids('same')).toHaveLength(10);
   });
 
+  it('pages through all records whose bookings have codes that begin so, each once', async () => {
+    const many = await app.given.scene();
+    await app.given.records(230, many, {
+      svc_eligiblity_id: `translate(lpad(to_hex(n), 8, 'y'), '0123456789abcdefy', 'ABCDEFGHJKMNPQRSY')`,
+    });
+    for (const [series, from] of [
+      ['A', 1],
+      ['B', 100],
+    ] as const)
+      await app.given.sql(
+        `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
+           event_sequence, created_datetime, updated_datetime)
+         SELECT 'WWQ${series}' || translate(lpad((n * 7919 % 1000)::text, 6, '0'), '01', 'XY'), svc_eligiblity_id, account_code,
+           candidate_id, test_code, 'CANCELLED', now(), 1, now(), now()
+         FROM (SELECT *, row_number() OVER (ORDER BY position) AS n FROM eligibilities WHERE account_code = $1) AS record
+         WHERE n >= ${from}`,
+        [many.account],
+      );
+    const walked: string[] = [];
+    const sizes: number[] = [];
+    let path = '/admin/candidates?q=wwq&limit=90';
+    for (;;) {
+      const answer = await app.call('GET', path, { token: operator });
+      walked.push(...(answer.body as Record<string, any>[]).map((row) => row['svc_eligiblity_id'] as string));
+      sizes.push(answer.body.length);
+      const next = /<([^>]+)>/.exec(answer.headers.get('link') ?? '');
+      if (!next) break;
+      path = next[1].slice(app.url.length);
+    }
+    expect([sizes, new Set(walked).size]).toEqual([[90, 90, 50], 230]);
+  });
+
   it('needs a text and the scope admin', async () => {
     expect((await search('')).status).toBe(400);
     expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);

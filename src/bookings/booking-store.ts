@@ -14,11 +14,15 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
+// Each record at the first of its codes that begin so. Counted, not EXISTS: for many PostgreSQL would read all bookings first.
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
-  `SELECT DISTINCT svc_eligiblity_id FROM bookings
+  `SELECT svc_eligiblity_id FROM bookings found
    WHERE booking_code BETWEEN upper($1::text) AND upper($1::text) || 'ZZZZZZZZZZ'
-     AND ($2::text[] IS NULL OR account_code = ANY ($2)) LIMIT 200`,
+     AND ($2::text[] IS NULL OR account_code = ANY ($2))
+     AND (SELECT count(*) FROM bookings other WHERE other.svc_eligiblity_id = found.svc_eligiblity_id
+          AND other.booking_code >= upper($1::text) AND other.booking_code < found.booking_code) = 0
+   ORDER BY booking_code LIMIT $3`,
 );
 const FIND_OF_CANDIDATE = prepared(
   'bookings-of-candidate',
@@ -84,9 +88,10 @@ export class BookingStore {
     return booking;
   }
 
-  /** The records of these accounts (null: of all) that have a booking whose code begins so, in any case: at most 200. */
-  async eligibilitiesOf(prefix: string, accountCodes: Reach): Promise<string[]> {
-    const rows = await this.database.query<{ svc_eligiblity_id: string }>(ELIGIBILITIES_OF, [prefix, accountCodes]);
+  /** The first records of these accounts (null: of all) that have a booking whose code begins so, in any case, by that code. */
+  async eligibilitiesOf(prefix: string, accountCodes: Reach, most: number): Promise<string[]> {
+    const values = [prefix, accountCodes, most];
+    const rows = await this.database.query<{ svc_eligiblity_id: string }>(ELIGIBILITIES_OF, values);
     return rows.map((row) => row.svc_eligiblity_id);
   }
 

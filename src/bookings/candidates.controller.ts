@@ -48,7 +48,7 @@ export class CandidatesController {
     const page = pageOf(query);
     const skip = page.after ?? 0;
     const accountCodes = await accountsOfList(this.queryBus, query.account_code);
-    const ids = await this.store.eligibilitiesOf(query.q, accountCodes);
+    const ids = await this.store.eligibilitiesOf(query.q, accountCodes, skip + page.take);
     const found = await this.queryBus.execute(new SearchEligibilities(accountCodes, query.q, ids, skip, page.take));
     if (found.length > page.size)
       linkNext(request, response, this.config, 'cursor', sealCursor(String(skip + page.size)));

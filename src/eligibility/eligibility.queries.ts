@@ -73,8 +73,8 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Records whose candidate_id, name, e-mail address, client_eligibility_id or own id begins with the prefix, in any case, and
- * those with these ids; in the order of what was found and its value.
+ * Records with these ids, of which at least the first `skip + take` are given, in their order; then those whose candidate_id,
+ * name, e-mail address, client_eligibility_id or own id begins with the prefix, in any case, by what was found and its value.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(

@@ -20,8 +20,10 @@ const beginsWith = (rank: number, value: string, where = '') => `
 const SEARCH = prepared(
   'eligibility-search',
   `WITH hits AS (
-     SELECT 0 AS rank, svc_eligiblity_id AS value, position, svc_eligiblity_id FROM eligibilities
-     WHERE svc_eligiblity_id = ANY (${opaque('$3::text[]')}::text[]) AND account_code = ANY (${opaque('$1::text[]')}::text[])
+     SELECT 0 AS rank, '' AS value, given.position, svc_eligiblity_id
+     FROM unnest(${opaque('$3::text[]')}) WITH ORDINALITY AS given (svc_eligiblity_id, position)
+     JOIN eligibilities USING (svc_eligiblity_id)
+     WHERE account_code = ANY (${opaque('$1::text[]')}::text[])
      UNION ALL (${beginsWith(1, 'candidate_id')})
      UNION ALL (${beginsWith(2, 'last_name')})
      UNION ALL (${beginsWith(3, `first_name || ' ' || last_name`)})
