@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { startApp, type TestApp } from './support/app';
 import { accountBody, Deliveries, registrationBody } from './support/deliveries';
 import { eventually } from './support/eventually';
+import { dateTime } from './support/given';
 import { Subscribed } from './support/subscribed';
 import { ChangePartitions } from '../src/changes/change-partitions';
 import { Clock } from '../src/platform/clock';
@@ -412,5 +414,61 @@ describe('what has served its time', () => {
     } finally {
       clock.mockRestore();
     }
+  });
+});
+
+describe('what has aged out behind a cursor', () => {
+  let sandbox: TestApp;
+
+  beforeAll(async () => {
+    sandbox = await startApp({
+      env: {
+        SANDBOX: 'true',
+        CHANGES_RETENTION_DAYS: '1',
+        SECRETS_KEY: randomBytes(32).toString('base64'),
+      },
+    });
+  });
+  afterAll(() => sandbox.close());
+
+  const move = async (body: object) => {
+    const token = await sandbox.given.operator();
+    expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
+  };
+
+  it('is told as long as it is kept, and the cursor is 410 once it is not', async () => {
+    const today = new Date();
+    const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
+    await move({ now: dateTime(lastDay.getTime()) });
+    const { account, testCode } = await sandbox.given.scene();
+    // Tokens age with the clock.
+    const get = async (path: string) => sandbox.call('GET', path, { token: await sandbox.given.token([account]) });
+    const nextOf = (answer: { headers: Headers }) =>
+      /^<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(sandbox.url.length);
+    const create = async () => {
+      const token = await sandbox.given.token([account]);
+      const end = dateTime(lastDay.getTime() + 90 * 86_400_000);
+      return (await sandbox.given.eligibility({ account, testCode, token }, { eligibility_end_date: end }))[
+        'svc_eligiblity_id'
+      ] as string;
+    };
+    const [first, second] = [await create(), await create()];
+    await sandbox.given.settled();
+    const ids = (answer: { body: Entry[] }) => answer.body.map((entry) => entry['svc_eligiblity_id'] as string);
+
+    await move({ advance_s: 23 * 3600 });
+    const page1 = await get(`/accounts/${account}/changes?limit=1`);
+    expect(ids(page1)).toEqual([first]);
+    await move({ advance_s: 3 * 3600 });
+    expect(ids(await get(nextOf(page1)))).toEqual([second]);
+    expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
+
+    // The month has been over for a day: its partition goes.
+    await move({ advance_s: 3 * 3600 });
+    await eventually(async () => {
+      await sandbox.app.get(ChangePartitions, { strict: false }).run();
+      const answer = await get(nextOf(page1));
+      expect([answer.status, answer.body.code]).toEqual([410, 'cursor_expired']);
+    });
   });
 });

@@ -69,7 +69,8 @@ const READ = prepared(
        WHERE account_code = ${opaque('$1::text')} AND kind = kind_asked
          AND (generation, xid, position) > (${opaque('$3::bigint')}, ${opaque('$4::bigint')}, ${opaque('$5::bigint')})
          AND ${SETTLED}
-         AND recorded_at >= (SELECT to_timestamp(greatest(now_s - $8::bigint, $7::bigint - ${DAY_S})) FROM horizon)
+         AND recorded_at >= (
+           SELECT to_timestamp(CASE WHEN $7::bigint = 0 THEN now_s - $8::bigint ELSE $7::bigint - ${DAY_S} END) FROM horizon)
        ORDER BY generation, xid, position LIMIT ${MOST_TAKEN}) entry
      ORDER BY generation, xid, position LIMIT $9) page ON true
    ORDER BY page.generation, page.xid, page.position`,
@@ -112,6 +113,8 @@ const OF_RECORDS = prepared(
  * 3. An entry that the database does not have is one that a restore took away: what has come since may stand anywhere.
  * 4. A row's transaction began after those before it, so that it was recorded at most so much earlier as a transaction
  *    lasts: a day is allowed for that, and partitions before it are not looked into.
+ * 5. What has served its time is left out at the beginning alone: behind a cursor that is taken everything is told, until its
+ *    partition goes, and then the cursor is refused.
  */
 @Injectable()
 export class ChangeFeed {
