@@ -8,6 +8,7 @@ import { Metrics } from '../src/platform/observability/metrics';
 import { RetentionSweep } from '../src/privacy/retention-sweep';
 import { eventually } from './support/eventually';
 import { startApp, type TestApp } from './support/app';
+import { Deliveries, registrationBody } from './support/deliveries';
 import { Subscribed } from './support/subscribed';
 
 /** Values that tell who somebody is; none is part of another. */
@@ -253,6 +254,68 @@ describe('a candidate', () => {
     expect(told.slice(-3)).toEqual(['CANCELLED', 'ERASED', 'ERASED']);
     const audit = await admin('GET', `audit?action=candidate.erase&subject=${created.svc_eligiblity_id}`);
     expect(audit.body).toHaveLength(1);
+  });
+
+  /** The markers of the unmatched results that an export of the candidate shows. */
+  async function unmatchedOf(account: string, id: string): Promise<unknown[]> {
+    const { body } = await admin('GET', ofCandidate(account, id, 'export'));
+    return body.unmatched_results.map((result: any) => result.body.marker as unknown);
+  }
+
+  async function erased(account: string, id: string): Promise<void> {
+    const { body } = await admin('POST', ofCandidate(account, id, 'erase'), { reason: 'asked for' });
+    await eventually(async () => expect((await admin('GET', `jobs/${body.job_id}`)).body.state).toBe('DONE'));
+  }
+
+  const keptUnmatched = async () =>
+    (await app.given.sql(`SELECT body::json->>'marker' AS marker FROM unmatched_results`)).map(({ marker }) => marker);
+
+  it('is named in unmatched results by client_eligibility_id, and by e-mail address as the matching compares it', async () => {
+    const { account, token } = subscribed.scene;
+    const mark = app.given.unique('m');
+    const clientId = app.given.unique('CE');
+    const record = await app.given.eligibility(subscribed.scene, {
+      client_eligibility_id: clientId,
+      candidate: { email: `${mark}ΟΔΟΣ@example.org` },
+    });
+    const id = record['candidate'].candidate_id as string;
+    await app.call('DELETE', `/accounts/${account}/candidates/${id}/tests/${record['test_code']}`, { token });
+    const deliveries = new Deliveries(app);
+    const refused = async (marker: string, changes: object) =>
+      expect((await deliveries.register(token, registrationBody({ marker, ...changes }))).status).toBe(400);
+    await refused(`${mark}-code`, { examMetaData: { examCode: clientId } });
+    await refused(`${mark}-email`, { examTakerEmail: `${mark.toUpperCase()}οδοσ@example.org` });
+    await refused(`${mark}-else`, { examTakerEmail: `else${mark}@example.org` });
+    expect((await unmatchedOf(account, id)).sort()).toEqual([`${mark}-code`, `${mark}-email`]);
+    await erased(account, id);
+    expect((await keptUnmatched()).filter((marker) => marker?.startsWith(mark))).toEqual([`${mark}-else`]);
+  });
+
+  it('of one account has nothing of the unmatched results of another, whatever they name', async () => {
+    const mine = subscribed.scene;
+    const other = await app.given.scene();
+    const marker = app.given.unique('m');
+    const clientId = app.given.unique('CE');
+    const extRecordLocator = app.given.unique('L');
+    const record = await app.given.eligibility(mine, {
+      client_eligibility_id: clientId,
+      candidate: { email: `${marker}@example.org` },
+    });
+    const deliveries = new Deliveries(app);
+    const examMetaData = { examCode: record['svc_eligiblity_id'] as string, extRecordLocator };
+    expect((await deliveries.register(mine.token, registrationBody({ examMetaData }))).status).toBe(200);
+    const body = (meta: object) =>
+      registrationBody({ marker, examMetaData: meta, examTakerEmail: `${marker}@example.org` });
+    for (const meta of [{ examCode: clientId }, { extRecordLocator }])
+      expect((await deliveries.register(other.token, body(meta))).status).toBe(400);
+    const id = record['candidate'].candidate_id as string;
+    expect(await unmatchedOf(mine.account, id)).toEqual([]);
+    await erased(mine.account, id);
+    expect((await keptUnmatched()).filter((kept) => kept === marker)).toHaveLength(2);
+    // Their own are theirs still, and so is what names the record itself.
+    const again = await app.given.eligibility(mine, { candidate: { email: `${marker}@example.org` } });
+    await deliveries.register(other.token, body({ examCode: again['svc_eligiblity_id'] }));
+    expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
   });
 
   it('with an open booking is not erased, and nothing changes', async () => {

@@ -10,8 +10,10 @@ export interface Candidate {
 export interface Subject extends Candidate {
   readonly svcEligibilityIds: readonly string[];
   readonly bookingCodes: readonly string[];
-  /** In lower case. */
-  readonly emails: ReadonlySet<string>;
+  /** The client's own ids of the records, which say nothing outside of the account. */
+  readonly clientEligibilityIds: readonly string[];
+  /** As the records have them. */
+  readonly emails: readonly string[];
 }
 
 /** Stands in a name that may not be missing. */

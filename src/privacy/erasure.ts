@@ -39,7 +39,8 @@ export class Erasure {
       ...candidate,
       svcEligibilityIds,
       bookingCodes: await this.queryBus.execute(new FindBookingCodes(svcEligibilityIds)),
-      emails: new Set(records.flatMap(({ email }) => (email === null ? [] : [email.toLowerCase()]))),
+      clientEligibilityIds: records.flatMap(({ client_eligibility_id: id }) => (id === null ? [] : [id])),
+      emails: records.flatMap(({ email }) => (email === null ? [] : [email])),
     };
   }
 

@@ -32,7 +32,13 @@ const ERASE_RESULT_ID = {
   text: 'UPDATE account_result_ids SET result_id = $3 WHERE account_code = $1 AND result_id = $2',
 };
 const READ_UNMATCHED = {
-  text: `SELECT id, source, account_code, body, svc_eligiblity_id FROM unmatched_results WHERE id > $1 ORDER BY id LIMIT $2`,
+  text: `SELECT id, source, account_code, account_codes, body, svc_eligiblity_id FROM unmatched_results
+         WHERE id > $1 ORDER BY id LIMIT $2`,
+};
+// As the matching compares them.
+const SAME_EMAILS = {
+  text: `SELECT given FROM unnest($1::text[]) AS given
+         WHERE case_folded(given) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
 };
 const REMOVE_UNMATCHED = { text: 'DELETE FROM unmatched_results WHERE id = ANY ($1::uuid[])' };
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -41,8 +47,16 @@ interface UnmatchedRow {
   id: string;
   source: ResultSource;
   account_code: string | null;
-  body: string;
+  account_codes: string[] | null;
+  body: Record<string, unknown>;
   svc_eligiblity_id: string | null;
+}
+
+/** What a registration result may name of the subject, beside their codes. */
+interface Clues {
+  readonly locators: ReadonlySet<string>;
+  /** As results have them. */
+  readonly emails: ReadonlySet<unknown>;
 }
 
 /** Results of a candidate, and those that no exam was found for but that name them. */
@@ -104,29 +118,41 @@ export class ResultPersonalData extends PersonalData {
 
   /** Nothing in a body is indexed: all are read, a stretch at a time; there are thirty days of them. */
   private async findUnmatched(subject: Subject): Promise<string[]> {
-    const rows = await this.database.query<{ locator: string }>(FIND_LOCATORS, [subject.svcEligibilityIds]);
-    const locators = new Set(rows.map(({ locator }) => locatorKey(locator)));
+    const known = await this.database.query<{ locator: string }>(FIND_LOCATORS, [subject.svcEligibilityIds]);
+    const locators = new Set(known.map(({ locator }) => locatorKey(locator)));
     const found: string[] = [];
     for (let after = FIRST_ID; ;) {
-      const stretch = await this.database.query<UnmatchedRow>(READ_UNMATCHED, [after, STRETCH]);
+      const stretch = await this.database.query<Omit<UnmatchedRow, 'body'> & { body: string }>(READ_UNMATCHED, [
+        after,
+        STRETCH,
+      ]);
       if (stretch.length === 0) return found;
-      for (const row of stretch) if (isAbout(row, subject, locators)) found.push(row.id);
+      const rows = stretch.map((row) => ({ ...row, body: JSON.parse(row.body) as Record<string, unknown> }));
+      const emails = await this.emailsOf(subject, rows);
+      for (const row of rows) if (isAbout(row, subject, { locators, emails })) found.push(row.id);
       after = stretch.at(-1)!.id;
     }
   }
+
+  /** Of the addresses that the results name, those of the subject. */
+  private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
+    const given = rows.map(({ body }) => body['examTakerEmail']).filter((email) => typeof email === 'string');
+    const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);
+    return new Set(same.map((row) => row.given));
+  }
 }
 
-function isAbout(row: UnmatchedRow, subject: Subject, locators: ReadonlySet<string>): boolean {
-  if (row.svc_eligiblity_id !== null) return subject.svcEligibilityIds.includes(row.svc_eligiblity_id);
-  const body = JSON.parse(row.body) as Record<string, unknown>;
-  if (row.source === 'ACCOUNT')
-    return row.account_code === subject.accountCode && body['candidate_id'] === subject.candidateId;
+function isAbout(row: UnmatchedRow, subject: Subject, { locators, emails }: Clues): boolean {
+  const { source, account_code, account_codes, body, svc_eligiblity_id } = row;
+  if (svc_eligiblity_id !== null) return subject.svcEligibilityIds.includes(svc_eligiblity_id);
+  if (source === 'ACCOUNT') return account_code === subject.accountCode && body['candidate_id'] === subject.candidateId;
   const [meta, api] = [body['examMetaData'], body['examApiData']].map((member) => (isObject(member) ? member : {}));
   const codes = [meta['examCode'], api['examCode']];
-  if (codes.some((code) => subject.svcEligibilityIds.includes(code as string))) return true;
-  if (codes.some((code) => subject.bookingCodes.includes(code as string))) return true;
-  const email = body['examTakerEmail'];
-  if (typeof email === 'string' && subject.emails.has(email.toLowerCase())) return true;
+  const names = (ids: readonly string[]) => codes.some((code) => ids.includes(code as string));
+  if (names(subject.svcEligibilityIds) || names(subject.bookingCodes)) return true;
+  // What is not unique outside of an account says nothing of a result that is another account's.
+  if (account_codes?.length && !account_codes.includes(subject.accountCode)) return false;
+  if (names(subject.clientEligibilityIds) || emails.has(body['examTakerEmail'])) return true;
   const locator = meta['extRecordLocator'];
   return typeof locator === 'string' && locators.has(locatorKey(locator));
 }
