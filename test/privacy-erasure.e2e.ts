@@ -183,6 +183,8 @@ describe('a candidate', () => {
     expect(answer.text).toContain(Buffer.from(values.photo).toString('base64'));
     expect(answer.body.bookings[0].booking_code).toBe(booking['booking_code']);
     expect(answer.body.notifications.length).toBeGreaterThan(0);
+    const members = ['at', 'duration_ms', 'excerpt', 'failure', 'http_status', 'reason', 'trigger'];
+    expect(Object.keys(answer.body.notifications[0].attempts[0] as object).sort()).toEqual(members);
     const audit = await admin('GET', 'audit?action=candidate.export');
     expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(audit.body[0].subject);
     expect(answer.body.records.map((record: any) => record.svc_eligiblity_id)).toContain(created.svc_eligiblity_id);

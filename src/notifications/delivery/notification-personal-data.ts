@@ -7,8 +7,8 @@ const FIND = {
          FROM notifications WHERE booking_code = ANY ($1::text[]) ORDER BY position`,
 };
 const FIND_ATTEMPTS = {
-  text: `SELECT notification_position, at, duration_ms, trigger, http_status, failure, excerpt FROM notification_attempts
-         WHERE notification_position = ANY ($1::bigint[]) ORDER BY notification_position, at`,
+  text: `SELECT notification_position, at, duration_ms, trigger, http_status, failure, reason, excerpt
+         FROM notification_attempts WHERE notification_position = ANY ($1::bigint[]) ORDER BY notification_position, at`,
 };
 const REWRITE = {
   text: `UPDATE notifications SET body = rewritten.body FROM unnest($1::bigint[], $2::text[]) AS rewritten (position, body)
