@@ -320,6 +320,28 @@ describe('a candidate', () => {
     expect(await unmatchedOf(mine.account, again['candidate'].candidate_id as string)).toEqual([marker]);
   });
 
+  it('is erased in another go when the first ends in a deadlock', async () => {
+    const { account } = subscribed.scene;
+    const record = await app.given.eligibility(subscribed.scene);
+    // What a sequence has counted no transaction takes back.
+    await app.given.sql('CREATE SEQUENCE goes');
+    await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF nextval('goes') = 1 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01'; END IF;
+        RETURN NEW;
+      END $$`);
+    await app.given.sql(
+      `CREATE TRIGGER deadlock_once BEFORE UPDATE ON eligibilities FOR EACH ROW WHEN (NEW.first_name = 'erased')
+       EXECUTE FUNCTION deadlock_once()`,
+    );
+    try {
+      await erased(account, record['candidate'].candidate_id as string);
+      expect(await app.given.sql('SELECT last_value > 1 AS again FROM goes')).toEqual([{ again: true }]);
+    } finally {
+      await app.given.sql('DROP TRIGGER deadlock_once ON eligibilities');
+    }
+  });
+
   it('with an open booking is not erased, and nothing changes', async () => {
     const eligibility = await app.given.eligibility(subscribed.scene);
     await app.given.booking(subscribed.scene, eligibility);

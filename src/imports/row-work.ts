@@ -11,7 +11,7 @@ import {
   type JudgedCreations,
 } from '../eligibility/eligibility.commands.js';
 import { EligibilityModel } from '../eligibility/eligibility-model.fields.js';
-import { isDatabaseUnavailable } from '../platform/database/database.js';
+import { mustBeDoneAgain } from '../platform/database/database.js';
 import { DomainError, insufficientScope, internalError, type Fault } from '../platform/errors.js';
 import { parseJson } from '../platform/http/json-text.js';
 import { Logger } from '../platform/observability/logger.js';
@@ -24,7 +24,6 @@ import { ACTIONS, type Action, type Outcome, type RowOutcome, type WaitingRow } 
 
 /** Rows whose form is checked before others get their turn. */
 const CHECKED_AT_ONCE = 10;
-const RETRIED = new Set(['40P01', '40001']);
 
 const actionRule = oneOf(ACTIONS, 'action_invalid');
 /** What a row of each action needs in the token, as its single call does; `create` let the import in. */
@@ -156,10 +155,6 @@ export class RowWork {
         await this.commandBus.execute(new CancelEligibility(accountCode, body.candidate.candidate_id, body.test_code));
     }
   }
-}
-
-function mustBeDoneAgain(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || RETRIED.has(String((error as { code?: unknown }).code));
 }
 
 /** The row as something to do, or its refusal. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
-import { Database, isDatabaseUnavailable } from '../platform/database/database.js';
+import { Database, mustBeDoneAgain } from '../platform/database/database.js';
 import { DomainError, internalError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import type { Candidate } from '../platform/personal-data.js';
@@ -47,7 +47,7 @@ export class ErasureWorker extends Worker {
         await this.database.execute(FINISH, [job.id, pseudonym]);
         await this.database.execute(FORGET_FILTERS, [job.candidate_id, pseudonym, job.account_code]);
       } catch (error) {
-        if (isDatabaseUnavailable(error)) throw error;
+        if (mustBeDoneAgain(error)) throw error;
         const code = error instanceof DomainError ? error.code : internalError.code;
         if (!(error instanceof DomainError)) this.logger.error({ err: error, job_id: job.id }, 'an erasure failed');
         // Erased by another job meanwhile, or booked again.

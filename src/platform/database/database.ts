@@ -158,6 +158,14 @@ export function isTimedOut(error: unknown): boolean {
   return code === '57014' || code === '55P03' || message === 'Query read timeout';
 }
 
+/** Deadlock and serialization failure: the transaction was ended for another's sake. */
+const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
+
+/** Whether the same transaction, done again, may succeed. */
+export function mustBeDoneAgain(error: unknown): boolean {
+  return isDatabaseUnavailable(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
+}
+
 /** Whether the error says that the database is away or overloaded, not that the statement was wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;
