@@ -206,7 +206,7 @@ describe('a candidate', () => {
       expect(body.state).toBe('DONE');
       return body;
     });
-    expect(job).toMatchObject({ kind: 'ERASE', reason: 'asked for' });
+    expect(job).toMatchObject({ kind: 'ERASE', reason: 'asked for', matched: 2 });
 
     expect(await whereIs(everything)).toEqual([]);
     expect((await admin('GET', ofCandidate(scene.account, values.candidate_id, 'export'))).status).toBe(404);

@@ -51,8 +51,8 @@ export class Erasure {
     return records.length;
   }
 
-  /** Returns the pseudonym. @throws DomainError candidate_not_found, candidate_has_open_booking */
-  erase(candidate: Candidate): Promise<string> {
+  /** @throws DomainError candidate_not_found, candidate_has_open_booking */
+  erase(candidate: Candidate): Promise<{ pseudonym: string; records: number }> {
     return this.unitOfWork.run(async () => {
       const { accountCode, candidateId } = candidate;
       for (const holder of this.holders.all()) await holder.withhold(candidate);
@@ -67,7 +67,8 @@ export class Erasure {
       const subject = await this.subjectOf(candidate);
       const pseudonym = ERASED_ID + randomCode(ERASED_ID_LENGTH);
       for (const holder of this.holders.all()) await holder.erase(subject, pseudonym);
-      for (const record of await this.recordsOf({ accountCode, candidateId: pseudonym })) {
+      const erased = await this.recordsOf({ accountCode, candidateId: pseudonym });
+      for (const record of erased) {
         const { svc_eligiblity_id, candidate_id, test_code } = record;
         this.unitOfWork.audit('candidate.erase', svc_eligiblity_id);
         this.unitOfWork.change({
@@ -81,7 +82,7 @@ export class Erasure {
           status: statusAt(record, now),
         });
       }
-      return pseudonym;
+      return { pseudonym, records: erased.length };
     });
   }
 
