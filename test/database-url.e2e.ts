@@ -49,6 +49,22 @@ describe('what is wrong', () => {
       (url) => (url.hostname = 'no-such-host.invalid'),
       /no-such-host\.invalid:\d+, (ENOTFOUND|EAI_AGAIN).* has no address/,
     ],
+    ['template0', (url) => (url.pathname = '/template0'), /55000.* takes no connections/],
+    [
+      'an option that PostgreSQL does not know',
+      (url) => (url.search = '?options=-c%20tr0ub4dor=1'),
+      /42704.* has options that PostgreSQL does not take/,
+    ],
+    [
+      'a value that an option does not have',
+      (url) => (url.search = '?options=-c%20statement_timeout=tr0ub4dor'),
+      /22023.* has options that PostgreSQL does not take/,
+    ],
+    [
+      'an option that is set at the start of the server',
+      (url) => (url.search = '?options=-c%20shared_buffers=1MB'),
+      /55P02.* has options that PostgreSQL does not take/,
+    ],
     [
       'TLS that the server does not speak',
       (url) => (url.search = '?sslmode=require'),
@@ -74,6 +90,8 @@ describe('sslmode', () => {
   let server: PostgresServer;
   let root: string;
   let foreignRoot: string;
+  let noCertificate: string;
+  let strangeKey: string;
   const folder = mkdtempSync(join(tmpdir(), 'eligibility-tls-'));
   const url = (query: string, host = 'localhost') =>
     `postgres://postgres:${server.secret}@${host}:${server.port}/postgres${query}`;
@@ -85,6 +103,10 @@ describe('sslmode', () => {
     foreignRoot = join(folder, 'foreign.pem');
     writeFileSync(root, authority.certPem);
     writeFileSync(foreignRoot, other.certPem);
+    noCertificate = join(folder, 'no-certificate.pem');
+    strangeKey = join(folder, 'strange-key.pem');
+    writeFileSync(noCertificate, 'not a certificate');
+    writeFileSync(strangeKey, (await other.issue('localhost')).keyPem);
     const named = await authority.issue('localhost', { addresses: [] });
     server = await PostgresServer.start(
       { ssl: 'on', ssl_cert_file: 'tls.crt', ssl_key_file: 'tls.key' },
@@ -129,9 +151,25 @@ describe('sslmode', () => {
       /verifies the certificate/,
     ],
     ['require with another authority', '?sslmode=require&sslrootcert=FOREIGN', 'localhost', /verifies the certificate/],
+    [
+      'an sslcert that is none',
+      '?sslmode=require&sslcert=NONE',
+      'localhost',
+      /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,
+    ],
+    [
+      'an sslkey of another certificate',
+      '?sslmode=require&sslcert=ROOT&sslkey=STRANGE',
+      'localhost',
+      /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,
+    ],
     ['verify-full with another name', '?sslmode=verify-full&sslrootcert=ROOT', '127.0.0.1', /for another host/],
   ])('%s is refused in one line', async (_, query, host, expected) => {
-    const address = url(query.replace('ROOT', root).replace('FOREIGN', foreignRoot), host);
+    const files = { ROOT: root, FOREIGN: foreignRoot, NONE: noCertificate, STRANGE: strangeKey };
+    const address = url(
+      Object.entries(files).reduce((filled, [name, path]) => filled.replace(name, path), query),
+      host,
+    );
     const fault = await faultOf(address);
     expect(fault).toMatch(expected);
     expect(fault).not.toContain(server.secret);

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { ConfigError } from '../../config.js';
-import { databaseFault } from './database-faults.js';
+import { connectionFault } from './database-faults.js';
 import { READ_ONLY } from './database-servers.js';
 import { connectTo } from './service-client.js';
 
@@ -25,7 +25,7 @@ export async function connectUsable(url: string): Promise<pg.Client> {
       throw error;
     }
   } catch (error) {
-    throw databaseFault(error, url) ?? error;
+    throw connectionFault(error, url) ?? error;
   }
 }
 

@@ -29,6 +29,10 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
     'has sslmode=verify-full, and the certificate is for another host: name the host as the certificate does, or set sslmode=verify-ca.',
   ],
   [
+    /^ERR_OSSL/,
+    'has an sslcert or sslkey that cannot be used: each names a PEM file, the key is without a passphrase, and the certificate is of that key.',
+  ],
+  [
     /CERT|^UNABLE_TO|^ERR_SSL|^ERR_TLS|^EPROTO$|disconnected before secure TLS/,
     'has an sslmode that verifies the certificate, which does not hold: set sslrootcert to the authority that issued it, or sslmode=require.',
   ],
@@ -49,12 +53,26 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   [/^08P01$/, 'names a server that refuses the connection: its log says why.'],
 ];
 
+/** Codes that say something of the setting while connecting alone: a migration may end in them for reasons of its own. */
+const FAULTS_OF_CONNECTING: typeof FAULTS = [
+  [/^55000$/, 'names a database that takes no connections (template0 is one): name another.'],
+  [
+    /^(42602|42704|22023|55P02)$/,
+    'has options that PostgreSQL does not take: correct their names and values, or leave them out.',
+  ],
+];
+
+/** {@link databaseFault} of an error that came while connecting. First: names of options may stand in what PostgreSQL says. */
+export function connectionFault(error: unknown, url: string): ConfigError | null {
+  return databaseFault(error, url, [...FAULTS_OF_CONNECTING, ...FAULTS]);
+}
+
 /** The fault in one line, without anything of the password; null when the error says nothing about the setting. */
-export function databaseFault(error: unknown, url: string): ConfigError | null {
+export function databaseFault(error: unknown, url: string, faults = FAULTS): ConfigError | null {
   if (error instanceof ConfigError) return null;
   const { code, message } = error as { code?: unknown; message?: unknown };
   const said = [typeof code === 'string' ? code : '', typeof message === 'string' ? message : ''];
-  const found = FAULTS.find(([pattern]) => said.some((text) => pattern.test(text)));
+  const found = faults.find(([pattern]) => said.some((text) => pattern.test(text)));
   if (!found) return null;
   const { host, port } = serversOf(url).current;
   const cause = said[0] === '' ? '' : `, ${said[0]}`;
