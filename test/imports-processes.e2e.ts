@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from './support/eventually';
@@ -137,6 +137,43 @@ describe('imports of several processes', () => {
     expect(await app.given.sql('SELECT state FROM eligibility_imports')).toEqual([{ state: 'RECEIVING' }]);
     call.destroy();
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
+  });
+
+  it('that were ended while their bodies came are 503 when they FAILED, and 202 when they were aborted', async () => {
+    const scene = await app.given.scene();
+    for (const [state, status] of [
+      ['FAILED', 503],
+      ['ABORTED', 202],
+    ] as const) {
+      const call = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
+        method: 'POST',
+        headers: { ...NDJSON, authorization: `Bearer ${scene.token}` },
+      });
+      const answered = new Promise<IncomingMessage>((resolve) => call.once('response', resolve));
+      call.on('error', () => undefined);
+      call.write(`${rowsOf(scene.testCode, state, 100)}\n`);
+      const [{ import_id }] = await eventually(async () => {
+        const rows = await app.given.sql('SELECT import_id FROM eligibility_import_chunks');
+        expect(rows).toHaveLength(1);
+        return rows;
+      });
+      if (state === 'FAILED') {
+        await app.given.sql('UPDATE eligibility_imports SET leased_until = now()');
+        await app.app.get(ImportWorker).sweep();
+      } else await app.call('POST', `/accounts/${scene.account}/eligibility-imports/${import_id}/abort`, scene);
+      call.end(rowsOf(scene.testCode, `${state}-more`, 10));
+      const answer = await answered;
+      let text = '';
+      for await (const part of answer) text += String(part);
+      expect([answer.statusCode, text]).toEqual([
+        status,
+        expect.stringContaining(state === 'FAILED' ? 'service_unavailable' : (import_id as string)),
+      ]);
+      expect(await app.given.sql('SELECT state FROM eligibility_imports')).toEqual(
+        state === 'FAILED' ? [] : [{ state }],
+      );
+      expect(await app.given.sql('SELECT 1 FROM eligibility_import_chunks')).toEqual([]);
+    }
   });
 
   it('that a killed process was receiving are FAILED, and their rows are gone', async () => {

@@ -3,15 +3,19 @@ import type { Request, Response } from 'express';
 import { v7 as uuid } from 'uuid';
 import { Clock } from '../platform/clock.js';
 import { requestContext } from '../platform/context/request-context.js';
-import { malformedRequest, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../platform/errors.js';
+import {
+  malformedRequest,
+  payloadTooLarge,
+  requestTimeout,
+  serviceUnavailable,
+  unsupportedMediaType,
+} from '../platform/errors.js';
 import { sendContinue } from '../platform/http/connection.js';
+import { chunksOf } from './chunks.js';
 import { ImportStore } from './import-store.js';
-import { formatOf, MOST_BYTES, MOST_ROWS, type WaitingRow } from './imports.rules.js';
+import { formatOf, MOST_BYTES, MOST_ROWS } from './imports.rules.js';
 import { readRows } from './row-reader.js';
 
-/** Rows that are done in one transaction beside calls, which wait for them. */
-const CHUNK_ROWS = 100;
-const CHUNK_BYTES = 256 * 1024;
 const IDLE_MS = 30_000;
 
 /**
@@ -21,7 +25,8 @@ const IDLE_MS = 30_000;
  * 2. Rows are kept in chunks, encrypted, as they come: while a chunk is written nothing more is read, so that a sender
  *    who is faster than the database waits. No more than a chunk is in memory.
  * 3. When the body has ended well the import is RUNNING, and workers may take it.
- * 4. What is refused on the way takes all of it back. What a crash left is found by its lease, and FAILED.
+ * 4. What is refused on the way takes all of it back. What a crash left is found by its lease, and FAILED; so is a body that
+ *    comes too slowly, which is not answered as if it had been taken. One that was aborted meanwhile has been taken.
  *
  * Never destroy the request when it is refused: the caller would lose the answer (connection.ts).
  */
@@ -56,30 +61,24 @@ export class ImportReception {
       let chunks = 0;
       for await (const chunk of chunksOf(readRows(format, piecesOf(request)))) {
         if (rows + chunk.length > MOST_ROWS) throw tooManyRows();
-        await this.store.addChunk(id, chunks++, rows + 1, chunk);
+        if (!(await this.store.addChunk(id, chunks++, rows + 1, chunk))) await this.assertAborted(id);
         rows += chunk.length;
       }
-      await this.store.close(id, rows, this.clock.now());
+      if (!(await this.store.close(id, rows, this.clock.now()))) await this.assertAborted(id);
       return id;
     } catch (error) {
       await this.store.discard(id).catch(() => undefined);
       throw error;
     }
   }
-}
 
-async function* chunksOf(rows: AsyncIterable<WaitingRow>): AsyncIterable<WaitingRow[]> {
-  let chunk: WaitingRow[] = [];
-  let bytes = 0;
-  for await (const row of rows) {
-    chunk.push(row);
-    bytes += 'line' in row ? row.line.length : JSON.stringify(row).length;
-    if (chunk.length < CHUNK_ROWS && bytes < CHUNK_BYTES) continue;
-    yield chunk;
-    chunk = [];
-    bytes = 0;
+  /** Of an import that takes nothing in any more: its caller has ended it. @throws DomainError service_unavailable */
+  private async assertAborted(id: string): Promise<void> {
+    if ((await this.store.stateOf(id)) !== 'ABORTED') {
+      const detail = 'The body came too slowly, and nothing of it is kept: send it again.';
+      throw serviceUnavailable.error({ detail, headers: { 'Retry-After': '1' } });
+    }
   }
-  if (chunk.length > 0) yield chunk;
 }
 
 /** The body as it comes, no longer than it may be, from a caller who does not stop in its middle. */

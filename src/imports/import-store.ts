@@ -4,7 +4,7 @@ import { Database, MACHINE_TIME, prepared } from '../platform/database/database.
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
 import { Import } from './import.entity.js';
-import type { Outcome, RowOutcome, WaitingRow } from './imports.rules.js';
+import type { ImportState, Outcome, RowOutcome, WaitingRow } from './imports.rules.js';
 
 /** A worker that takes longer for a chunk has died, or loses it. */
 const LEASE = `interval '30 seconds'`;
@@ -27,6 +27,7 @@ const CLOSE = prepared(
      finished_datetime = CASE WHEN $2::int = 0 THEN $3::timestamptz END
    WHERE import_id = $1 AND state = 'RECEIVING'`,
 );
+const STATE = prepared('import-state', 'SELECT state FROM eligibility_imports WHERE import_id = $1');
 const DISCARD = prepared('import-discard', 'DELETE FROM eligibility_imports WHERE import_id = $1');
 const CLAIM = prepared(
   'import-claim',
@@ -144,9 +145,13 @@ export class ImportStore {
     return (await this.database.execute(ADD_CHUNK, [id, chunk, firstRow, this.seal(rows, id, chunk)])) === 1;
   }
 
-  /** The body has ended: the import may be done. */
-  async close(id: string, rows: number, now: Date): Promise<void> {
-    await this.database.execute(CLOSE, [id, rows, now]);
+  /** The body has ended: the import may be done. False when it was ended meanwhile. */
+  async close(id: string, rows: number, now: Date): Promise<boolean> {
+    return (await this.database.execute(CLOSE, [id, rows, now])) === 1;
+  }
+
+  async stateOf(id: string): Promise<ImportState | null> {
+    return (await this.database.queryOne<Pick<Import, 'state'>>(STATE, [id]))?.state ?? null;
   }
 
   async discard(id: string): Promise<void> {

@@ -1,0 +1,33 @@
+import { chunksOf } from './chunks';
+import type { WaitingRow } from './imports.rules';
+
+async function sizesOf(rows: Iterable<WaitingRow>, pauseMs = 0): Promise<number[]> {
+  const sizes: number[] = [];
+  async function* coming(): AsyncIterable<WaitingRow> {
+    for (const row of rows) {
+      await jest.advanceTimersByTimeAsync(pauseMs);
+      yield row;
+    }
+  }
+  for await (const chunk of chunksOf(coming())) sizes.push(chunk.length);
+  return sizes;
+}
+
+const lines = (count: number, bytes = 10): WaitingRow[] =>
+  Array.from({ length: count }, () => ({ line: '{'.padEnd(bytes) }));
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+it('a chunk has a hundred rows, and the last one what is left', async () => {
+  expect(await sizesOf(lines(250))).toEqual([100, 100, 50]);
+});
+
+it('a chunk of long rows ends with the row that makes it 256 KiB', async () => {
+  expect(await sizesOf(lines(5, 100 * 1024))).toEqual([3, 2]);
+});
+
+it('rows that come slowly are handed on after half a minute', async () => {
+  expect(await sizesOf(lines(7), 12_000)).toEqual([3, 3, 1]);
+  expect(await sizesOf(lines(3), 29_000)).toEqual([2, 1]);
+});
