@@ -86,6 +86,7 @@ import { Statistics1763643450000 } from './src/migrations/1763643450000-statisti
 import { DeliveriesStatistics1763643500000 } from './src/migrations/1763643500000-deliveries-statistics.js';
 import { VoucherDecimals1763643600000 } from './src/migrations/1763643600000-voucher-decimals.js';
 import { JobItemsSent1763643700000 } from './src/migrations/1763643700000-job-items-sent.js';
+import { ResultsRegistrationBodyIndex1763643800000 } from './src/migrations/1763643800000-results-registration-body-index.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -187,6 +188,7 @@ const MIGRATIONS = [
   DeliveriesStatistics1763643500000,
   VoucherDecimals1763643600000,
   JobItemsSent1763643700000,
+  ResultsRegistrationBodyIndex1763643800000,
 ];
 
 /**

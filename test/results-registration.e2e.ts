@@ -179,6 +179,14 @@ describe('when none resolves', () => {
     expect(await deliver(byTest(email.toUpperCase()))).toBe(id);
   });
 
+  it('the same body again is 200, though the record is not live any more', async () => {
+    const email = `${app.given.unique('a')}@example.org`;
+    const id = await anExam({ candidate: { email } });
+    const body = registrationBody({ ...byTest(email) });
+    for (let n = 0; n < 2; n++) expect((await deliveries.register(scene.token, body)).status).toBe(200);
+    expect(await deliveries.revisions(id)).toHaveLength(1);
+  });
+
   it.each([
     ['jörg.ÅSTRÖM', 'JÖRG.åström'],
     ['ΝΊΚΟΣ.παπάς', 'νίκος.ΠΑΠΆΣ'],

@@ -241,6 +241,27 @@ describe('an operator accepts', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
+  it('the same body again is 200 and changes nothing as long as it is the newest, however it had been refused', async () => {
+    const waiting = async (marker: string) => (await list()).filter(({ body }) => body.marker === marker);
+    const [marker, accountMarker] = [app.given.unique('m'), app.given.unique('m')];
+    const body = registrationBody({ examMetaData: { examCode: 'TYPO' }, marker });
+    const data = accountBody('TYPO', { result_id: app.given.unique('R-'), marker: accountMarker });
+    await deliveries.register(scene.token, body);
+    await accept((await list())[0]['id'] as string, { svc_eligiblity_id: id });
+    await deliveries.put(scene, data);
+    await accept((await list())[0]['id'] as string, { svc_eligiblity_id: id });
+    for (const answer of [await deliveries.register(scene.token, body), await deliveries.put(scene, data)])
+      expect([answer.status, answer.text]).toEqual([200, '']);
+    expect(await deliveries.revisions(id)).toHaveLength(2);
+    expect([...(await waiting(marker)), ...(await waiting(accountMarker))]).toEqual([]);
+    // Another account's driver, and a body that has been followed by another, are refused as ever.
+    const other = await app.given.scene();
+    expect((await deliveries.register(other.token, body)).body.code).toBe('registration_not_found');
+    await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id }, marker: 'newer' }));
+    expect((await deliveries.register(scene.token, body)).body.code).toBe('registration_not_found');
+    expect(await waiting(marker)).toHaveLength(2);
+  });
+
   it('a simulated exam: stored, and no state changes', async () => {
     const unmatched = await refused({ examMetaData: { simulatedExam: 'True' } });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);

@@ -1,12 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
+import { currentReach } from '../platform/context/request-context.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
 import { withoutCredentials, type KeptBody } from './result-body.js';
 import type { ResultRevision } from './result-revision.entity.js';
-import { locatorKey, type CandidateExam, type FoundRegistration, type RegistrationFacts } from './results.rules.js';
+import {
+  locatorKey,
+  type CandidateExam,
+  type FoundRegistration,
+  type RegistrationFacts,
+  type ResultSource,
+} from './results.rules.js';
 
 const STATE = 'status, hold_reason, approval_pending, schedule_start_date, eligibility_end_date';
 /** The accounts of the caller, named one by one so that the indexes serve. */
@@ -50,14 +57,20 @@ const FIND_RESULT_ID = prepared(
   `SELECT svc_eligiblity_id, candidate_id FROM account_result_ids known JOIN eligibilities USING (svc_eligiblity_id)
    WHERE known.account_code = $1 AND result_id = $2`,
 );
-const IS_NEWEST_SOMEWHERE = prepared(
-  'results-is-newest-somewhere',
-  `SELECT 1 FROM result_revisions same
-   WHERE account_code = $1 AND body_hash = $2 AND source = 'ACCOUNT'
-     AND NOT EXISTS (SELECT FROM result_revisions newer
-                     WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = 'ACCOUNT'
-                       AND newer.revision > same.revision)
-   LIMIT 1`,
+const isNewestSomewhere = (source: ResultSource, account: string) =>
+  prepared(
+    `results-is-newest-somewhere-${source.toLowerCase()}`,
+    `SELECT 1 FROM result_revisions same
+     WHERE ${account} AND body_hash = $2 AND source = '${source}'
+       AND NOT EXISTS (SELECT FROM result_revisions newer
+                       WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = '${source}'
+                         AND newer.revision > same.revision)
+     LIMIT 1`,
+  );
+const IS_NEWEST_OF_ACCOUNT = isNewestSomewhere('ACCOUNT', 'account_code = $1');
+const IS_NEWEST_OF_REGISTRATION = isNewestSomewhere(
+  'REGISTRATION',
+  '($1::text[] IS NULL OR account_code = ANY ($1::text[]))',
 );
 const FIND_NEWEST = prepared(
   'results-find-newest',
@@ -182,9 +195,13 @@ export class ResultStore {
     return this.database.queryOne(FIND_RESULT_ID, [accountCode, resultId]);
   }
 
-  /** Whether the body is the newest account result of some exam of the account. */
-  async isNewestAccountResult(accountCode: string, { hash }: KeptBody): Promise<boolean> {
-    return (await this.database.queryOne(IS_NEWEST_SOMEWHERE, [accountCode, hash])) !== null;
+  /** Whether the body is the newest account result of some exam of the account; null: registration result of one in reach. */
+  async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
+    const found =
+      accountCode === null
+        ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentReach(), hash])
+        : this.database.queryOne(IS_NEWEST_OF_ACCOUNT, [accountCode, hash]);
+    return (await found) !== null;
   }
 
   /** Adds a revision to an exam that is held; null when the newest of its source is the same already. */

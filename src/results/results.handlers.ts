@@ -140,12 +140,14 @@ export class ResultAcceptance {
         if (account !== null) this.quota.countMatched(account, body);
       });
     } catch (error) {
-      if (error instanceof DomainError && REFUSALS.has(error.problem))
-        await counted(async () => {
-          const owner = accountCode ?? requestContext().caller!.consumerKey;
-          if (await this.unmatched.keep(source, accountCode, error.code, delivery, examCode))
-            this.quota.countUnmatched(owner, body);
-        });
+      if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
+      // What led to its exam, an operator or a record that was open, leads there no more; the same body changes nothing.
+      if (await this.store.isNewestSomewhere(accountCode, body)) return;
+      await counted(async () => {
+        const owner = accountCode ?? requestContext().caller!.consumerKey;
+        if (await this.unmatched.keep(source, accountCode, error.code, delivery, examCode))
+          this.quota.countUnmatched(owner, body);
+      });
       throw error;
     }
   }
@@ -218,7 +220,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
       // Deliveries for one candidate stand in a queue: what the first has done, the next ones see.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
-      if (resultId === null && (await this.store.isNewestAccountResult(accountCode, delivery.body))) return null;
+      if (resultId === null && (await this.store.isNewestSomewhere(accountCode, delivery.body))) return null;
       const exam = await this.acceptance.hold(
         async () => (await this.matchResultId(facts, accountCode)) ?? this.matchExam(accountCode, candidateId!),
       );
