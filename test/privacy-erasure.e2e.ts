@@ -264,7 +264,7 @@ describe('a candidate', () => {
     return body.unmatched_results.map((result: any) => result.body.marker as unknown);
   }
 
-  async function erased(account: string, id: string): Promise<void> {
+  async function erase(account: string, id: string): Promise<void> {
     const { body } = await admin('POST', ofCandidate(account, id, 'erase'), { reason: 'asked for' });
     await eventually(async () => expect((await admin('GET', `jobs/${body.job_id}`)).body.state).toBe('DONE'));
   }
@@ -289,7 +289,7 @@ describe('a candidate', () => {
     await refused(`${mark}-email`, { examTakerEmail: `${mark.toUpperCase()}οδοσ@example.org` });
     await refused(`${mark}-else`, { examTakerEmail: `else${mark}@example.org` });
     expect((await unmatchedOf(account, id)).sort()).toEqual([`${mark}-code`, `${mark}-email`]);
-    await erased(account, id);
+    await erase(account, id);
     expect((await keptUnmatched()).filter((marker) => marker?.startsWith(mark))).toEqual([`${mark}-else`]);
   });
 
@@ -312,7 +312,7 @@ describe('a candidate', () => {
       expect((await deliveries.register(other.token, body(meta))).status).toBe(400);
     const id = record['candidate'].candidate_id as string;
     expect(await unmatchedOf(mine.account, id)).toEqual([]);
-    await erased(mine.account, id);
+    await erase(mine.account, id);
     expect((await keptUnmatched()).filter((kept) => kept === marker)).toHaveLength(2);
     // Their own are theirs still, and so is what names the record itself.
     const again = await app.given.eligibility(mine, { candidate: { email: `${marker}@example.org` } });
@@ -335,7 +335,7 @@ describe('a candidate', () => {
        EXECUTE FUNCTION deadlock_once()`,
     );
     try {
-      await erased(account, record['candidate'].candidate_id as string);
+      await erase(account, record['candidate'].candidate_id as string);
       expect(await app.given.sql('SELECT last_value > 1 AS again FROM goes')).toEqual([{ again: true }]);
     } finally {
       await app.given.sql('DROP TRIGGER deadlock_once ON eligibilities');

@@ -61,10 +61,10 @@ export class ImportReception {
       let chunks = 0;
       for await (const chunk of chunksOf(readRows(format, piecesOf(request)))) {
         if (rows + chunk.length > MOST_ROWS) throw tooManyRows();
-        if (!(await this.store.addChunk(id, chunks++, rows + 1, chunk))) await this.assertAborted(id);
+        if (!(await this.store.addChunk(id, chunks++, rows + 1, chunk))) await this.assertNotFailed(id);
         rows += chunk.length;
       }
-      if (!(await this.store.close(id, rows, this.clock.now()))) await this.assertAborted(id);
+      if (!(await this.store.close(id, rows, this.clock.now()))) await this.assertNotFailed(id);
       return id;
     } catch (error) {
       await this.store.discard(id).catch(() => undefined);
@@ -72,12 +72,12 @@ export class ImportReception {
     }
   }
 
-  /** Of an import that takes nothing in any more: its caller has ended it. @throws DomainError service_unavailable */
-  private async assertAborted(id: string): Promise<void> {
-    if ((await this.store.stateOf(id)) !== 'ABORTED') {
-      const detail = 'The body came too slowly, and nothing of it is kept: send it again.';
-      throw serviceUnavailable.error({ detail, headers: { 'Retry-After': '1' } });
-    }
+  /** Of an import that takes nothing in any more: it was aborted. @throws DomainError service_unavailable */
+  private async assertNotFailed(id: string): Promise<void> {
+    const state = await this.store.stateOf(id);
+    if (state !== 'FAILED' && state !== null) return;
+    const detail = 'The body came too slowly, and nothing of it is kept: send it again.';
+    throw serviceUnavailable.error({ detail, headers: { 'Retry-After': '1' } });
   }
 }
 
