@@ -90,7 +90,10 @@ describe('§5 Read', () => {
     ['/candidates/C/eligibilities?stauts=active', ['stauts unknown_parameter', 'status invalid_status_filter']],
     ['/candidates/C/eligibilities?Status=active', ['Status unknown_parameter', 'status invalid_status_filter']],
     ['/candidates/C/eligibilities?status[]=active', ['status[] unknown_parameter', 'status invalid_status_filter']],
-    ['/candidates/a%5Cb/eligibilities?status=live', ['candidate_id candidate_id_invalid', 'status invalid_status_filter']],
+    [
+      '/candidates/a%5Cb/eligibilities?status=live',
+      ['candidate_id candidate_id_invalid', 'status invalid_status_filter'],
+    ],
     ['/eligibilities?status=bogus&limit=0', ['limit limit_invalid', 'status invalid_status_filter']],
     [
       '/eligibilities?status=bogus&cursor=x&updated_since=x&statsu=x',

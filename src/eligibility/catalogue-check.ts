@@ -87,8 +87,7 @@ const NOTHING_KNOWN: Known = {
   province_state: null,
 };
 
-export interface CheckedBody {
-  /** In their places; undefined where the key itself has a fault, whatever else of its entry has one. */
+/** In their places; undefined where the key itself has a fault, whatever else of its entry has one. */
 function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['candidate']>): (string | undefined)[] {
   const pointer = '/candidate/additional_attributes';
   const given = faults.member(pointer, candidate.additional_attributes);
@@ -98,7 +97,8 @@ function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['ca
   );
 }
 
-/** The portions that the record will have. */
+export interface CheckedBody {
+  /** The portions that the record will have. */
   portionCodes: string[];
   /** Whether an accommodation asked for needs an operator's approval. */
   approvalPending: boolean;

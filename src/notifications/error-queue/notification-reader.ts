@@ -88,7 +88,7 @@ export function lastTold(bookingCode: string): string {
 }
 
 /** $1 accounts, or null for all. The oldest and the newest of a cause, and its next exam, are ends of its stretch of an index. */
-export const SUMMARY = prepared(
+const SUMMARY = prepared(
   'error-queue-summary',
   `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
    FROM (${CAUSES}) cause
