@@ -56,8 +56,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'a release does not check the token',
     file: STATEMENTS,
-    find: ' AND d.lease_token = o.token`);\n/** The subscriptions with something',
-    replace: '`);\n/** The subscriptions with something',
+    find: ' AND d.lease_token = o.token\n     RETURNING d.job_id, d.notification_position)',
+    replace: '\n     RETURNING d.job_id, d.notification_position)',
   },
   {
     name: 'nobody looks for what was left',
