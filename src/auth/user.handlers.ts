@@ -165,6 +165,7 @@ async function unknownAccounts(
   accountCodes: readonly string[],
   faults: Faults,
 ): Promise<readonly Fault[]> {
+  if (accountCodes.length === 0) return [];
   const asked = faults.entries('/account_codes', accountCodes);
   const rows = await database.query<{ code: string }>(UNKNOWN_ACCOUNTS, [asked.filter((code) => code !== undefined)]);
   const unknown = new Set(rows.map((row) => row.code));

@@ -28,7 +28,7 @@ interface Progress {
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
-/** While one statement waits for the disk, another is worked on. */
+/** One that waits for a lock holds up no other booking. It is no faster. */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
 

@@ -34,21 +34,16 @@ const ATTEMPTS = prepared(
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/** What makes a cause, of a `cause` itself and of a queued notification `n`: indexes begin with it. */
-const OF_CAUSE = [
-  'cause.subscription_id',
-  'cause.retry',
-  `coalesce(cause.failure, '')`,
-  `coalesce(cause.reason, '')`,
-  'coalesce(cause.http_status, 0)',
+/** What makes a cause, of a row that has it: indexes begin with it. */
+const causeOf = (of: string, reason: string): string[] => [
+  `${of}.subscription_id`,
+  `${of}.retry`,
+  `coalesce(${of}.failure, '')`,
+  `coalesce(${of}.${reason}, '')`,
+  `coalesce(${of}.http_status, 0)`,
 ];
-const OF_QUEUED = [
-  'n.subscription_id',
-  'n.retry',
-  `coalesce(n.failure, '')`,
-  `coalesce(n.failure_reason, '')`,
-  'coalesce(n.http_status, 0)',
-];
+const OF_CAUSE = causeOf('cause', 'reason');
+const OF_QUEUED = causeOf('n', 'failure_reason');
 const row = (...columns: string[]): string => `(${columns.join(', ')})`;
 
 /**
