@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { median, medianRatio, round, type Section } from './figures.js';
-import { CONNECTIONS, Load } from './load.js';
+import { CONNECTIONS, Load, type LoadJob } from './load.js';
 import { withProcessorTime } from './processor-time.js';
-import { MOST_BOOKINGS, untilTold } from './rest.js';
+import { loadUntilTold, MOST_BOOKINGS } from './rest.js';
 import { clearEligibilities, clearNotifications, seedEligibilities, seedSuspendedPartner } from './seed.js';
 import { BenchedService } from './service.js';
 import { ServiceProcess } from './service-process.js';
@@ -74,13 +74,10 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
     });
     await stage.settle(DATABASE);
     const url = used.slice(0, answering).map(({ baseUrl }) => baseUrl.replace('localhost', '127.0.0.1'));
-    const [{ perSecond, requests }, took] = await withProcessorTime(pids, async () => {
-      const begun = performance.now();
-      const loaded = await load.run({ url, kind, scene, token, candidates, label, seconds: duration });
-      if (kind !== 'book') return loaded;
-      await untilTold(stage, DATABASE);
-      return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
-    });
+    const job: LoadJob = { url, kind, scene, token, candidates, label, seconds: duration };
+    const [{ perSecond, requests }, took] = await withProcessorTime(pids, () =>
+      loadUntilTold(stage, DATABASE, load, job),
+    );
     const each = (name: keyof typeof pids) => (took[name] / requests) * 1e6;
     const connections = await stage.withDatabase(DATABASE, async (client) => {
       const { rows } = await client.query<{ count: number }>(

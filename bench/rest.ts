@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CONNECTIONS, Load, type LoadResult } from './load.js';
+import { CONNECTIONS, Load, type LoadJob, type LoadResult } from './load.js';
 import { median, medianRatio, round, type Section } from './figures.js';
 import { Program } from './program.js';
 import { withProcessorTime } from './processor-time.js';
@@ -73,14 +73,10 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
     });
     await stage.settle(DATABASE);
     const { url, pid } = servers[name];
-    const [result, used] = await withProcessorTime({ server: [pid], postgres: [postmaster] }, async () => {
-      const begun = performance.now();
-      const keyed = name === KEYED;
-      const loaded = await load.run({ url, kind, scene, token, candidates, label, keyed, seconds: duration });
-      if (kind !== 'book') return loaded;
-      await untilTold(stage, DATABASE);
-      return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
-    });
+    const job: LoadJob = { url, kind, scene, token, candidates, label, keyed: name === KEYED, seconds: duration };
+    const [result, used] = await withProcessorTime({ server: [pid], postgres: [postmaster] }, () =>
+      loadUntilTold(stage, DATABASE, load, job),
+    );
     const each = (seconds: number) => (seconds / result.requests) * 1e6;
     return { ...result, server: each(used.server), postgres: each(used.postgres) };
   };
@@ -150,8 +146,17 @@ async function assertSameBooking(
 
 const TOLD_WITHIN_MS = 10_000;
 
+/** Bookings a second count once all of them are notifications. */
+export async function loadUntilTold(stage: Stage, database: string, load: Load, job: LoadJob): Promise<LoadResult> {
+  const begun = performance.now();
+  const loaded = await load.run(job);
+  if (job.kind !== 'book') return loaded;
+  await untilTold(stage, database);
+  return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
+}
+
 /** Waits until every booking has become a notification, and what is owed to the partner. */
-export async function untilTold(stage: Stage, database: string): Promise<void> {
+async function untilTold(stage: Stage, database: string): Promise<void> {
   await stage.withDatabase(database, async (client) => {
     const giveUpAt = performance.now() + TOLD_WITHIN_MS;
     for (;;) {
