@@ -102,3 +102,17 @@ test('a large set is resolved in the background', async () => {
   expect(matched).toBeLessThanOrEqual(10);
   expect((await jobs.call('GET', 'error-queue/summary')).body[0].count).toBe(left - matched);
 }, 60_000);
+
+test('a small set is resolved while a large one is', async () => {
+  const other = await Subscribed.start(app);
+  await queueMany(other, 10);
+  const large = await jobs.start('error-queue/resolve', { filter: filter() });
+  await eventually(async () => {
+    const { matched, waiting } = await jobs.get(large);
+    expect(waiting).toBeLessThan(matched);
+  }, 60_000);
+  const small = await jobs.start('error-queue/resolve', { filter: { subscription_id: other.id } });
+  expect(await jobs.having(small, { state: 'DONE' })).toMatchObject({ matched: 10, waiting: 0, skipped: 0 });
+  expect((await jobs.steer(large, 'abort'))['waiting']).toBeGreaterThan(0);
+  await other.stop();
+}, 120_000);

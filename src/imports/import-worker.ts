@@ -1,6 +1,4 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { IncomingMessage } from 'node:http';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Interval } from '@nestjs/schedule';
@@ -8,6 +6,7 @@ import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { inTheNameOf } from '../platform/context/request-context.js';
+import { OtherCalls } from '../platform/http/other-calls.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Worker } from '../platform/worker.js';
@@ -15,11 +14,7 @@ import { ImportStore, type ClaimedImport } from './import-store.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { RowWork, type RowGroup } from './row-work.js';
 
-/** Calls that came within this time are beside the import; those of who watches it are not. */
-const BESIDE_MS = 250;
 const OWN_ROUTES = /^[^?]*\/eligibility-imports/i;
-/** Beside calls an import has this share of the time: it rests three times as long as it worked. */
-const REST = 3;
 /** Chunks of one transaction while nobody calls; no more begin when this long has passed. */
 const CHUNKS_AT_ONCE = 21;
 /**
@@ -53,7 +48,7 @@ class DryRun extends Error {
  */
 @Injectable()
 export class ImportWorker extends Worker {
-  private lastCall = -Infinity;
+  private readonly otherCalls = new OtherCalls(OWN_ROUTES);
 
   constructor(
     config: Config,
@@ -70,10 +65,7 @@ export class ImportWorker extends Worker {
 
   override onApplicationBootstrap(): void {
     super.onApplicationBootstrap();
-    const server = this.http.httpAdapter?.getHttpServer() as NodeJS.EventEmitter | undefined;
-    server?.on('request', ({ url = '' }: IncomingMessage) => {
-      if (!OWN_ROUTES.test(url)) this.lastCall = performance.now();
-    });
+    this.otherCalls.watch(this.http);
   }
 
   /** What a lost process left, and what has served its time. */
@@ -94,12 +86,8 @@ export class ImportWorker extends Worker {
     const claimed = await this.store.claim(this.clock.now());
     if (claimed === null) return false;
     await this.doChunks(claimed, started);
-    if (this.isBesideCalls) await pause((performance.now() - started) * REST);
+    await this.otherCalls.leaveTime(performance.now() - started);
     return true;
-  }
-
-  private get isBesideCalls(): boolean {
-    return performance.now() - this.lastCall < BESIDE_MS;
   }
 
   private async doChunks(claimed: ClaimedImport, started: number): Promise<void> {
@@ -107,14 +95,15 @@ export class ImportWorker extends Worker {
       await inTheNameOf(callerOf(claimed), claimed.request_id, () => {
         const prepare = AsyncResource.bind((rows: readonly WaitingRow[]) => this.prepare(claimed, rows));
         return this.unitOfWork.run(async () => {
-          const chunks = await this.store.rowsOf(claimed, this.isBesideCalls ? 1 : CHUNKS_AT_ONCE);
+          const chunks = await this.store.rowsOf(claimed, this.otherCalls.areThere ? 1 : CHUNKS_AT_ONCE);
           if (chunks.length === 0) throw new ChunkLost();
           const batches = batchesOf(chunks, claimed.dry_run ? 1 : CHUNKS_TOGETHER);
           const outcomes: RowOutcome[][] = [];
           let groups = prepare(batches[0].flat());
           for (let index = 0; index < batches.length; index++) {
             const ready = await groups;
-            const isLast = this.isBesideCalls || performance.now() - started > LONG_MS || index === batches.length - 1;
+            const isLast =
+              this.otherCalls.areThere || performance.now() - started > LONG_MS || index === batches.length - 1;
             // The next rows are prepared while the database has these.
             const next = isLast ? null : prepare(batches[index + 1].flat());
             // Waited for below, unless the work fails before.

@@ -1,5 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { Database, prepared } from '../../platform/database/database.js';
+import { OtherCalls } from '../../platform/http/other-calls.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { DeliverySignals } from '../delivery-signals.js';
@@ -12,6 +14,7 @@ import {
   RESOLVE_ITEMS,
   SETTLE,
   type HandedOver,
+  type Resolved,
 } from './job-statements.js';
 
 const ACTIVE = prepared(
@@ -19,6 +22,10 @@ const ACTIVE = prepared(
   `SELECT * FROM jobs WHERE state IN ('PREPARING', 'RUNNING', 'PAUSED') AND kind IN ('RESEND', 'REPLAY', 'RESOLVE')
    ORDER BY state = 'PAUSED', position LIMIT 200`,
 );
+
+const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;
+/** What was handed over may wait for its partner, which is no work. */
+const MOST_REST_MS = 500;
 
 /**
  * Bulk jobs on notifications.
@@ -36,14 +43,21 @@ const ACTIVE = prepared(
  *    the partner (delivery-statements.ts).
  * 6. A job to resolve does without 2 to 5: a step settles a batch of items.
  * 7. `SETTLE` ends the job, or pauses it when nothing of it can go on.
+ * 8. Beside calls a step that did something, the attempts that followed it included, is rested from before the next.
  *
  * Everything is in the database, so a job goes on after a restart where it was. Never count as sent what has not begun, and
  * never change a notification before its attempt is recorded: an abort could not leave it as it was.
  */
 @Injectable()
-export class JobRunner {
+export class JobRunner implements OnApplicationBootstrap {
   private running: Promise<void> | null = null;
   private again = false;
+  /** When the last round began, and whether it did something. */
+  private began = 0;
+  private worked = false;
+  /** How far jobs to resolve have got; what was under way then is looked at again from the beginning. */
+  private readonly resolvedTo = new Map<string, number>();
+  private readonly otherCalls = new OtherCalls(OWN_ROUTES);
 
   constructor(
     private readonly database: Database,
@@ -51,7 +65,12 @@ export class JobRunner {
     private readonly signals: DeliverySignals,
     private readonly preparation: JobPreparation,
     private readonly races: RacePoints,
+    private readonly http: HttpAdapterHost,
   ) {}
+
+  onApplicationBootstrap(): void {
+    this.otherCalls.watch(this.http);
+  }
 
   /** Does what can be done now. A call while it runs lets it look once more. */
   advance(): Promise<void> {
@@ -67,10 +86,13 @@ export class JobRunner {
 
   private async run(): Promise<void> {
     while (this.again) {
-      this.again = false;
-      for (const job of await this.database.query<Job>(ACTIVE)) {
+      if (this.worked) await this.otherCalls.leaveTime(performance.now() - this.began, MOST_REST_MS);
+      [this.again, this.worked, this.began] = [false, false, performance.now()];
+      const jobs = await this.database.query<Job>(ACTIVE);
+      for (const id of this.resolvedTo.keys()) if (!jobs.some((job) => job.id === id)) this.resolvedTo.delete(id);
+      for (const job of jobs) {
         try {
-          if (await this.step(job)) this.again = true;
+          if (await this.step(job)) this.again = this.worked = true;
         } catch (error) {
           this.logger.warn({ err: error, job_id: job.id }, 'a step of a bulk job failed; the next round tries again');
         }
@@ -92,17 +114,18 @@ export class JobRunner {
 
   private async handOver({ id, kind }: Job): Promise<boolean> {
     const statement = kind === 'REPLAY' ? HAND_OVER_REPLAYS : HAND_OVER_RESENDS;
-    const step = await this.database.queryOne<HandedOver>(statement, [id]);
+    const { skipped, woken } = (await this.database.queryOne<HandedOver>(statement, [id]))!;
     await this.races.reached('handed over');
-    await this.signals.due(step?.woken ?? []);
-    return (step?.skipped ?? 0) > 0;
+    if (woken.length > 0) this.worked = true;
+    await this.signals.due(woken);
+    return skipped > 0;
   }
 
   private async resolve(id: string): Promise<boolean> {
-    for (let after = 0; ;) {
-      const step = await this.database.queryOne<{ last: number | null; more: boolean }>(RESOLVE_ITEMS, [id, after]);
-      if (!step?.more || step.last === null) return false;
-      after = step.last;
-    }
+    const after = this.resolvedTo.get(id) ?? 0;
+    const { last, more } = (await this.database.queryOne<Resolved>(RESOLVE_ITEMS, [id, after]))!;
+    if (more) this.resolvedTo.set(id, last!);
+    else this.resolvedTo.delete(id);
+    return more;
   }
 }

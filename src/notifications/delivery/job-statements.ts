@@ -2,13 +2,27 @@
  * What one step of a bulk job does, each in one statement that takes the job's row for its time: of several processes one
  * does it, and once an operator's action on the job has been answered, none.
  */
-import { opaque, prepared } from '../../platform/database/database.js';
+import { fewOf, opaque, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 
 /** How many obligations a job has for a partner at once, and how many partners one step serves. */
 const WINDOW = 128;
 const PARTNERS = 64;
 const RESOLVE_BATCH = 500;
+
+/**
+ * What of job $1 is waiting, in the order of an index: of a partner, or of all after a position.
+ *
+ * Said by two bounds: the planner knows older jobs alone, so that it expects hardly an item of a job that is equal, and sorts what
+ * it finds of it, which may be a million. (CASE, because of what is waiting it expects as little.) For the same reason an
+ * item is looked up by a job that is a column, in a batch of which few are expected: by $1 each item of the job would be compared
+ * with each of the batch.
+ */
+const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
+  AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
+  AND (job_id, subscription_id) <= ($1, ${subscription}) ORDER BY job_id, subscription_id, notification_position`;
+const WAITING_AFTER = (position: string) => `CASE outcome WHEN 'WAITING' THEN true END
+  AND (job_id, notification_position) > ($1, ${position}) AND job_id <= $1 ORDER BY job_id, notification_position`;
 
 const OBLIGATION = `d.subscription_id = due.subscription_id AND d.notification_position = due.position`;
 
@@ -21,7 +35,7 @@ const JOB = `job AS MATERIALIZED (
  * left to probe it with gets one item as its next probe: nobody would find out otherwise that it is back.
  */
 const DUE = `part AS MATERIALIZED (
-    SELECT p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
+    SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
       CASE WHEN p.state = 'TRYING' OR s.health = 'DOWN' THEN 1 ELSE ${WINDOW} END AS room
     FROM job JOIN job_parts p ON p.job_id = job.id JOIN subscriptions s ON s.id = p.subscription_id
       CROSS JOIN LATERAL (SELECT count(*) AS handed_over FROM deliveries d
@@ -34,11 +48,9 @@ const DUE = `part AS MATERIALIZED (
         AND s.next_probe_at <= statement_timestamp() AND NOT EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id))
     ORDER BY owed.handed_over LIMIT ${PARTNERS}),
   next AS MATERIALIZED (
-    SELECT i.notification_position AS position, part.subscription_id, part.gone
+    SELECT part.job_id, i.notification_position AS position, part.subscription_id, part.gone
     FROM part CROSS JOIN LATERAL (
-      SELECT notification_position FROM job_items
-      WHERE job_id = $1 AND subscription_id = part.subscription_id AND outcome = 'WAITING'
-      ORDER BY notification_position LIMIT part.room) i),
+      SELECT notification_position FROM job_items WHERE ${WAITING_OF('part.subscription_id')} LIMIT part.room) i),
   due AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
@@ -47,8 +59,8 @@ const DUE = `part AS MATERIALIZED (
 const SKIP = (state: string) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
-    WHERE i.job_id = $1 AND i.notification_position = next.position AND i.outcome = 'WAITING'
-      AND (next.gone OR n.state IS DISTINCT FROM '${state}')
+    WHERE ${fewOf('next.position')} AND i.job_id = next.job_id AND i.notification_position = next.position
+      AND i.outcome = 'WAITING' AND (next.gone OR n.state IS DISTINCT FROM '${state}')
     RETURNING i.subscription_id),
   counted AS (
     UPDATE job_parts p SET waiting = p.waiting - s.count, skipped = p.skipped + s.count
@@ -101,13 +113,19 @@ export const HAND_OVER_REPLAYS = prepared(
    ${HANDED_OVER}`,
 );
 
+export interface Resolved {
+  /** The last position that was looked at; null when there was none. */
+  last: number | null;
+  more: boolean;
+}
+
 /** $1 the job, $2 position after which to look. Not what is under way: that has its own outcome first. */
 export const RESOLVE_ITEMS = prepared(
   'job-resolve-items',
   `WITH ${JOB},
    next AS MATERIALIZED (
-     SELECT i.notification_position AS position, i.subscription_id FROM job JOIN job_items i ON i.job_id = job.id
-     WHERE i.notification_position > $2 AND i.outcome = 'WAITING' ORDER BY i.notification_position LIMIT ${RESOLVE_BATCH}),
+     SELECT job_id, notification_position AS position, subscription_id FROM job_items
+     WHERE EXISTS (SELECT FROM job) AND ${WAITING_AFTER('$2')} LIMIT ${RESOLVE_BATCH}),
    due AS MATERIALIZED (
      SELECT next.*, n.state FROM next JOIN notifications n ON n.position = next.position
      WHERE NOT EXISTS (
@@ -123,15 +141,16 @@ export const RESOLVE_ITEMS = prepared(
      FROM job, due WHERE n.position = due.position AND due.state = 'ERROR_QUEUE'
        AND (due.position IN (SELECT notification_position FROM ended)
          OR NOT EXISTS (SELECT FROM deliveries d WHERE ${OBLIGATION}))
-     RETURNING n.position),
+     RETURNING due.job_id, n.position),
    outcome AS (
-     SELECT position, 'RESOLVED' AS outcome FROM settled
+     SELECT job_id, position, 'RESOLVED' AS outcome FROM settled
      UNION ALL
-     SELECT next.position, 'SKIPPED' FROM next LEFT JOIN notifications n ON n.position = next.position
+     SELECT next.job_id, next.position, 'SKIPPED' FROM next LEFT JOIN notifications n ON n.position = next.position
      WHERE n.state IS DISTINCT FROM 'ERROR_QUEUE'),
    items AS (
      UPDATE job_items i SET outcome = outcome.outcome
-     FROM outcome WHERE i.job_id = $1 AND i.notification_position = outcome.position AND i.outcome = 'WAITING'
+     FROM outcome WHERE ${fewOf('outcome.position')} AND i.job_id = outcome.job_id
+       AND i.notification_position = outcome.position AND i.outcome = 'WAITING'
      RETURNING i.subscription_id, i.outcome),
    counted AS (
      UPDATE job_parts p

@@ -1,0 +1,43 @@
+import { EventEmitter } from 'node:events';
+import type { HttpAdapterHost } from '@nestjs/core';
+import { OtherCalls } from './other-calls.js';
+
+const server = new EventEmitter();
+const host = { httpAdapter: { getHttpServer: () => server } } as unknown as HttpAdapterHost;
+let calls: OtherCalls;
+
+beforeEach(() => {
+  calls = new OtherCalls(/^[^?]*\/jobs/);
+  calls.watch(host);
+});
+afterEach(() => server.removeAllListeners());
+
+const restOf = async (...args: Parameters<OtherCalls['leaveTime']>) => {
+  const from = performance.now();
+  await calls.leaveTime(...args);
+  return performance.now() - from;
+};
+
+test.each([
+  ['/accounts/A/candidates', true],
+  ['/accounts/A/candidates?of=/jobs', true],
+  ['/admin/jobs/1', false],
+])('a call of %s is beside the work: %s', (url, there) => {
+  expect(calls.areThere).toBe(false);
+  server.emit('request', { url });
+  expect(calls.areThere).toBe(there);
+});
+
+test('beside calls work rests three times as long as it took, but no longer than it may', async () => {
+  server.emit('request', { url: '/' });
+  expect(await restOf(20)).toBeGreaterThan(58);
+  const rest = await restOf(60_000, 20);
+  expect(rest).toBeGreaterThan(18);
+  expect(rest).toBeLessThan(60_000);
+});
+
+test('without calls, or without a server, there is no rest', async () => {
+  expect(await restOf(60_000)).toBeLessThan(60_000);
+  calls.watch({} as HttpAdapterHost);
+  expect(calls.areThere).toBe(false);
+});
