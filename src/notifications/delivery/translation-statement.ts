@@ -54,9 +54,11 @@ const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - int
 
 /**
  * An event that is translated once more, because a restore or a standby has it and not what it had become, makes the same
- * notification: partners know it by its id. RFC 9562 §5.8, version 8.
+ * notification: partners know it by its id. It begins with the event's own time, so that the newest are at the end of their
+ * index. RFC 9562 §5.8, version 8.
  */
-const ID = `overlay(overlay(left(encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex'), 32)
+const HASH = `encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex')`;
+const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left(${HASH}, 20)
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
 /** Of a subscription `s`: it is told of its account's events. */
