@@ -86,7 +86,7 @@ export function resultText(read: ReadRevision): string {
   const { source, revision, received_datetime, body, photo, videoLink, credentials } = read;
   return withBody(
     { source, revision, received_datetime: formatDateTime(received_datetime) },
-    wholeText({ text: body, photo, videoLink, credentials }),
+    wholeText(body, { photo, videoLink, credentials }),
   );
 }
 
@@ -108,7 +108,7 @@ export function unmatchedDetailText(result: ReadUnmatched): string {
       rejected_by,
       reject_reason,
     },
-    wholeText(result.body),
+    wholeText(result.body.text.toString('utf8'), result.body),
   );
 }
 
@@ -116,7 +116,10 @@ function summaryOf({ id, source, received_datetime, code, username, account_code
   return { id, source, received_datetime: formatDateTime(received_datetime), code, username, account_code };
 }
 
-function wholeText({ text, photo, videoLink, credentials }: Omit<KeptBody, 'hash'>): string {
+function wholeText(
+  text: string,
+  { photo, videoLink, credentials }: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>,
+): string {
   return withMembers(withCredentials(text, credentials), { [PHOTO]: photo, [VIDEO_LINK]: videoLink });
 }
 

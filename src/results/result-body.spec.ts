@@ -3,7 +3,10 @@ import { PHOTO, readResultBody, VIDEO_LINK, withMembers } from './result-body.js
 import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
 
 const read = (json: string, dto: new () => object = CandidateResultsDetails) => readResultBody(dto, Buffer.from(json));
-const kept = (json: string, dto?: new () => object) => read(json, dto).kept;
+const kept = (json: string, dto?: new () => object) => {
+  const { text, ...rest } = read(json, dto).kept;
+  return { ...rest, text: text.toString('utf8') };
+};
 const hash = (json: string) => kept(json).hash.toString('hex');
 
 function refusal(json: string | Buffer | undefined, dto: new () => object = CandidateResultsDetails): DomainError {

@@ -12,7 +12,8 @@ import { inspectBody } from '../platform/validation/members.js';
  * 1. The bytes are split at the borders of the outermost members; photo and video link are taken out, each as the JSON
  *    text of its value. They are kept encrypted, and put back for callers who may see them.
  *    So are the members of {@link CREDENTIALS}, from the objects that hold them.
- * 2. What is left is kept as text, so that numbers beyond a double, repeated names and the order of members stay.
+ * 2. What is left is kept as text, so that numbers beyond a double, repeated names and the order of members stay; as bytes, which
+ *    a thread hands over and PostgreSQL takes as they are.
  * 3. The values are parsed beside it, to be checked, matched and hashed.
  *
  * Never rebuild the kept text from parsed values.
@@ -29,8 +30,8 @@ type Dto = new () => object;
 
 /** What is kept of a body. */
 export interface KeptBody {
-  /** The JSON text without photo, video link and credentials. */
-  readonly text: string;
+  /** The JSON text without photo, video link and credentials, in UTF-8. */
+  readonly text: Buffer;
   /** JSON text of the members' values; null when left out or null. */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
@@ -81,20 +82,24 @@ export function withMembers(text: string, members: Record<string, Buffer | null>
 }
 
 /** Takes the members of {@link CREDENTIALS} out of the text of a body. */
-export function withoutCredentials(whole: string): Pick<KeptBody, 'text' | 'credentials'> {
-  const members = membersOf(Buffer.from(whole)) ?? [];
+export function withoutCredentials(whole: string): { text: string; credentials: Buffer | null } {
+  const { text, credentials } = takeCredentials(Buffer.from(whole));
+  return { text: text.toString('utf8'), credentials };
+}
+
+function takeCredentials(whole: Buffer): Pick<KeptBody, 'text' | 'credentials'> {
   const apart: Record<string, string> = {};
-  const kept = members.map(({ name, member, value }) => {
+  const kept = (membersOf(whole) ?? []).map(({ name, member, value }) => {
     const inner = Object.hasOwn(CREDENTIALS, name) ? membersOf(value) : null;
     const secret = inner?.findLast((found) => found.name === CREDENTIALS[name]);
-    if (!inner || !secret || secret.value.toString() === NULL_TEXT) return member.toString('utf8');
+    if (!inner || !secret || secret.value.toString() === NULL_TEXT) return member;
     apart[name] = `{${JSON.stringify(secret.name)}:${secret.value.toString('utf8')}}`;
     const left = inner.filter((found) => found.name !== secret.name).map((found) => found.member.toString('utf8'));
-    return `${JSON.stringify(name)}:{${left.join(',')}}`;
+    return Buffer.from(`${JSON.stringify(name)}:{${left.join(',')}}`);
   });
   const objects = Object.entries(apart).map(([name, object]) => `${JSON.stringify(name)}:${object}`);
   if (objects.length === 0) return { text: whole, credentials: null };
-  return { text: `{${kept.join(',')}}`, credentials: Buffer.from(`{${objects.join(',')}}`) };
+  return { text: objectOf(kept), credentials: Buffer.from(`{${objects.join(',')}}`) };
 }
 
 /** The kept text with its credentials in it again. */
@@ -112,7 +117,7 @@ export function withCredentials(text: string, credentials: Buffer | null): strin
 
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown };
 
-const NOTHING: Parts = { value: undefined, text: '', photo: null, videoLink: null, credentials: null };
+const NOTHING: Parts = { value: undefined, text: Buffer.alloc(0), photo: null, videoLink: null, credentials: null };
 
 function split(json: Buffer): Parts {
   const members = membersOf(json);
@@ -121,10 +126,10 @@ function split(json: Buffer): Parts {
   const kept: Buffer[] = [];
   for (const { name, member, value } of members)
     if (name === PHOTO || name === VIDEO_LINK) apart.set(name, value);
-    else kept.push(kept.length === 0 ? OPEN : COMMA, member);
-  const whole = kept.length === 0 ? '{}' : Buffer.concat([...kept, CLOSE]).toString('utf8');
-  const value = parseJson(whole) as Record<string, unknown>;
-  const { text, credentials } = withoutCredentials(whole);
+    else kept.push(member);
+  const whole = objectOf(kept);
+  const value = parseJson(whole.toString('utf8')) as Record<string, unknown>;
+  const { text, credentials } = takeCredentials(whole);
   for (const [name, literal] of apart) {
     value[name] = valueOf(literal);
     if (value[name] === null) apart.delete(name);
@@ -145,6 +150,16 @@ function valueOf(literal: Buffer): unknown {
 const OPEN = Buffer.from('{');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
+
+/** The text of the object with these members. */
+function objectOf(members: readonly Buffer[]): Buffer {
+  const parts: Buffer[] = [OPEN];
+  for (const member of members) {
+    if (parts.length > 1) parts.push(COMMA);
+    parts.push(member);
+  }
+  return Buffer.concat([...parts, CLOSE]);
+}
 
 interface Member {
   readonly name: string;
@@ -209,7 +224,7 @@ function afterValue(json: Buffer, at: number): number {
   return malformed();
 }
 
-function hashOf(dto: Dto, body: Record<string, unknown>, text: string): Buffer {
+function hashOf(dto: Dto, body: Record<string, unknown>, text: Buffer): Buffer {
   const hash = createHash('sha256').update(canonicalBody(dto, body, [PHOTO, VIDEO_LINK]));
   hash.update(JSON.stringify(longNumbers(text)));
   for (const apart of [body[VIDEO_LINK], body[PHOTO]]) {
@@ -240,8 +255,7 @@ function canonicalMember(dto: Dto, member: unknown): string {
 }
 
 /** The numbers that a double may not hold exactly: parsed, two of them could look alike. */
-function longNumbers(text: string): string[] {
-  const bytes = Buffer.from(text);
+function longNumbers(bytes: Buffer): string[] {
   const found: string[] = [];
   for (let at = 0; at < bytes.length;) {
     const quote = bytes.indexOf(QUOTE, at);

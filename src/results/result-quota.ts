@@ -67,7 +67,7 @@ export class ResultQuota {
 
   private count(owner: string, { text, photo, videoLink, credentials }: KeptBody, quota: number): void {
     if (this.quota === 0) return;
-    const apart = [photo, videoLink, credentials].reduce((sum, part) => sum + (part?.length ?? 0), 0);
-    this.unitOfWork.send(COUNT, [owner, Buffer.byteLength(text) + apart, quota]);
+    const bytes = [text, photo, videoLink, credentials].reduce((sum, part) => sum + (part?.length ?? 0), 0);
+    this.unitOfWork.send(COUNT, [owner, bytes, quota]);
   }
 }

@@ -290,7 +290,7 @@ function factsOf({ source, body }: ReadUnmatched): {
   resultId: string | null;
   simulated: boolean;
 } {
-  const value = JSON.parse(body.text) as unknown;
+  const value = JSON.parse(body.text.toString('utf8')) as unknown;
   if (source === 'ACCOUNT')
     return { locator: null, simulated: false, resultId: accountFacts(value as CandidateResultData).resultId };
   const { locator, simulated } = registrationFacts(value as CandidateResultsDetails);

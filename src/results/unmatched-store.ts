@@ -182,7 +182,7 @@ export class UnmatchedStore {
     return {
       ...rest,
       body: {
-        text: split?.text ?? body,
+        text: Buffer.from(split?.text ?? body),
         credentials: split
           ? split.credentials
           : credentials && this.secrets.decrypt(credentials, unmatchedCredentialsOf(row.id)),

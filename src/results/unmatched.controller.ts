@@ -116,7 +116,7 @@ export class UnmatchedResultsController {
   async candidates(@Param() { id }: UnmatchedPath): Promise<LikelyExamModel[]> {
     const result = await this.store.find(id);
     if (!result) throw unmatchedResultNotFound.error();
-    return this.likely.of(result, result.body.text);
+    return this.likely.of(result, result.body.text.toString('utf8'));
   }
 
   @Post(':id/reject')
