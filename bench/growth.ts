@@ -173,7 +173,11 @@ async function open(stage: Stage, database: string, size: DataSize): Promise<Sid
       },
     }),
     claim: () => claim(direct),
-    translation: () => translate(direct),
+    // The same ids again would meet the same pages.
+    translation: Object.assign(() => translate(direct), {
+      before: async () =>
+        void (await direct.query('UPDATE domain_events SET event_id = uuidv7() WHERE settled_at IS NULL')),
+    }),
     'search of a candidate by id': (number) => search(`seeded-${scattered(number)}`),
     'search of candidates by name': () => search('LOVE'),
   };

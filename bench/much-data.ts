@@ -2,7 +2,8 @@
  * The section "growth" of the benchmark on much more data than a run of all sections has time for.
  *
  * usage: npm run build && node dist/bench/much-data.js [--eligibilities 10000000] [--notifications 20000000] [--queued 1000000]
- *        [--rounds 5] [--calls 400]   (half an hour, and 60 GB of disk; half as much of both takes 14 minutes)
+ *        [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …]
+ *        (half an hour, and 60 GB of disk; half as much of both takes 14 minutes)
  */
 import { parseArgs } from 'node:util';
 import { runCommand } from './command.js';
@@ -19,6 +20,8 @@ async function main(): Promise<boolean> {
       queued: { type: 'string', default: '1000000' },
       rounds: { type: 'string', default: '5' },
       calls: { type: 'string', default: '400' },
+      /** Settings of PostgreSQL. */
+      set: { type: 'string', multiple: true, default: [] },
     },
   });
   const large = {
@@ -26,7 +29,7 @@ async function main(): Promise<boolean> {
     notifications: Number(values.notifications),
     queued: Number(values.queued),
   };
-  const stage = await Stage.open();
+  const stage = await Stage.open(Object.fromEntries(values.set.map((setting) => setting.split('=', 2))));
   try {
     const section = await measureGrowth(stage, {
       rounds: Number(values.rounds),

@@ -1,16 +1,33 @@
 import type { Client } from 'pg';
 import type { Scene } from './scene.js';
 
+const DEADLOCK_DETECTED = '40P01';
+
 /** Empties what requests write; the append-only audit log too, whose trigger stands aside for it. */
-export async function clearEligibilities(client: Client): Promise<void> {
-  await client.query(`SET session_replication_role = replica;
-    TRUNCATE eligibilities, audit_log CASCADE;
-    SET session_replication_role = origin`);
+export function clearEligibilities(client: Client): Promise<void> {
+  return clear(
+    client,
+    `SET session_replication_role = replica;
+     TRUNCATE eligibilities, audit_log CASCADE;
+     SET session_replication_role = origin`,
+  );
 }
 
 /** Empties what bookings become. */
-export async function clearNotifications(client: Client): Promise<void> {
-  await client.query('TRUNCATE domain_events, notifications, deliveries, notification_attempts');
+export function clearNotifications(client: Client): Promise<void> {
+  return clear(client, 'TRUNCATE domain_events, notifications, deliveries, notification_attempts');
+}
+
+/** A service that runs looks into these tables by itself, and takes them in an order of its own. */
+async function clear(client: Client, text: string): Promise<void> {
+  for (;;) {
+    try {
+      await client.query(text);
+      return;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== DEADLOCK_DETECTED) throw error;
+    }
+  }
 }
 
 /** Candidates `seeded-1` … with one eligibility each. */
@@ -132,15 +149,18 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
   );
 }
 
-/** $1 account, $2 partners, $3 notifications, $4 of them in the queue. The queued are spread over all positions. */
+/**
+ * $1 account, $2 partners, $3 notifications, $4 of them in the queue. The queued are spread over all positions; the ids begin with
+ * the time, as those of the service do.
+ */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
       CASE WHEN n % (2 * ($3::int / $4::int)) = 0 THEN $2::int ELSE n % $2::int END AS partner
     FROM generate_series(1, $3::int) AS n),
   made AS (
-    INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
+    INSERT INTO notifications (id, event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
       effective_date, body, state, retry, failure, http_status, queued_datetime, delivered_datetime)
-    SELECT gen_random_uuid(), ('00000000-0000-4000-8000-' || lpad(partner::text, 12, '0'))::uuid, $1, 'BOOKING_CREATED',
+    SELECT uuidv7(), uuidv7(), ('00000000-0000-4000-8000-' || lpad(partner::text, 12, '0'))::uuid, $1, 'BOOKING_CREATED',
       booking, 1, now(), ${NOTIFICATION}, CASE WHEN queued THEN 'ERROR_QUEUE' ELSE 'DELIVERED' END,
       CASE WHEN queued THEN CASE partner WHEN $2 THEN 'AUTO' ELSE 'MANUAL' END END,
       CASE WHEN queued THEN 'server_error' END, CASE WHEN queued THEN 500 ELSE 200 END,
@@ -185,7 +205,7 @@ export function streamOf(number: number): string {
 export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
   await client.query(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
-     SELECT gen_random_uuid(), 'booking.created', $1, stream, 1, '{"booking_on": "2027-03-01T09:00:00Z"}', now(), now()
+     SELECT uuidv7(), 'booking.created', $1, stream, 1, '{"booking_on": "2027-03-01T09:00:00Z"}', now(), now()
      FROM unnest($2::text[]) AS stream`,
     [accountCode, Array.from({ length: count }, (_, number) => streamOf(number))],
   );

@@ -45,14 +45,18 @@ async function main(): Promise<boolean> {
   const slower = Number(values.slower);
   const ratios = new Map<string, number[]>();
   for (let number = 0; number < Number(values.rounds); number++)
-    for (const measure of Object.values(SECTIONS)) {
+    for (const [section, measure] of Object.entries(SECTIONS)) {
       const measured: Record<string, Map<string, number>> = {};
       for (const planted of number % 2 === 0 ? ['', values.slower] : [values.slower, '']) {
         process.env[PLANTED] = planted;
         measured[planted] = await timesOf(measure);
       }
-      for (const [name, value] of measured[values.slower])
-        ratios.set(name, [...(ratios.get(name) ?? []), value / measured[''].get(name)!]);
+      for (const [name, value] of measured[values.slower]) {
+        const ratio = value / measured[''].get(name)!;
+        ratios.set(name, [...(ratios.get(name) ?? []), ratio]);
+        // What is known so far, since all of it takes most of an hour.
+        process.stderr.write(`round ${number + 1}, ${section}, ${name}: ${round(ratio)}\n`);
+      }
     }
   let isFound = true;
   for (const [name, each] of ratios) {

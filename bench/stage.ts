@@ -16,7 +16,8 @@ export class Stage {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  static async open(): Promise<Stage> {
+  /** @param settings of PostgreSQL, beside those of the service's own */
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
     // PostgreSQL may run as another user.
     chmodSync(folder, 0o755);
@@ -24,7 +25,7 @@ export class Stage {
       dataDir: folder,
       database: 'bench',
       // The moment of a commit is what a notification's delay is counted from.
-      settings: { track_commit_timestamp: 'on' },
+      settings: { track_commit_timestamp: 'on', ...settings },
     });
     return new Stage(folder, postgres);
   }
