@@ -87,6 +87,7 @@ import { DeliveriesStatistics1763643500000 } from './src/migrations/176364350000
 import { VoucherDecimals1763643600000 } from './src/migrations/1763643600000-voucher-decimals.js';
 import { JobItemsSent1763643700000 } from './src/migrations/1763643700000-job-items-sent.js';
 import { ResultsRegistrationBodyIndex1763643800000 } from './src/migrations/1763643800000-results-registration-body-index.js';
+import { NotificationsQueuePartnerIndex1763643900000 } from './src/migrations/1763643900000-notifications-queue-partner-index.js';
 
 /** Every table's entity. */
 const ENTITIES = [
@@ -189,6 +190,7 @@ const MIGRATIONS = [
   VoucherDecimals1763643600000,
   JobItemsSent1763643700000,
   ResultsRegistrationBodyIndex1763643800000,
+  NotificationsQueuePartnerIndex1763643900000,
 ];
 
 /**

@@ -1,6 +1,6 @@
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
-import { rowsOf } from './support/plans';
+import { pagesOf, rowsOf } from './support/plans';
 import { queueMany } from './support/queued';
 import { whatIsAsked } from './support/statements';
 import { Subscribed } from './support/subscribed';
@@ -38,3 +38,19 @@ test.each([30_000, 60_000])(
   },
   60_000,
 );
+
+test('the bookings that wait for a partner are counted from an index', async () => {
+  await app.given.sql('VACUUM ANALYZE notifications');
+  const { done, asked } = await whatIsAsked(app, () =>
+    subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),
+  );
+  const [{ text }] = asked.find(([{ name }]) => name === 'statistics-undelivered')!;
+  const [{ count, pages }] = await app.given.sql(
+    `SELECT count(DISTINCT booking_code)::int AS count, pg_relation_size('notifications') / 8192 AS pages FROM notifications`,
+  );
+  expect(done.body).toMatchObject({ bookings_waiting: count });
+  const client = await app.database.pool.connect();
+  const read = await pagesOf(client, text.replaceAll('$1', `'${subscribed.id}'`));
+  client.release();
+  expect(read).toBeLessThan((pages as number) / 4);
+});

@@ -1,6 +1,8 @@
 import type { ClientBase } from 'pg';
 
 interface PlanNode {
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
@@ -9,13 +11,23 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
+/** Runs a statement; how many pages it reads, from memory or from the disk. */
+export async function pagesOf(client: ClientBase, statement: string): Promise<number> {
+  const plan = await explained(client, 'ANALYZE, BUFFERS', statement);
+  return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+}
+
 /** Runs a statement; how many rows it answers with, and how many it looks at on its way. */
 export async function rowsOf(client: ClientBase, statement: string): Promise<{ answered: number; lookedAt: number }> {
-  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-    `EXPLAIN (ANALYZE, FORMAT JSON) ${statement}`,
-  );
-  const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
+  const plan = await explained(client, 'ANALYZE', statement);
   return { answered: plan['Actual Rows'], lookedAt: lookedAt(plan) };
+}
+
+async function explained(client: ClientBase, options: string, statement: string): Promise<PlanNode> {
+  const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    `EXPLAIN (${options}, FORMAT JSON) ${statement}`,
+  );
+  return rows[0]['QUERY PLAN'][0].Plan;
 }
 
 function lookedAt(node: PlanNode): number {

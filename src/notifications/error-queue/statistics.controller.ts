@@ -89,9 +89,9 @@ const UNDELIVERED = prepared(
        (SELECT n.created_datetime FROM deliveries d JOIN notifications n ON n.position = d.notification_position
         WHERE d.subscription_id = $1 AND d.trigger <> 'REPLAY' ORDER BY d.notification_position LIMIT 1)
      ) AS oldest_undelivered,
-     (SELECT count(DISTINCT booking_code)::int FROM (
+     (SELECT count(*)::int FROM (
         SELECT booking_code FROM notifications WHERE subscription_id = $1 AND queued_datetime IS NOT NULL
-        UNION ALL
+        UNION
         SELECT booking_code FROM deliveries WHERE subscription_id = $1 AND trigger <> 'REPLAY') waiting) AS bookings_waiting,
      least(
        (SELECT min(exam.at) FROM (SELECT * FROM (${CAUSES}) all_causes WHERE subscription_id = $1) cause
