@@ -5,6 +5,7 @@ import { ChangePartitions } from '../src/changes/change-partitions';
 import { insertChanges } from '../src/platform/changes/change-log';
 import type { Statement } from '../src/platform/database/database';
 import { startApp, type Answer, type TestApp } from './support/app';
+import { eventually } from './support/eventually';
 
 /**
  * Writers that stall, roll back and are killed, and readers who ask while they do: what committed is read once, in whatever
@@ -109,6 +110,7 @@ async function faultsIn(
   });
 
   await Promise.all(writers);
+  await untilOthersHaveEnded();
   writing = false;
   const faults = { committed: committed.size, skipped: 0, twice: 0, undone: 0 };
   for (const seen of await Promise.all(readers)) {
@@ -119,6 +121,13 @@ async function faultsIn(
   }
   await killer.end();
   return faults;
+}
+
+/** The feed waits for whatever else is being written on the server, by other suites too. */
+async function untilOthersHaveEnded(): Promise<void> {
+  const [{ now }] = await app.given.sql('SELECT pg_current_xact_id()::text AS now');
+  const over = 'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS over';
+  await eventually(async () => expect(await app.given.sql(over, [now])).toEqual([{ over: true }]), 60_000);
 }
 
 function nextOf(answer: Answer): string {
@@ -158,6 +167,7 @@ test('after a restore into another cluster, whose transactions are counted anew,
     const next = /<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(app.url.length);
     return { ids: (answer.body as { svc_eligiblity_id: string }[]).map((one) => one.svc_eligiblity_id), next };
   };
+  await untilOthersHaveEnded();
   const { next } = await page(`/accounts/${scene.account}/changes?after=now`);
   // As a dump and its restore leave it: the rows of the old cluster, whose ids of transactions were far higher.
   await client.query(`UPDATE change_epoch SET system_identifier = 'another'`);
