@@ -47,19 +47,24 @@ const OF_QUEUED = causeOf('n', 'failure_reason');
 const row = (...columns: string[]): string => `(${columns.join(', ')})`;
 
 /**
- * The end of a cause's stretch in the index whose last column is `last`, in its order.
+ * `columns` of the first notifications of a cause in an index whose last column is `last`, from either end.
  *
- * The stretch is said by two bounds: of five columns that are equal the planner expects a single row, and then takes any index
- * that begins with them and sorts what it finds there, which may be a million.
+ * Where its stretch of the index begins is said by a bound, and where it ends is seen by the rows that come: of five columns
+ * that are equal the planner expects a single row, and of a stretch with two ends few. It would then take any index that begins
+ * with the same column, and sort what it finds there, which may be a million.
  * @param from the bound of `last` itself
  */
-function stretch(last: string, direction: 'ASC' | 'DESC', most: number, from?: string): string {
+function endOfCause(columns: string, last: string, direction: 'ASC' | 'DESC', most: number, from?: string): string {
+  const after = direction === 'ASC' ? '>=' : '<=';
   const begin =
     from === undefined
-      ? `${row(...OF_QUEUED)} >= ${row(...OF_CAUSE)}`
-      : `${row(...OF_QUEUED, last)} >= ${row(...OF_CAUSE, from)}`;
-  return `WHERE ${begin} AND ${row(...OF_QUEUED)} <= ${row(...OF_CAUSE)} AND n.queued_datetime IS NOT NULL
-    ORDER BY ${[...OF_QUEUED, last].map((column) => `${column} ${direction}`).join(', ')} LIMIT ${most}`;
+      ? `${row(...OF_QUEUED)} ${after} ${row(...OF_CAUSE)}`
+      : `${row(...OF_QUEUED, last)} ${after} ${row(...OF_CAUSE, from)}`;
+  return `SELECT * FROM (
+      SELECT ${columns}, ${row(...OF_QUEUED)} = ${row(...OF_CAUSE)} AS is_of_cause FROM notifications n
+      WHERE ${begin} AND n.queued_datetime IS NOT NULL
+      ORDER BY ${[...OF_QUEUED, last].map((column) => `${column} ${direction}`).join(', ')} LIMIT ${most}) first
+    WHERE first.is_of_cause`;
 }
 
 /** Causes with how many there are of each: changes are appended by a trigger, and summed here. */
@@ -72,8 +77,7 @@ const BOOKING_ON = `n.body::json->>'booking_on'`;
 const SOON = 10;
 
 /** The next exam start of the bookings in a `cause`, by what was last told of each. */
-export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (
-    SELECT n.booking_code FROM notifications n ${stretch(BOOKING_ON, 'ASC', SOON, NOW)}) soon
+export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
   CROSS JOIN LATERAL (${lastTold('soon.booking_code')}) told WHERE booking_on >= ${NOW}`;
 
 /** The start of a booking as its newest event has it. */
@@ -82,21 +86,18 @@ export function lastTold(bookingCode: string): string {
     ORDER BY n.position DESC LIMIT 1`;
 }
 
+const MADE_AT = 'n.created_datetime AS at';
 /** $1 accounts, or null for all. The oldest and the newest of a cause, and its next exam, are ends of its stretch of an index. */
 const SUMMARY = prepared(
   'error-queue-summary',
   `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
    FROM (${CAUSES}) cause
    JOIN subscriptions s ON s.id = cause.subscription_id AND ($1::text[] IS NULL OR s.account_code = ANY ($1))
-   CROSS JOIN LATERAL (${endOfCause('ASC')}) oldest
-   CROSS JOIN LATERAL (${endOfCause('DESC')}) newest
+   CROSS JOIN LATERAL (${endOfCause(MADE_AT, 'n.position', 'ASC', 1)}) oldest
+   CROSS JOIN LATERAL (${endOfCause(MADE_AT, 'n.position', 'DESC', 1)}) newest
    CROSS JOIN LATERAL (${NEXT_EXAM}) exam
    ORDER BY cause.count DESC, s.position, cause.retry, cause.failure, cause.reason, cause.http_status`,
 );
-
-function endOfCause(direction: 'ASC' | 'DESC'): string {
-  return `SELECT n.created_datetime AS at FROM notifications n ${stretch('n.position', direction, 1)}`;
-}
 
 /** The row condition of each state; those of the queue and of the resolved fit partial indexes. */
 const IN_STATE: Record<NotificationState, string> = {
