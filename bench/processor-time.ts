@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { Yardstick } from './yardstick.js';
 
 /** Of the kernel's clock for processor times (`getconf CLK_TCK`), the same on every Linux. */
 const TICKS_A_SECOND = 100;
@@ -32,13 +31,6 @@ export function processorSeconds(pid: number): number {
   return ticks / TICKS_A_SECOND;
 }
 
-let yardstick: Yardstick | null = null;
-
-/** From now on `withProcessorTime` tells milliseconds of a {@link Yardstick} in place of seconds: they do not depend on the machine's moment. */
-export function useYardstick(): void {
-  yardstick ??= new Yardstick();
-}
-
 /** What some work takes of the processor: seconds of each of the named groups of processes, their children included. */
 export async function withProcessorTime<Name extends string, T>(
   pids: Readonly<Record<Name, readonly number[]>>,
@@ -48,11 +40,9 @@ export async function withProcessorTime<Name extends string, T>(
     Object.entries<readonly number[]>(pids).map(
       ([name, list]) => [name, list.reduce((sum, pid) => sum + processorSeconds(pid), 0)] as const,
     );
-  await yardstick?.read();
   const before = Object.fromEntries(seconds());
   const done = await work();
-  const unit = (await yardstick?.read()) ?? 1;
-  const used = seconds().map(([name, after]) => [name, (after - before[name]) / unit]);
+  const used = seconds().map(([name, after]) => [name, after - before[name]]);
   return [done, Object.fromEntries(used) as Record<Name, number>];
 }
 

@@ -2,9 +2,6 @@
  * Whether the benchmark would notice a service that has become slower by a tenth: each section that has a service, in turn with
  * the service as it is and with one that is slowed down (planted-slowdown.ts).
  *
- * Two runs lie minutes apart, in which the machine becomes faster or slower by more than that: processor times are told by a
- * yardstick that was used at the same time.
- *
  * usage: npm run build && node dist/bench/self-check.js [--rounds 3] [--slower 0.1] [--only rest,…]   (the exit code is 1 when it would not)
  */
 import { parseArgs } from 'node:util';
@@ -15,7 +12,6 @@ import { measureNeighbours } from './neighbours.js';
 import { measureNotifications } from './notifications.js';
 import { measureProcess } from './process.js';
 import { measureProcesses } from './processes.js';
-import { useYardstick } from './processor-time.js';
 import { measureRest } from './rest.js';
 import { PLANTED } from './service-process.js';
 import { Stage } from './stage.js';
@@ -51,7 +47,6 @@ async function main(): Promise<boolean> {
     },
   });
   const slower = Number(values.slower);
-  useYardstick();
   const ratios = new Map<string, number[]>();
   for (let number = 0; number < Number(values.rounds); number++)
     for (const [section, measure] of Object.entries(SECTIONS)) {
