@@ -9,7 +9,7 @@ import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from '../src/notific
 import type { Statement } from '../src/platform/database/database';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
-import { rowsOf } from './support/plans';
+import { looksAt, type Values } from './support/plans';
 
 /**
  * A connection plans a statement when the tables are empty, as they are at night, and keeps the plan; then there is much to
@@ -43,28 +43,9 @@ afterEach(async () => {
   await app.close();
 });
 
-type Value = string | number | boolean | Date | null;
-type Values = (Value | readonly Value[])[];
-
-const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));
-const literal = (value: Value | readonly Value[]): string => {
-  if (value === null) return 'NULL';
-  if (!Array.isArray(value)) return `'${textOf(value as Value)}'`;
-  return `'{${value.map((one: Value) => (one === null ? 'NULL' : `"${textOf(one)}"`)).join()}}'`;
-};
-
 /** Until the connection keeps the plan. */
 async function plan({ name, text }: Statement, values: Values): Promise<void> {
   for (let n = 0; n < 8; n++) await client.query({ name, text, values });
-}
-
-/** How many rows the statement looks at. */
-async function looksAt({ name }: Statement, values: Values): Promise<number> {
-  const { lookedAt } = await rowsOf(
-    client,
-    `EXECUTE "${name}" ${values.length > 0 ? `(${values.map(literal).join()})` : ''}`,
-  );
-  return lookedAt;
 }
 
 /** Partners, each with as many notifications as the others. */
@@ -185,7 +166,7 @@ async function expectFewLookedAt(owed: readonly Owed[], partners: readonly strin
   const figures: Record<string, number> = {};
   for (const [what, statement, values] of STATEMENTS) {
     await client.query('BEGIN');
-    figures[what] = await looksAt(statement, values(owed, partners));
+    figures[what] = await looksAt(client, statement, values(owed, partners));
     await client.query('ROLLBACK');
   }
   if (process.env['TEST_FIGURES']) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);

@@ -11,7 +11,7 @@ import {
 import { RECORD_DELIVERED } from '../src/notifications/delivery/record-statements';
 import type { Statement } from '../src/platform/database/database';
 import { startApp, type TestApp } from './support/app';
-import { rowsOf } from './support/plans';
+import { looksAt, type Values } from './support/plans';
 import { queueMany } from './support/queued';
 import { Subscribed } from './support/subscribed';
 
@@ -67,10 +67,8 @@ async function job(kind: string, state: string): Promise<string> {
   return id;
 }
 
-type Values = (string | number | (string | number | boolean | null)[])[];
-
-/** What is held of the job: $1 … of the statements on attempts. */
-async function hold(id: string, lease: string): Promise<{ jobs: string[]; held: Values }> {
+/** What is held of the job: subscriptions, positions and tokens. */
+async function hold(id: string, lease: string): Promise<Values> {
   const rows = await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id, lease_token,
        leased_until)
@@ -81,22 +79,16 @@ async function hold(id: string, lease: string): Promise<{ jobs: string[]; held: 
   // As the server does within a second.
   await app.given.sql('ANALYZE deliveries');
   const positions = rows.map((row) => row['notification_position'] as number);
-  return {
-    jobs: rows.map(() => id),
-    held: [rows.map((row) => row['subscription_id'] as string), positions, positions],
-  };
+  return [rows.map((row) => row['subscription_id'] as string), positions, positions];
 }
 
-const all = (value: string | number | boolean | null) => Array.from({ length: HELD }, () => value);
+const all = <T>(value: T) => Array.from({ length: HELD }, () => value);
 
-async function begin(id: string): Promise<Values> {
-  const { jobs, held } = await hold(id, '1 minute');
-  return [jobs, ...held];
-}
+const begin = async (id: string): Promise<Values> => [all(id), ...(await hold(id, '1 minute'))];
 
 async function recordDelivered(id: string): Promise<Values> {
-  const { jobs, held } = await hold(id, '1 minute');
-  return [...held, all('MANUAL'), jobs, all(false), all(new Date().toISOString()), all(1), all(null)];
+  const held = await hold(id, '1 minute');
+  return [...held, all('MANUAL'), all(id), all(false), all(new Date()), all(1), all(null)];
 }
 
 async function withdraw(id: string): Promise<Values> {
@@ -114,24 +106,21 @@ const STATEMENTS: [string, string, Statement, (id: string) => Values | Promise<V
   ['what was handed over is withdrawn', 'RESEND', WITHDRAW, withdraw],
 ];
 
-const literal = (value: Values[number]): string =>
-  Array.isArray(value) ? `'{${value.map((one) => one ?? 'NULL').join()}}'` : `'${value}'`;
-
 describe.each([
   ['that were never analysed', null],
   ['that were analysed when there was another job', 'ANALYZE job_items'],
 ])('of items %s', (_, upkeep) => {
-  it.each(STATEMENTS)('%s without reading all of the job', async (_title, kind, { name, text }, valuesOf) => {
+  it.each(STATEMENTS)('%s without reading all of the job', async (_title, kind, statement, valuesOf) => {
     await job(kind, 'ABORTED');
     if (upkeep !== null) await app.given.sql(upkeep);
     const values = await valuesOf(await job(kind, 'RUNNING'));
     // As often as a connection takes to keep a plan.
     for (let n = 0; n < 8; n++) {
       await client.query('BEGIN');
-      await client.query({ name, text, values });
+      await client.query({ ...statement, values });
       await client.query('ROLLBACK');
       await client.query('BEGIN');
-      const { lookedAt } = await rowsOf(client, `EXECUTE "${name}" (${values.map(literal).join()})`);
+      const lookedAt = await looksAt(client, statement, values);
       await client.query('ROLLBACK');
       expect(lookedAt).toBeLessThan(MOST);
     }

@@ -1,4 +1,9 @@
 import type { ClientBase } from 'pg';
+import type { Statement } from '../../src/platform/database/database';
+
+type Value = string | number | boolean | Date | null;
+/** Of the parameters of a statement, lists for arrays. */
+export type Values = (Value | readonly Value[])[];
 
 interface PlanNode {
   'Shared Hit Blocks': number;
@@ -22,6 +27,19 @@ export async function rowsOf(client: ClientBase, statement: string): Promise<{ a
   const plan = await explained(client, 'ANALYZE', statement);
   return { answered: plan['Actual Rows'], lookedAt: lookedAt(plan) };
 }
+
+/** How many rows a statement that the connection has prepared looks at. */
+export async function looksAt(client: ClientBase, { name }: Statement, values: Values): Promise<number> {
+  const given = values.length > 0 ? `(${values.map(literal).join()})` : '';
+  return (await rowsOf(client, `EXECUTE "${name}" ${given}`)).lookedAt;
+}
+
+const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));
+const literal = (value: Value | readonly Value[]): string => {
+  if (value === null) return 'NULL';
+  if (!Array.isArray(value)) return `'${textOf(value as Value)}'`;
+  return `'{${value.map((one: Value) => (one === null ? 'NULL' : `"${textOf(one)}"`)).join()}}'`;
+};
 
 async function explained(client: ClientBase, options: string, statement: string): Promise<PlanNode> {
   const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
