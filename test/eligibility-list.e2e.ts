@@ -38,8 +38,8 @@ interface Plan {
   'Shared Read Blocks': number;
 }
 
-/** The pages that the statements of a request read. */
-async function pagesOf(query: string): Promise<{ rows: number; pages: number }> {
+/** How many rows a request answers with, by how many statements, and the pages that those read. */
+async function pagesOf(query: string): Promise<{ rows: number; statements: number; pages: number }> {
   const { done: answer, asked } = await whatIsAsked(app, () =>
     app.call('GET', `/accounts/${scene.account}/eligibilities?${query}`, { token: scene.token }),
   );
@@ -54,7 +54,7 @@ async function pagesOf(query: string): Promise<{ rows: number; pages: number }> 
     const { Plan: plan } = rows[0]['QUERY PLAN'][0];
     pages += plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
   }
-  return { rows: (answer.body as unknown[]).length, pages };
+  return { rows: (answer.body as unknown[]).length, statements: statements.length, pages };
 }
 
 describe('the list of an account reads no more than its page', () => {
@@ -85,6 +85,39 @@ describe('the list of an account reads no more than its page', () => {
     const { rows, pages } = await pagesOf(next.searchParams.toString());
     expect(rows).toBe(200);
     expect(pages).toBeLessThan(MOST_PAGES);
+  });
+});
+
+describe('what has changed since', () => {
+  const CHANGED = 1_500;
+
+  it('is found, put in order and read by one statement', async () => {
+    await app.given.sql(
+      `UPDATE eligibilities SET updated_datetime = '2022-01-01Z' WHERE position % ${RECORDS / CHANGED} = 0 AND account_code = $1`,
+      [scene.account],
+    );
+    await app.given.sql('ANALYZE eligibilities');
+    const { rows, statements, pages } = await pagesOf('limit=50&updated_since=2021-12-01T00:00:00Z');
+    expect(rows).toBe(50);
+    expect(statements).toBe(1);
+    expect(pages).toBeLessThan(CHANGED + MOST_PAGES);
+  });
+
+  it('comes page by page, each record once, the newest first', async () => {
+    const known = await app.given.sql(
+      `SELECT svc_eligiblity_id AS id FROM eligibilities WHERE account_code = $1 AND updated_datetime > '2021-12-01Z' ORDER BY position DESC`,
+      [scene.account],
+    );
+    const seen: string[] = [];
+    let path: string | null = `/accounts/${scene.account}/eligibilities?limit=200&updated_since=2021-12-01T00:00:00Z`;
+    while (path) {
+      const { body, headers } = await app.call('GET', path, { token: scene.token });
+      seen.push(...(body as { svc_eligiblity_id: string }[]).map((record) => record.svc_eligiblity_id));
+      const next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '');
+      path = next && new URL(next[1]).pathname + new URL(next[1]).search;
+    }
+    expect(seen).toHaveLength(CHANGED + 1);
+    expect(seen).toEqual(known.map((row) => row['id']));
   });
 });
 

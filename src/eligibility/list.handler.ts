@@ -60,36 +60,40 @@ const EXPIRED_UNNOTED = prepared(
 );
 
 const MANY = 2000;
-// Passing its end date changes a record, although nobody writes it. Of a range with two ends the planner expects few rows, of one
-// without an end a third of the table, which it would read.
-const CHANGED = prepared(
-  'eligibility-changed',
-  `SELECT svc_eligiblity_id FROM (
-     SELECT svc_eligiblity_id FROM eligibilities
-     WHERE ${ACCOUNT} AND updated_datetime BETWEEN ${opaque('$2::timestamptz')} AND ${opaque("'infinity'::timestamptz")}
-     UNION ALL
-     SELECT svc_eligiblity_id FROM eligibilities
-     WHERE ${ACCOUNT} AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date IS NOT NULL
-       AND eligibility_end_date BETWEEN ${opaque('$2::timestamptz')} AND ${opaque('$3::timestamptz')}) AS changed
-   LIMIT ${MANY + 1}`,
-);
 const STATUS_NOW = (now: string) =>
   `CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${now} THEN 'EXPIRED' ELSE status END`;
+const IS_WANTED = `${AFTER} AND ${STATUS_NOW(NOW)} = ${STATUSES} AND (${opaque('$6::text')} IS NULL OR test_code = ${opaque('$6')})`;
+const SINCE = opaque('$7::timestamptz');
+const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
+// Passing its end date changes a record, although nobody writes it. Of a range with two ends the planner expects few rows, of one
+// without an end a third of the table, which it would read. What has changed is found and put in order by what a page is made of;
+// whole records are read of the page alone, one row without a record tells that too many have changed for that.
 const OF_CHANGED = prepared(
   'eligibility-of-changed',
-  `SELECT * FROM eligibilities
-   WHERE svc_eligiblity_id = ANY (${opaque('$1::text[]')}::text[]) AND ${AFTER} AND ${STATUS_NOW(NOW)} = ${STATUSES}
-     AND (${opaque('$6::text')} IS NULL OR test_code = ${opaque('$6')})
-   ORDER BY position DESC LIMIT $3`,
+  `WITH changed AS MATERIALIZED (
+     SELECT * FROM (
+       SELECT ${PAGE_KEYS} FROM eligibilities
+       WHERE ${ACCOUNT} AND updated_datetime BETWEEN ${SINCE} AND ${opaque("'infinity'::timestamptz")}
+       UNION ALL
+       SELECT ${PAGE_KEYS} FROM eligibilities
+       WHERE ${ACCOUNT} AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW}
+         AND updated_datetime < ${SINCE}) AS either
+     LIMIT ${MANY + 1})
+   SELECT record.*, are_many FROM (SELECT count(*) > ${MANY} AS are_many FROM changed) AS counted
+   LEFT JOIN LATERAL (
+     SELECT whole.* FROM (
+       SELECT svc_eligiblity_id FROM changed WHERE NOT are_many AND ${IS_WANTED} ORDER BY position DESC LIMIT $3) AS page
+     CROSS JOIN LATERAL (SELECT * FROM eligibilities whole WHERE whole.svc_eligiblity_id = page.svc_eligiblity_id LIMIT 1) AS whole
+   ) AS record ON true
+   ORDER BY position DESC`,
 );
-// More have changed than are fetched by their ids: the walk through the account's records finds a page of them soon.
+// More have changed than are put in order: the walk through the account's records finds a page of them soon.
 const OF_MANY_CHANGED = prepared(
   'eligibility-of-many-changed',
   `SELECT * FROM (SELECT * FROM eligibilities
-   WHERE ${ACCOUNT} AND ${AFTER} AND ${STATUS_NOW(NOW)} = ${STATUSES}
-     AND (${opaque('$6::text')} IS NULL OR test_code = ${opaque('$6')})
-     AND (updated_datetime >= ${opaque('$7::timestamptz')}
-          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${opaque('$7')} AND ${NOW})
+   WHERE ${ACCOUNT} AND ${IS_WANTED}
+     AND (updated_datetime >= ${SINCE}
+          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
@@ -100,7 +104,7 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
   async execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
     const { testCode = null, updatedSince, statuses } = filter;
     const { after, take } = page;
-    if (updatedSince) return this.changed(accountCode, updatedSince, [after, take, statuses, now, testCode]);
+    if (updatedSince) return this.changed([accountCode, after, take, statuses, now, testCode, updatedSince]);
     const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
     if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);
     // First: what is noted meanwhile is found by both, and by neither in the other order.
@@ -117,10 +121,9 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
     return [...byPosition.values()].sort((left, right) => right.position - left.position).slice(0, take);
   }
 
-  private async changed(accountCode: string, since: Date, rest: unknown[]): Promise<Eligibility[]> {
-    const now = rest[3];
-    const changed = await this.database.query<{ svc_eligiblity_id: string }>(CHANGED, [accountCode, since, now]);
-    if (changed.length > MANY) return this.database.query(OF_MANY_CHANGED, [accountCode, ...rest, since]);
-    return this.database.query(OF_CHANGED, [[...new Set(changed.map((row) => row.svc_eligiblity_id))], ...rest]);
+  private async changed(values: unknown[]): Promise<Eligibility[]> {
+    const rows = await this.database.query<Eligibility & { are_many: boolean }>(OF_CHANGED, values);
+    if (rows[0].are_many) return this.database.query(OF_MANY_CHANGED, values);
+    return rows.filter((row) => row.svc_eligiblity_id !== null);
   }
 }
