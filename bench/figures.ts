@@ -19,6 +19,13 @@ export interface Figure {
   readonly value: number;
   readonly unit: 'ratio' | '/s' | 'µs' | 'ms' | 's' | 'MiB';
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null;
+  /** What was measured in each round, of which `value` is the median. */
+  readonly rounds?: readonly number[];
+}
+
+/** A figure without a goal: the median of its rounds. */
+export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly number[]): Figure {
+  return { name, value: median(rounds), unit, goal: null, rounds };
 }
 
 export interface Section {

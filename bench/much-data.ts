@@ -2,7 +2,7 @@
  * The section "growth" of the benchmark on much more data than a run of all sections has time for.
  *
  * usage: npm run build && node dist/bench/much-data.js [--eligibilities 10000000] [--notifications 20000000] [--queued 1000000]
- *        [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …]
+ *        [--rounds 5] [--calls 400] [--set shared_buffers=8GB --set max_wal_size=16GB …] [--warm]
  *        (half an hour, and 60 GB of disk; half as much of both takes 14 minutes)
  */
 import { parseArgs } from 'node:util';
@@ -22,6 +22,8 @@ async function main(): Promise<boolean> {
       calls: { type: 'string', default: '400' },
       /** Settings of PostgreSQL. */
       set: { type: 'string', multiple: true, default: [] },
+      /** All of it is read into PostgreSQL's memory before. */
+      warm: { type: 'boolean', default: false },
     },
   });
   const large = {
@@ -35,6 +37,7 @@ async function main(): Promise<boolean> {
       rounds: Number(values.rounds),
       calls: Number(values.calls),
       large,
+      warm: values.warm,
     });
     printSection(section);
     return section.figures.every((figure) => isMet(figure) !== false);

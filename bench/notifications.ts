@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { atRate, Caller } from './calls.js';
-import { median, medianRatio, quantile, round, type Section } from './figures.js';
+import { median, medianRatio, ofRounds, quantile, round, type Section } from './figures.js';
 import type { ServerOptions } from './ceiling.js';
 import { PEER_CONCURRENCY, type PeerOptions } from './peer.js';
 import { withProcessorTime } from './processor-time.js';
@@ -82,7 +82,8 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
   const pids = { service: [service.pid], postgres: [await stage.postmaster()] };
   const microseconds: Record<keyof Pids, number>[] = [];
   // Round 0 warms the programs up and does not count.
-  for (let number = 0; number <= sizes.rounds; number++)
+  for (let number = 0; number <= sizes.rounds; number++) {
+    await stage.beginRound(number);
     // There and back, so that nobody always comes after the same one and what it leaves to be cleared away.
     for (const contender of number % 2 === 0 ? contenders : contenders.toReversed()) {
       const count = number === 0 ? 2_000 : sizes.backlog;
@@ -92,6 +93,7 @@ export async function measureNotifications(stage: Stage, sizes: Sizes): Promise<
       if (contender === contenders[0])
         microseconds.push({ service: (used.service / count) * 1e6, postgres: (used.postgres / count) * 1e6 });
     }
+  }
   await stage.withDatabase('notifications', (client) => assertOrder(client, sizes.backlog));
   return sectionOf(rates, microseconds, delays, sizes);
 }
@@ -320,12 +322,13 @@ function sectionOf(
         unit: 'ratio' as const,
         goal: null,
       },
-      ...(['service', 'postgres'] as const).map((what) => ({
-        name: `backlog: processor time of ${what === 'service' ? 'the service' : 'PostgreSQL'} a notification`,
-        value: median(microseconds.map((used) => used[what])),
-        unit: 'µs' as const,
-        goal: null,
-      })),
+      ...(['service', 'postgres'] as const).map((what) =>
+        ofRounds(
+          `backlog: processor time of ${what === 'service' ? 'the service' : 'PostgreSQL'} a notification`,
+          'µs',
+          microseconds.map((used) => used[what]),
+        ),
+      ),
       { name: 'commit to partner, p50', value: delayOf('service', 0.5), unit: 'ms', goal: { atMost: 5 } },
       { name: 'commit to partner, p95', value: delayOf('service', 0.95), unit: 'ms', goal: { atMost: 20 } },
       ...(['service', AMONG_MANY] as const).flatMap((name) =>

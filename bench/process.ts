@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { median, round, type Section } from './figures.js';
+import { median, ofRounds, round, type Section } from './figures.js';
 import { CONNECTIONS, Load } from './load.js';
 import { peakResidentMiB } from './processor-time.js';
 import { BenchedService } from './service.js';
@@ -20,6 +20,7 @@ export async function measureProcess(stage: Stage, { starts, seconds }: Sizes): 
   let service!: BenchedService;
   for (let number = 0; number < starts; number++) {
     if (number > 0) await service.stop();
+    await stage.beginRound(number + 1);
     service = await BenchedService.start(dataDir, null);
     readySeconds.push(service.readyAfterS);
   }
@@ -45,7 +46,7 @@ export async function measureProcess(stage: Stage, { starts, seconds }: Sizes): 
       ['resident, MiB', round(peakMiB)],
     ],
     figures: [
-      { name: 'ready on an existing data directory', value: ready, unit: 's', goal: { atMost: 1 } },
+      { ...ofRounds('ready on an existing data directory', 's', readySeconds), goal: { atMost: 1 } },
       { name: 'resident memory under load', value: peakMiB, unit: 'MiB', goal: { atMost: 200 } },
     ],
   };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { median, medianRatio, round, type Section } from './figures.js';
+import { median, medianRatio, ofRounds, round, type Section } from './figures.js';
 import { CONNECTIONS, Load, type LoadJob } from './load.js';
 import { withProcessorTime } from './processor-time.js';
 import { loadUntilTold, MOST_BOOKINGS } from './rest.js';
@@ -92,13 +92,15 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   const results = new Map<string, Measured[]>();
   const keep = (key: string, measured: Measured) => results.set(key, [...(results.get(key) ?? []), measured]);
   // Round 0 warms the processes up and does not count.
-  for (let number = 0; number <= rounds; number++)
+  for (let number = 0; number <= rounds; number++) {
+    await stage.beginRound(number);
     for (const kind of KINDS)
       for (const count of number % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
         const used = processes.slice(0, count);
         const measured = await measure(used, count, kind, `p${number}-${count}`, seconds);
         if (number > 0) keep(`${kind} ${count}`, measured);
       }
+  }
   for (const process of processes) await process.kill('SIGTERM');
   await stage.withDatabase(DATABASE, (client) => seedSuspendedPartner(client, scene.accountCode));
   const sides = Object.keys(ROLES) as (keyof typeof ROLES)[];
@@ -151,12 +153,7 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
           unit: 'ratio' as const,
           goal: null,
         },
-        {
-          name: `${kind}: processor time of the service a request, two processes`,
-          value: of(kind, 2, 'service'),
-          unit: 'µs' as const,
-          goal: null,
-        },
+        ofRounds(`${kind}: processor time of the service a request, two processes`, 'µs', each(kind, 2, 'service')),
         ...([2, 4] as const).map((count) => ({
           name: `${kind}: the service’s processor time a request, ${count} processes to one`,
           value: toOne(kind, count, 'service'),

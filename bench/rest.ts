@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CONNECTIONS, Load, type LoadJob, type LoadResult } from './load.js';
-import { median, medianRatio, round, type Section } from './figures.js';
+import { median, medianRatio, ofRounds, round, type Section } from './figures.js';
 import { Program } from './program.js';
 import { withProcessorTime } from './processor-time.js';
 import { clearEligibilities, clearNotifications, seedEligibilities, seedSuspendedPartner } from './seed.js';
@@ -83,13 +83,15 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
 
   const results = new Map<string, Measured[]>();
   // Round 0 warms the programs up and does not count.
-  for (let round = 0; round <= rounds; round++)
+  for (let round = 0; round <= rounds; round++) {
+    await stage.beginRound(round);
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
         // What the one before still had in flight must not stand in the way of this one.
         const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
+  }
   for (const program of [service, ceiling, plain, load]) await program.stop();
   return sectionOf(results, rounds, seconds);
 }
@@ -219,12 +221,8 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
         unit: 'ratio' as const,
         goal: { atMost: 1.5 },
       },
-      ...(['server', 'postgres'] as const).map((what) => ({
-        name: `${kind}: processor time of ${what === 'server' ? 'the service' : 'PostgreSQL'} a request`,
-        value: of(kind, 'service', what),
-        unit: 'µs' as const,
-        goal: null,
-      })),
+      ofRounds(`${kind}: processor time of the service a request`, 'µs', each(kind, 'service', 'server')),
+      ofRounds(`${kind}: processor time of PostgreSQL a request`, 'µs', each(kind, 'service', 'postgres')),
       ...(kind === 'read'
         ? []
         : [

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 const MAIN = join(__dirname, '../main.js');
 const START_MS = 180_000;
 
-/** By how much services are slowed down (self-check.ts). */
+/** Names a file that says by how much services are slowed down (self-check.ts). */
 export const PLANTED = 'BENCH_PLANTED_SLOWDOWN';
 
 export function slowedDown(): string[] {

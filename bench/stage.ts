@@ -14,10 +14,15 @@ export class Stage {
   private constructor(
     readonly folder: string,
     private readonly postgres: EmbeddedPostgres,
+    /** Called by each section before its rounds; round 0 warms up. */
+    readonly beginRound: (number: number) => Promise<void>,
   ) {}
 
   /** @param settings of PostgreSQL, beside those of the service's own */
-  static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
+  static async open(
+    settings: Readonly<Record<string, string>> = {},
+    beginRound: (number: number) => Promise<void> = () => Promise.resolve(),
+  ): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
     // PostgreSQL may run as another user.
     chmodSync(folder, 0o755);
@@ -27,7 +32,7 @@ export class Stage {
       // The moment of a commit is what a notification's delay is counted from.
       settings: { track_commit_timestamp: 'on', ...settings },
     });
-    return new Stage(folder, postgres);
+    return new Stage(folder, postgres, beginRound);
   }
 
   /** The process identifier of the server, whose children serve the connections. */
@@ -88,6 +93,16 @@ export class Stage {
     await this.withDatabase(name, async (client) => {
       await client.query('VACUUM (ANALYZE)');
       await client.query('CHECKPOINT');
+    });
+  }
+
+  /** Reads all tables and indexes into PostgreSQL's own memory, as far as that goes: as a server has what is asked for all day. */
+  async warm(name: string): Promise<void> {
+    await this.withDatabase(name, async (client) => {
+      await client.query('CREATE EXTENSION IF NOT EXISTS pg_prewarm');
+      await client.query(
+        `SELECT pg_prewarm(oid) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')`,
+      );
     });
   }
 
