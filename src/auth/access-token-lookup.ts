@@ -4,8 +4,6 @@ import { Batched } from '../platform/database/batched.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../platform/secrets.js';
 
-/** 256 bits in base64url. */
-
 // The whole rule of validity: what this statement does not return, nobody may use.
 const FIND_VALID = prepared(
   'access-token-find-valid',
@@ -34,21 +32,27 @@ interface ValidRow {
  * Who an access token stands for, by one prepared statement and without any cache: a revocation, a disabled user or a
  * lost account is seen by the very next request, in every process.
  *
- * The calls of many requests go in batches. Measured with 64 connections on a route that does nothing else: as many
+ * The calls of many requests go in batches, in which a token is looked up once for all that came with it: 1.1 times the
+ * reads and creates a second of 32 connections. Measured with 64 connections on a route that does nothing else: as many
  * requests a second as with a cache, and 2.5 times those of a statement for each.
  */
 @Injectable()
 export class AccessTokenLookup {
-  private readonly valid: Batched<Buffer, ValidRow>;
+  private readonly valid: Batched<string, ValidRow>;
 
   constructor(database: Database) {
-    this.valid = new Batched(database, FIND_VALID, (hashes) => [hashes]);
+    this.valid = new Batched(
+      database,
+      FIND_VALID,
+      (tokens) => [tokens.map(sha256)],
+      (token) => token,
+    );
   }
 
   /** The caller, or null for a token that is unknown, expired, revoked, or whose user or application lost what it needs. */
   async find(token: string): Promise<Caller | null> {
     if (!GENERATED_TOKEN.test(token)) return null;
-    const [row] = await this.valid.ask(sha256(token));
+    const [row] = await this.valid.ask(token);
     return row ? callerOf(row) : null;
   }
 }
