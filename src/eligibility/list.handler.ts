@@ -60,9 +60,8 @@ const EXPIRED_UNNOTED = prepared(
 );
 
 const MANY = 2000;
-const STATUS_NOW = (now: string) =>
-  `CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${now} THEN 'EXPIRED' ELSE status END`;
-const IS_WANTED = `${AFTER} AND ${STATUS_NOW(NOW)} = ${STATUSES} AND (${opaque('$6::text')} IS NULL OR test_code = ${opaque('$6')})`;
+const STATUS_NOW = `CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${NOW} THEN 'EXPIRED' ELSE status END`;
+const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS NULL OR test_code = ${TEST_CODE})`;
 const SINCE = opaque('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
 // Passing its end date changes a record, although nobody writes it. Of a range with two ends the planner expects few rows, of one
