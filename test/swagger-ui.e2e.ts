@@ -6,6 +6,13 @@ import { startApp, type TestApp } from './support/app';
 import { openPage, startBrowser, type WatchedPage } from './support/browser';
 import { OAuth, type Login } from './support/oauth';
 
+/** Opens an operation. Swagger UI offers "Execute" before it has resolved it, and then does not find it: it shows that it loads. */
+async function open(operation: Locator): Promise<void> {
+  await operation.locator('.opblock-summary-control').click();
+  await operation.locator('.opblock-body').waitFor();
+  await operation.locator('.opblock-loading-animation').waitFor({ state: 'hidden' });
+}
+
 /** Swagger UI as it comes, in a real browser: sign in with a user and an application, try a route out. */
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$basePath"', ({ basePath }) => {
   let app: TestApp;
@@ -81,7 +88,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     const operation = page.locator('.opblock', {
       has: page.locator('[data-path="/accounts/{account_code}/eligibilities"]'),
     });
-    await operation.locator('.opblock-summary-control').click();
+    await open(operation);
     await operation.getByPlaceholder('account_code').fill(login.account);
     const [request] = await Promise.all([
       page.waitForRequest((sent) => sent.url().includes(`/accounts/${login.account}/eligibilities`)),
@@ -167,7 +174,7 @@ describe('Swagger UI of a sandbox', () => {
       has: page.locator(`[data-path="${path}"]`),
     });
     await scrollTo(operation);
-    await operation.locator('.opblock-summary-control').click();
+    await open(operation);
     for (const [placeholder, value] of Object.entries(values))
       await operation.getByPlaceholder(placeholder).fill(value);
     const address = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
