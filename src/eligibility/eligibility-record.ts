@@ -1,12 +1,11 @@
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
-import { demographicsOf } from './eligibility.columns.js';
+import { demographicsOf, type ShownEligibility } from './eligibility.columns.js';
 import type { EligibilityResponseModel } from './eligibility-model.fields.js';
-import type { Eligibility } from './eligibility.entity.js';
 import { statusAt } from './eligibility.fields.js';
 import { isEligibleToSchedule, statusMessage } from './eligibility.rules.js';
 
 /** The record as the client sees it at an instant. Every member of the model stands in it. */
-export function presentEligibility(record: Eligibility, now: Date): EligibilityResponseModel {
+export function presentEligibility(record: ShownEligibility, now: Date): EligibilityResponseModel {
   return {
     svc_eligiblity_id: record.svc_eligiblity_id,
     client_eligibility_id: record.client_eligibility_id,

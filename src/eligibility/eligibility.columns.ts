@@ -42,6 +42,21 @@ export const WRITTEN: Readonly<Record<Written, string>> = {
   updated_datetime: 'timestamptz',
 };
 
+const NOT_SHOWN = [
+  'account_code',
+  'registration_mode',
+  'booking_code',
+  'booking_on',
+  'updated_datetime',
+  'erased_datetime',
+] as const;
+
+/** What clients are shown of a record, and by what it is put in order. */
+export type ShownEligibility = Omit<Eligibility, (typeof NOT_SHOWN)[number]>;
+
+/** The columns of it. */
+export const SHOWN = [...Object.keys(WRITTEN), ...DEFAULTED].filter((name) => !NOT_SHOWN.some((not) => not === name));
+
 type Demographic = Exclude<
   keyof CandidateModel,
   'candidate_id' | 'country' | 'special_accommodations' | 'additional_attributes'

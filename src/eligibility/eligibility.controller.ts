@@ -33,7 +33,7 @@ import {
 } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
 import { RecordsOfTest } from './eligibility-store.js';
-import { FindEligibilities } from './eligibility.queries.js';
+import { FindEligibilities, FindEligibilitiesOfTest } from './eligibility.queries.js';
 import { ListEligibilities } from './list.handler.js';
 import { statusesOf } from './read.handlers.js';
 
@@ -138,7 +138,7 @@ export class EligibilityController {
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
   async ofCandidate(@Param() path: CandidatePath): Promise<EligibilityResponseModel[]> {
-    return this.find(path, {});
+    return this.ofStatuses(path, ELIGIBILITY_STATUSES);
   }
 
   @Get('candidates/:candidate_id/eligibilities')
@@ -155,7 +155,7 @@ export class EligibilityController {
   ): Promise<EligibilityResponseModel[]> {
     const statuses = statusesOf(query.status, faults);
     faults.refuse();
-    return this.find(path, {}, statuses);
+    return this.ofStatuses(path, statuses);
   }
 
   @Get('candidates/:candidate_id/tests/:test_code')
@@ -163,8 +163,12 @@ export class EligibilityController {
   @ApiOperation({ summary: 'The eligibilities of a candidate for a test' })
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
-  async ofTest(@Param() path: CandidateTestPath): Promise<EligibilityResponseModel[]> {
-    return this.find(path, { testCode: path.test_code });
+  async ofTest(
+    @Param() { account_code, candidate_id, test_code }: CandidateTestPath,
+  ): Promise<EligibilityResponseModel[]> {
+    const records = await this.queryBus.execute(new FindEligibilitiesOfTest(account_code, candidate_id, test_code));
+    const now = this.clock.now();
+    return records.map((record) => presentEligibility(record, now));
   }
 
   @Put('candidates/:candidate_id/tests/:test_code/vouchers')
@@ -199,9 +203,7 @@ export class EligibilityController {
   @Answer(200, VoucherCodesBody)
   @Problems(400, 404)
   async vouchers(@Param() { account_code, candidate_id, test_code }: CandidateTestPath): Promise<VoucherCodesBody> {
-    const records = await this.queryBus.execute(
-      new FindEligibilities(account_code, candidate_id, { testCode: test_code }),
-    );
+    const records = await this.queryBus.execute(new FindEligibilitiesOfTest(account_code, candidate_id, test_code));
     const now = this.clock.now();
     const ofTest = new RecordsOfTest(records.map((record) => ({ ...record, status: statusAt(record, now) })));
     const record = ofTest.changeable ?? records[0];
@@ -235,12 +237,11 @@ export class EligibilityController {
     return sendPage(records, page, request, response, this.config).map((record) => presentEligibility(record, now));
   }
 
-  private async find(
+  private async ofStatuses(
     { account_code, candidate_id }: CandidatePath,
-    filter: ConstructorParameters<typeof FindEligibilities>[2],
-    statuses: readonly EligibilityStatus[] = ELIGIBILITY_STATUSES,
+    statuses: readonly EligibilityStatus[],
   ): Promise<EligibilityResponseModel[]> {
-    const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, filter));
+    const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
     const now = this.clock.now();
     return records
       .filter((record) => statuses.includes(statusAt(record, now)))

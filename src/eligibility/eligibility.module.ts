@@ -14,7 +14,7 @@ import { CandidateRecordsController, OperatorEligibilitiesController } from './o
 import { CountWaitingHandler, FindOperatorRecordsHandler, OperatorRecords } from './operator-records.js';
 import { ReadEligibilitiesHandler } from './export.handler.js';
 import { ListEligibilitiesHandler } from './list.handler.js';
-import { FindEligibilitiesHandler, FindLaunchSubjectHandler } from './read.handlers.js';
+import { FindEligibilitiesHandler, FindEligibilitiesOfTestHandler, FindLaunchSubjectHandler } from './read.handlers.js';
 import { SearchEligibilitiesHandler } from './search.handler.js';
 import {
   ApproveAccommodationsHandler,
@@ -53,6 +53,7 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     FollowBookingHandler,
     CompleteEligibilityHandler,
     FindEligibilitiesHandler,
+    FindEligibilitiesOfTestHandler,
     ListEligibilitiesHandler,
     SearchEligibilitiesHandler,
     FindLaunchSubjectHandler,

@@ -1,5 +1,6 @@
 import { Query } from '@nestjs/cqrs';
 
+import type { ShownEligibility } from './eligibility.columns.js';
 import type { EligibilityResponseModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { OperatorEligibilityModel } from './operator-record.fields.js';
@@ -27,14 +28,27 @@ export class FindLaunchSubject extends Query<LaunchSubject | null> {
 }
 
 /**
- * The records of a candidate, newest first; of one test when `testCode` is given.
- * @throws DomainError candidate_not_found, eligibility_not_found
+ * The records of a candidate, newest first.
+ * @throws DomainError candidate_not_found
  */
 export class FindEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
-    readonly filter: { testCode?: string } = {},
+  ) {
+    super();
+  }
+}
+
+/**
+ * The records of a candidate for a test, newest first.
+ * @throws DomainError candidate_not_found, eligibility_not_found
+ */
+export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly candidateId: string,
+    readonly testCode: string,
   ) {
     super();
   }

@@ -2,9 +2,15 @@ import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Faults } from '../platform/validation/faults.js';
-import { Eligibility } from './eligibility.entity.js';
+import { SHOWN, type ShownEligibility } from './eligibility.columns.js';
+import type { Eligibility } from './eligibility.entity.js';
 import { candidateNotFound, eligibilityNotFound, invalidStatusFilter } from './eligibility.errors.js';
-import { FindEligibilities, FindLaunchSubject, type LaunchSubject } from './eligibility.queries.js';
+import {
+  FindEligibilities,
+  FindEligibilitiesOfTest,
+  FindLaunchSubject,
+  type LaunchSubject,
+} from './eligibility.queries.js';
 import {
   ACTIVE_STATUSES,
   ELIGIBILITY_STATUSES,
@@ -23,7 +29,7 @@ const OF_TEST = prepared(
   `SELECT asked.n::int, found.*
    FROM unnest(${opaque('$1::text[]')}, $2::text[], $3::text[]) WITH ORDINALITY AS asked (account_code, candidate_id, test_code, n)
    CROSS JOIN LATERAL (
-     SELECT * FROM eligibilities e
+     SELECT ${SHOWN.join(', ')} FROM eligibilities e
      WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id AND e.test_code = asked.test_code
      ORDER BY e.position DESC) found
    ORDER BY asked.n, found.position DESC`,
@@ -38,15 +44,20 @@ const TO_LAUNCH = prepared(
    WHERE svc_eligiblity_id = $1`,
 );
 
-interface Key {
-  accountCode: string;
-  candidateId: string;
-  testCode: string;
-}
-
 @QueryHandler(FindEligibilities)
 export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities> {
-  private readonly ofTest: Batched<Key, Eligibility & { n: number }>;
+  constructor(private readonly database: Database) {}
+
+  async execute({ accountCode, candidateId }: FindEligibilities): Promise<Eligibility[]> {
+    const records = await this.database.query<Eligibility>(OF_CANDIDATE, [accountCode, candidateId]);
+    if (records.length === 0) throw candidateNotFound.error();
+    return records;
+  }
+}
+
+@QueryHandler(FindEligibilitiesOfTest)
+export class FindEligibilitiesOfTestHandler implements IQueryHandler<FindEligibilitiesOfTest> {
+  private readonly ofTest: Batched<FindEligibilitiesOfTest, ShownEligibility & { n: number }>;
 
   constructor(private readonly database: Database) {
     // The reads by key of many requests as one statement: a read takes 0.85 of the time, PostgreSQL's part included.
@@ -57,15 +68,10 @@ export class FindEligibilitiesHandler implements IQueryHandler<FindEligibilities
     ]);
   }
 
-  /** @throws DomainError candidate_not_found, eligibility_not_found */
-  async execute({ accountCode, candidateId, filter }: FindEligibilities): Promise<Eligibility[]> {
-    const { testCode } = filter;
-    const records =
-      testCode === undefined
-        ? await this.database.query<Eligibility>(OF_CANDIDATE, [accountCode, candidateId])
-        : await this.ofTest.ask({ accountCode, candidateId, testCode });
+  async execute(key: FindEligibilitiesOfTest): Promise<ShownEligibility[]> {
+    const records = await this.ofTest.ask(key);
     if (records.length === 0) {
-      const row = await this.database.queryOne<{ known: boolean }>(IS_KNOWN, [accountCode, candidateId]);
+      const row = await this.database.queryOne<{ known: boolean }>(IS_KNOWN, [key.accountCode, key.candidateId]);
       throw row?.known ? eligibilityNotFound.error() : candidateNotFound.error();
     }
     return records;

@@ -3,7 +3,7 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
-import { FindEligibilities } from '../eligibility/eligibility.queries.js';
+import { FindEligibilitiesOfTest } from '../eligibility/eligibility.queries.js';
 import type { Caller } from '../platform/context/caller.js';
 import { Access, CurrentCaller } from '../platform/http/access.js';
 import { BodyLimit, RawBody } from '../platform/http/body.js';
@@ -83,7 +83,7 @@ export class ResultsController {
   ): Promise<void> {
     const { store } = this;
     await sendArray(response, async () => {
-      await this.queryBus.execute(new FindEligibilities(account_code, candidate_id, { testCode: test_code }));
+      await this.queryBus.execute(new FindEligibilitiesOfTest(account_code, candidate_id, test_code));
       const revisions = await store.list(account_code, candidate_id, test_code);
       if (scopes.has('results'))
         await this.reads.record(
