@@ -22,8 +22,8 @@ type Answer = { workMs: number } & ({ kept: object; facts: object } | { refusal:
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
 /** Charged for a body at which the thread dies. */
 const MOST_WORK_MS = 10_000;
-/** What is refused for its form is charged manifold. */
-const CHARGE_OF_REFUSED = 10;
+/** What is refused for its form is charged manifold: one in a second. */
+const CHARGE_OF_REFUSED = 40;
 
 /** Reads results: parses, checks and hashes them. Large ones in a thread, so that no body keeps the event loop. */
 @Injectable()
