@@ -65,11 +65,17 @@ describe('a pooler in session mode', () => {
       (
         await app.given.sql(
           `SELECT current_setting('statement_timeout') AS statement,
-             current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('lock_timeout') AS lock`,
+             current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('lock_timeout') AS lock,
+             current_setting('max_parallel_workers_per_gather') AS workers`,
         )
       )[0];
-    expect(await limits()).toEqual({ statement: '7s', idle: '1min', lock: '2s' });
-    expect(await app.app.get(UnitOfWork).run(limits)).toEqual({ statement: '7s', idle: '1min', lock: '4s' });
+    expect(await limits()).toEqual({ statement: '7s', idle: '1min', lock: '2s', workers: '0' });
+    expect(await app.app.get(UnitOfWork).run(limits)).toEqual({
+      statement: '7s',
+      idle: '1min',
+      lock: '4s',
+      workers: '0',
+    });
   });
 });
 

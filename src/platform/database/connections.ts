@@ -21,8 +21,14 @@ const CONNECTION = {
   stream: batchingSocket,
 } satisfies PoolConfig;
 
-/** Who waits for a lock gives up before those give up who wait for the connection (connection-turns.ts). */
-const SETTINGS = { statement_timeout: '7s', lock_timeout: '4s', idle_in_transaction_session_timeout: '60s' };
+const SETTINGS = {
+  // Who waits for a lock gives up before those give up who wait for the connection (connection-turns.ts).
+  statement_timeout: '7s',
+  lock_timeout: '4s',
+  idle_in_transaction_session_timeout: '60s',
+  // Statements are short and many: to start workers for one takes longer than the work, and the cores of the others.
+  max_parallel_workers_per_gather: '0',
+};
 
 /** A pool of connections that behave so, to the database that the URL names. */
 export function poolConfig(url: string, settings: Record<string, string> = {}): PoolConfig & ServiceClientConfig {
