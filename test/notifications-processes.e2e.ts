@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
 import { Metrics } from '../src/platform/observability/metrics';
 import { NotificationRetention } from '../src/notifications/delivery/notification-retention';
 import type { Statement } from '../src/platform/database/database';
@@ -39,6 +40,34 @@ test('a process without the role delivery sends nothing itself; one with it is w
   expect(ready.body.parts).toMatchObject({ 'delivery loop': 'ok', deliveries: 'ok' });
   await subscribed.booking();
   await subscribed.partner.received(2);
+  await subscribed.stop();
+});
+
+test('processes that deliver are woken for a partner that may be told, not for one that is suspended or DOWN', async () => {
+  const app = await start({ ROLES: 'api' });
+  const subscribed = await Subscribed.start(app);
+  const listener = new pg.Client({ connectionString: app.databaseUrl });
+  await listener.connect();
+  opened.unshift({ close: () => listener.end() });
+  const heard: (string | undefined)[] = [];
+  listener.on('notification', ({ payload }) => heard.push(payload));
+  await listener.query('LISTEN deliveries');
+  const booking = async (state: string, health: string) => {
+    await app.given.sql(
+      `UPDATE subscriptions SET state = $1, health = $2, next_probe_at = CASE $2 WHEN 'DOWN' THEN now() END`,
+      [state, health],
+    );
+    const code = await subscribed.booking();
+    await eventually(async () =>
+      expect((await subscribed.notifications()).map((row) => row['booking_code'])).toContain(code),
+    );
+  };
+  await booking('SUSPENDED', 'UP');
+  await booking('ACTIVE', 'DOWN');
+  // PostgreSQL tells in the order of commits.
+  await booking('ACTIVE', 'UP');
+  await eventually(() => expect(heard).not.toEqual([]));
+  expect(heard).toEqual([`due ${subscribed.id}`]);
   await subscribed.stop();
 });
 

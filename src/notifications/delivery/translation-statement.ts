@@ -118,11 +118,11 @@ export const TRANSLATE = prepared(
      FROM (
        SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
          due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, ${BODY} AS body,
-         s.version, s.health_changed_at, s.health = 'DOWN' AS down,
+         s.version, s.health_changed_at, s.health = 'DOWN' AS down, s.state = 'ACTIVE' AND s.health = 'UP' AS may_be_told,
          CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
          CASE WHEN due.is_alone AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
        FROM due CROSS JOIN LATERAL (
-         SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $6::int) AS wait_ms
+         SELECT s.id, s.version, s.state, s.health, s.health_changed_at, coalesce(s.wait_ms, $6::int) AS wait_ms
          FROM subscriptions s
          WHERE s.account_code = due.account_code AND due.change_reason = ANY (s.change_reasons) AND ${LISTENS}
            AND NOT EXISTS (SELECT FROM notifications n WHERE n.event_id = due.event_id AND n.subscription_id = s.id)) s
@@ -145,7 +145,8 @@ export const TRANSLATE = prepared(
      FROM drawn, lease)
    SELECT did.*, drawn.position, drawn.subscription_id,
      CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL::uuid AS job_id,
-     drawn.id, drawn.body, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at
+     drawn.id, drawn.body, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at,
+     drawn.may_be_told
    FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
      CROSS JOIN lease LEFT JOIN drawn ON true`,
 );

@@ -15,8 +15,8 @@ import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from './translation-
 /** A booking, and up to which of its events to translate. */
 type Wanted = readonly [bookingCode: string, upTo: number];
 
-/** A new notification; its lease is null when it was not claimed. */
-type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null };
+/** A new notification; its lease is null when it was not claimed. A partner that is suspended or DOWN may not be told yet. */
+type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_told: boolean };
 
 /** How many events a statement has translated, and how many of those that it was asked for it has not. */
 interface Progress {
@@ -143,10 +143,10 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     ]);
     await this.races.reached('translated');
     const made = rows.filter((row) => row.position !== null);
-    const claimed = made.filter((row): row is Progress & Claimed => row.lease_token !== null);
+    const claimed = made.filter((row): row is Progress & Made & Claimed => row.lease_token !== null);
     await this.loop.take(claimed, claimedAt);
     await this.signals.due([
-      ...new Set(made.filter((row) => row.lease_token === null).map((row) => row.subscription_id)),
+      ...new Set(made.filter((row) => row.may_be_told && row.lease_token === null).map((row) => row.subscription_id)),
     ]);
     return rows[0];
   }
