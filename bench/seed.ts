@@ -150,12 +150,12 @@ export async function seedSuspendedPartner(client: Client, accountCode: string):
 }
 
 /**
- * $1 account, $2 partners, $3 notifications, $4 of them in the queue. The queued are spread over all positions; the ids begin with
- * the time, as those of the service do.
+ * $1 account, $2 partners, $3 notifications, $4 of them in the queue. The queued are spread over all positions, and over the same
+ * partners however many there are; the ids begin with the time, as those of the service do.
  */
 const HISTORY = `WITH event AS (
     SELECT n, 'B' || lpad(n::text, 9, '0') AS booking, n % ($3::int / $4::int) = 0 AS queued,
-      CASE WHEN n % (2 * ($3::int / $4::int)) = 0 THEN $2::int ELSE n % $2::int END AS partner
+      CASE WHEN n % (2 * ($3::int / $4::int)) = 0 THEN $2::int ELSE n / ($3::int / $4::int) % $2::int END AS partner
     FROM generate_series(1, $3::int) AS n),
   made AS (
     INSERT INTO notifications (id, event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
