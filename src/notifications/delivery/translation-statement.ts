@@ -63,6 +63,8 @@ const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left($
 
 /** Of a subscription `s`: it is told of its account's events. */
 const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
+/** Of one that listens: what is made for it may be sent as soon as its turn comes. */
+const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**
  * $1 bookings, $2 up to which event of each, $3 stored names, $4 their change reasons, $5 partners that this process can
@@ -110,7 +112,7 @@ export const TRANSLATE = prepared(
    ready AS MATERIALIZED (
      SELECT s.id FROM subscriptions s
      WHERE s.id = ANY (${opaque('$5::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
-       AND s.state = 'ACTIVE' AND s.health = 'UP' AND ${LISTENS}
+       AND ${MAY_BE_TOLD} AND ${LISTENS}
      FOR KEY SHARE SKIP LOCKED),
    ${LEASE('$7')},
    drawn AS MATERIALIZED (
@@ -118,7 +120,7 @@ export const TRANSLATE = prepared(
      FROM (
        SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
          due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, ${BODY} AS body,
-         s.version, s.health_changed_at, s.health = 'DOWN' AS down, s.state = 'ACTIVE' AND s.health = 'UP' AS may_be_told,
+         s.version, s.health_changed_at, s.health = 'DOWN' AS down, ${MAY_BE_TOLD} AS may_be_told,
          CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
          CASE WHEN due.is_alone AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
        FROM due CROSS JOIN LATERAL (
