@@ -28,6 +28,11 @@ export class Daemon {
     return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
   }
 
+  /** Of the program that runs. */
+  get pid(): number {
+    return this.child!.pid!;
+  }
+
   get log(): string {
     return readFileSync(this.logFile, 'utf8');
   }

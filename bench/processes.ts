@@ -1,4 +1,9 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { request } from 'undici';
+import { until, type Daemon } from './daemon.js';
+import { installPrograms } from './debian.js';
+import { freePort, haproxy } from './deployed.js';
 import { median, medianRatio, ofRounds, round, type Section } from './figures.js';
 import { CONNECTIONS, Load, type LoadJob } from './load.js';
 import { withProcessorTime } from './processor-time.js';
@@ -30,21 +35,24 @@ interface Measured {
   service: number;
   postgres: number;
   load: number;
+  proxy: number;
   connections: number;
 }
 
 /**
- * The same load on each of one, two and four processes that answer, over one PostgreSQL, and bookings until they are
- * notifications of one process with both roles and of two with one each; in alternating rounds.
+ * One, two and four processes that answer, behind one port and over one PostgreSQL, and bookings until they are
+ * notifications of one process with both roles and of two with one each; in alternating rounds. The port is that of
+ * HAProxy with deploy/haproxy/haproxy.cfg, which root on Debian 12 gets by itself.
  */
 export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes): Promise<Section> {
+  installPrograms('haproxy');
   const databaseUrl = await stage.createDatabase(DATABASE);
   const first = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl, { SECRETS_KEY });
   const { scene } = first;
   const token = await first.clientToken();
   await first.stop();
   const start = async (roles: readonly string[]): Promise<ServiceProcess[]> => {
-    const env = { DATABASE_URL: databaseUrl, SECRETS_KEY, RATE_LIMIT_PER_MINUTE: '0' };
+    const env = { DATABASE_URL: databaseUrl, SECRETS_KEY, RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: 'loopback' };
     const processes = roles.map(
       (ROLES, number) => new ServiceProcess(join(stage.folder, `${DATABASE}-${number}`), { ...env, ROLES }),
     );
@@ -57,7 +65,7 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   stage.onClear(() => load.stop());
   const postmaster = await stage.postmaster();
 
-  /** @param used those that answer come first: the load goes to `answering` of them */
+  /** @param used those that answer come first: the port leads to `answering` of them */
   const measure = async (
     used: readonly ServiceProcess[],
     answering: number,
@@ -66,18 +74,20 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
     duration: number,
   ): Promise<Measured> => {
     const candidates = kind === 'book' ? MOST_BOOKINGS * duration : CANDIDATES;
-    const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid] };
     await stage.withDatabase(DATABASE, async (client) => {
       await clearEligibilities(client);
       await clearNotifications(client);
       await seedEligibilities(client, scene, candidates);
     });
     await stage.settle(DATABASE);
-    const url = used.slice(0, answering).map(({ baseUrl }) => baseUrl.replace('localhost', '127.0.0.1'));
-    const job: LoadJob = { url, kind, scene, token, candidates, label, seconds: duration };
+    const { proxy, url } = await startProxy(stage, used.slice(0, answering));
+    const pids = { service: used.map(({ pid }) => pid), postgres: [postmaster], load: [load.pid], proxy: [proxy.pid] };
+    // As many connections for each process as one has.
+    const job: LoadJob = { url: Array(answering).fill(url), kind, scene, token, candidates, label, seconds: duration };
     const [{ perSecond, requests }, took] = await withProcessorTime(pids, () =>
       loadUntilTold(stage, DATABASE, load, job),
     );
+    await proxy.kill('SIGTERM');
     const each = (name: keyof typeof pids) => (took[name] / requests) * 1e6;
     const connections = await stage.withDatabase(DATABASE, async (client) => {
       const { rows } = await client.query<{ count: number }>(
@@ -86,7 +96,8 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
       );
       return rows[0].count;
     });
-    return { perSecond, connections, service: each('service'), postgres: each('postgres'), load: each('load') };
+    const [service, postgres, loaded, proxied] = (['service', 'postgres', 'load', 'proxy'] as const).map(each);
+    return { perSecond, connections, service, postgres, load: loaded, proxy: proxied };
   };
 
   const results = new Map<string, Measured[]>();
@@ -114,6 +125,32 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   return sectionOf(results, rounds, seconds);
 }
 
+/** The one port of processes that answer. */
+async function startProxy(stage: Stage, processes: readonly ServiceProcess[]): Promise<{ proxy: Daemon; url: string }> {
+  const port = await freePort();
+  const servers = processes.map(({ baseUrl }, number) => `  server api${number + 1} ${new URL(baseUrl).host}`);
+  const folder = join(stage.folder, `proxy-${port}`);
+  mkdirSync(folder, { recursive: true });
+  const proxy = haproxy(folder, ['haproxy.cfg'], {
+    'bind :8080': `bind 127.0.0.1:${port}`,
+    'bind :8404': `bind 127.0.0.1:${await freePort()}`,
+    '  server api1 api-1:3000\n  server api2 api-2:3000': servers.join('\n').replaceAll('localhost', '127.0.0.1'),
+  });
+  proxy.start();
+  stage.onClear(() => proxy.kill('SIGTERM'));
+  const url = `http://127.0.0.1:${port}`;
+  await until(
+    'the proxy answers',
+    async () => {
+      const { statusCode, body } = await request(`${url}/health/ready`);
+      await body.dump();
+      return statusCode === 200;
+    },
+    10_000,
+  );
+  return { proxy, url };
+}
+
 function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: number): Section {
   type Variant = (typeof COUNTS)[number] | keyof typeof ROLES;
   const each = (kind: Kind, variant: Variant, what: keyof Measured) =>
@@ -127,18 +164,29 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
     round(toOne(kind, variant, 'perSecond')),
     round(of(kind, variant, 'service')),
     round(of(kind, variant, 'postgres')),
+    round(of(kind, variant, 'proxy')),
     round(of(kind, variant, 'load')),
     String(of(kind, variant, 'connections')),
   ];
   return {
     title: 'Several processes',
     method:
-      `autocannon with ${CONNECTIONS} connections to each of one, two and four processes with \`ROLES=api\` and one ` +
-      `PostgreSQL; bookings until they are notifications of a suspended partner, of one process with both roles and of two with one ` +
-      `each; ${rounds} alternating rounds of ${seconds} s, medians. Load program and PostgreSQL share the cores with them: ` +
-      'what another process can add is what these leave. Processor time in µs a request.',
+      `autocannon with ${CONNECTIONS} connections for each of one, two and four processes with \`ROLES=api\`, to the one port ` +
+      `of HAProxy (deploy/haproxy/haproxy.cfg) before them, and one PostgreSQL; bookings until they are notifications of a ` +
+      `suspended partner, of one process with both roles and of two with one each; ${rounds} alternating rounds of ${seconds} s, ` +
+      'medians. Load program, proxy and PostgreSQL share the cores with them: what another process can add is what these leave. ' +
+      'Processor time in µs a request.',
     table: [
-      ['', 'requests/s', 'to one process', 'service, µs', 'PostgreSQL, µs', 'load program, µs', 'connections'],
+      [
+        '',
+        'requests/s',
+        'to one process',
+        'service, µs',
+        'PostgreSQL, µs',
+        'proxy, µs',
+        'load program, µs',
+        'connections',
+      ],
       ...KINDS.flatMap((kind) =>
         COUNTS.map((count) => row(`${kind}, ${count} ${count === 1 ? 'process' : 'processes'}`, kind, count)),
       ),
@@ -148,14 +196,18 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
     figures: [
       ...KINDS.flatMap((kind) => [
         {
-          name: `${kind}: requests/s of two processes to one`,
+          name: `${kind}: requests/s of two processes behind one port to one`,
           value: toOne(kind, 2, 'perSecond'),
           unit: 'ratio' as const,
           goal: null,
         },
-        ofRounds(`${kind}: processor time of the service a request, two processes`, 'µs', each(kind, 2, 'service')),
+        ofRounds(
+          `${kind}: processor time of the service a request, two processes behind one port`,
+          'µs',
+          each(kind, 2, 'service'),
+        ),
         ...([2, 4] as const).map((count) => ({
-          name: `${kind}: the service’s processor time a request, ${count} processes to one`,
+          name: `${kind}: the service’s processor time a request, ${count} processes behind one port to one`,
           value: toOne(kind, count, 'service'),
           unit: 'ratio' as const,
           goal: { atMost: MOST_PROCESSOR_TIME },
