@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { request } from 'undici';
 import { until, type Daemon } from './daemon.js';
 import { installPrograms } from './debian.js';
 import { freePort, haproxy } from './deployed.js';
@@ -96,8 +95,14 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
       );
       return rows[0].count;
     });
-    const [service, postgres, loaded, proxied] = (['service', 'postgres', 'load', 'proxy'] as const).map(each);
-    return { perSecond, connections, service, postgres, load: loaded, proxy: proxied };
+    return {
+      perSecond,
+      connections,
+      service: each('service'),
+      postgres: each('postgres'),
+      load: each('load'),
+      proxy: each('proxy'),
+    };
   };
 
   const results = new Map<string, Measured[]>();
@@ -139,15 +144,7 @@ async function startProxy(stage: Stage, processes: readonly ServiceProcess[]): P
   proxy.start();
   stage.onClear(() => proxy.kill('SIGTERM'));
   const url = `http://127.0.0.1:${port}`;
-  await until(
-    'the proxy answers',
-    async () => {
-      const { statusCode, body } = await request(`${url}/health/ready`);
-      await body.dump();
-      return statusCode === 200;
-    },
-    10_000,
-  );
+  await until('the proxy answers', async () => (await fetch(`${url}/health/ready`)).ok, 10_000);
   return { proxy, url };
 }
 
