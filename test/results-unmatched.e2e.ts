@@ -368,7 +368,7 @@ describe('an operator who rejects a result', () => {
   it('reaches those of the own accounts alone', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const support = await app.given.token([(await app.given.scene()).account], ['support']);
-    expect((await reject(unmatched, { reason: 'x' }, support)).body.code).toBe('account_forbidden');
+    expect((await reject(unmatched, { reason: 'x' }, support)).body.code).toBe('unmatched_result_not_found');
     expect((await reject('01a1f92d-04c9-711b-9d51-664e3a5595bb')).body.code).toBe('unmatched_result_not_found');
   });
 });
@@ -444,6 +444,6 @@ describe('the exams that an unmatched result may belong to', () => {
     expect(await likely(unmatched)).toEqual([[id, ['NAME', 'LAST_NAME']]]);
     const support = await app.given.token([(await app.given.scene()).account], ['support']);
     const path = `/admin/unmatched-results/${unmatched}/candidates`;
-    expect((await app.call('GET', path, { token: support })).body.code).toBe('account_forbidden');
+    expect((await app.call('GET', path, { token: support })).body.code).toBe('unmatched_result_not_found');
   });
 });

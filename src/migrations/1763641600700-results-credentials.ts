@@ -11,7 +11,10 @@ export class ResultsCredentials1763641600700 implements MigrationInterface {
       ALTER TABLE unmatched_results
         ADD COLUMN credentials bytea,
         ADD COLUMN credentials_apart boolean NOT NULL DEFAULT false,
-        ADD COLUMN account_codes text[]
+        ADD COLUMN account_codes text[] NOT NULL DEFAULT '{}',
+        ADD COLUMN staff_account_codes text[] NOT NULL DEFAULT '{}',
+        ADD CONSTRAINT unmatched_results_staff_of_account
+          CHECK (account_code IS NULL OR staff_account_codes <@ ARRAY[account_code])
     `);
   }
 

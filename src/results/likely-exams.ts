@@ -58,8 +58,7 @@ interface Clues {
 
 interface Unmatched {
   readonly source: ResultSource;
-  readonly account_code: string | null;
-  readonly account_codes: readonly string[] | null;
+  readonly account_codes: readonly string[];
   readonly received_datetime: Date;
 }
 
@@ -98,13 +97,10 @@ export class LikelyExams {
   }
 
   /** Where its exam may be: the account that it names, else those of its sender, as far as the caller reaches. */
-  private async accountsOf({ account_code, account_codes }: Unmatched): Promise<string[]> {
-    const named = account_code === null ? account_codes : [account_code];
+  private async accountsOf({ account_codes }: Unmatched): Promise<string[]> {
     const reach = currentReach();
-    const wide = named?.length
-      ? [...named]
-      : [...(reach ?? (await this.queryBus.execute(new FindKnownAccounts(null))))];
-    return reach === null ? wide : wide.filter((account) => reach.includes(account));
+    if (reach !== null) return account_codes.filter((account) => reach.includes(account));
+    return account_codes.length > 0 ? [...account_codes] : this.queryBus.execute(new FindKnownAccounts(null));
   }
 }
 

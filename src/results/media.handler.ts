@@ -16,7 +16,7 @@ export class ForgetMediaHandler implements ICommandHandler<ForgetMedia> {
       SELECT svc_eligiblity_id, revision FROM result_revisions WHERE account_code = $1 AND ${kept})`;
     // Nobody knows whose it is: the shortest time of the accounts that it may belong to.
     const ofUnmatched = `UPDATE unmatched_results SET ${media} = NULL WHERE id IN (
-      SELECT id FROM unmatched_results WHERE (account_code = $1 OR account_codes @> ARRAY[$1]) AND ${kept})`;
+      SELECT id FROM unmatched_results WHERE account_codes @> ARRAY[$1] AND ${kept})`;
     let total = 0;
     for (const text of [ofResults, ofUnmatched])
       for (let forgotten = BATCH; forgotten === BATCH; total += forgotten)

@@ -47,7 +47,7 @@ interface UnmatchedRow {
   id: string;
   source: ResultSource;
   account_code: string | null;
-  account_codes: string[] | null;
+  account_codes: string[];
   body: Record<string, unknown>;
   svc_eligiblity_id: string | null;
 }
@@ -151,7 +151,7 @@ function isAbout(row: UnmatchedRow, subject: Subject, { locators, emails }: Clue
   const names = (ids: readonly string[]) => codes.some((code) => ids.includes(code as string));
   if (names(subject.svcEligibilityIds) || names(subject.bookingCodes)) return true;
   // What is not unique outside of an account says nothing of a result that is another account's.
-  if (account_codes?.length && !account_codes.includes(subject.accountCode)) return false;
+  if (account_codes.length > 0 && !account_codes.includes(subject.accountCode)) return false;
   if (names(subject.clientEligibilityIds) || emails.has(body['examTakerEmail'])) return true;
   const locator = meta['extRecordLocator'];
   return typeof locator === 'string' && locators.has(locatorKey(locator));

@@ -4,10 +4,9 @@ import { CountUnmatched, type UnmatchedCount } from './results.queries.js';
 
 const COUNT = prepared(
   'unmatched-count',
-  `SELECT CASE WHEN account_code IS NULL THEN coalesce(account_codes, '{}') ELSE account_code || coalesce(account_codes, '{}')
-     END AS account_codes, count(*)::int AS count, sum(position)::text AS which
+  `SELECT staff_account_codes AS account_codes, count(*)::int AS count, sum(position)::text AS which
    FROM (
-     SELECT account_code, account_codes, position FROM unmatched_results
+     SELECT staff_account_codes, position FROM unmatched_results
      WHERE accepted_datetime IS NULL AND rejected_datetime IS NULL ORDER BY position DESC LIMIT 10000) waiting
    GROUP BY 1`,
 );

@@ -18,9 +18,16 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   account_code: string | null;
 
-  /** The accounts of whoever sent it, and of the exam that it names, when it was kept; null in rows of 0.1.0. */
-  @Column('text', { array: true, nullable: true })
-  account_codes: string[] | null;
+  /** Every account that the result may belong to: of its path, else of its sender and of the exam that it names. */
+  @Column('text', { array: true, default: '{}' })
+  account_codes: string[];
+
+  /**
+   * The accounts whose staff may read and settle the result: of its path, else of the exam that it names, and of its
+   * sender if the sender belongs to a single account.
+   */
+  @Column('text', { array: true, default: '{}' })
+  staff_account_codes: string[];
 
   /** Of the problem that refused it. */
   @Column('text')

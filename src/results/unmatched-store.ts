@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
-import { assertReaches } from '../platform/reach.js';
 import { currentReach, requestContext } from '../platform/context/request-context.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { Database, prepared, type Statement } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
@@ -20,12 +19,16 @@ const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
      (id, source, account_code, code, username, body, body_hash, photo, video_link, received_datetime,
-      credentials, credentials_apart, account_codes)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, true, ARRAY(
-     SELECT unnest($12::text[])
-     UNION SELECT eligibilities.account_code FROM eligibilities WHERE svc_eligiblity_id = $13
+      credentials, credentials_apart, account_codes, staff_account_codes)
+   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, true, ARRAY(SELECT DISTINCT unnest($12::text[] || named)),
+     CASE WHEN cardinality($12::text[]) = 1 THEN $12::text[] || named ELSE named END
+   FROM (SELECT ARRAY(
+     SELECT account_code FROM eligibilities WHERE svc_eligiblity_id = $13
      UNION SELECT eligibilities.account_code FROM eligibilities JOIN bookings USING (svc_eligiblity_id)
-     WHERE bookings.booking_code = $13))
+     WHERE bookings.booking_code = $13
+     UNION SELECT min(account_code) FROM eligibilities
+     WHERE account_code = ANY ($12::text[]) AND client_eligibility_id = $13 AND status <> 'CANCELLED'
+     HAVING count(DISTINCT account_code) = 1) AS named) AS exam
    ON CONFLICT (source, account_code, username, body_hash) WHERE accepted_datetime IS NULL
    DO UPDATE SET code = excluded.code
    RETURNING xmax = 0 AS added`,
@@ -34,12 +37,13 @@ const LIST = prepared(
   'unmatched-list',
   `SELECT ${SUMMARY} FROM unmatched_results
    WHERE accepted_datetime IS NULL AND rejected_datetime IS NULL AND ${afterCursor('$1')}
-     AND ($3::text[] IS NULL OR account_code = ANY ($3) OR account_codes && $3)
+     AND ($3::text[] IS NULL OR staff_account_codes && $3)
    ORDER BY position DESC LIMIT $2`,
 );
 const GET_BODY = prepared('unmatched-get-body', 'SELECT body, credentials_apart FROM unmatched_results WHERE id = $1');
-const FIND = prepared('unmatched-find', 'SELECT * FROM unmatched_results WHERE id = $1');
-const LOCK = prepared('unmatched-lock', 'SELECT * FROM unmatched_results WHERE id = $1 FOR UPDATE');
+const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
+const FIND = prepared('unmatched-find', ONE);
+const LOCK = prepared('unmatched-lock', `${ONE} FOR UPDATE`);
 // The exam has the photo and the link now; one copy is enough.
 const SETTLE = prepared(
   'unmatched-settle',
@@ -122,7 +126,7 @@ export class UnmatchedStore {
       body.videoLink && this.secrets.encrypt(body.videoLink, videoLinkOf(id)),
       delivery.receivedAt,
       body.credentials && this.secrets.encrypt(body.credentials, unmatchedCredentialsOf(id)),
-      [...(requestContext().caller?.accountCodes ?? [])],
+      accountCode === null ? sendersAccounts() : [accountCode],
       examCode,
     ]);
     return kept!.added;
@@ -140,12 +144,14 @@ export class UnmatchedStore {
     return withoutCredentials(row.body).text;
   }
 
-  async find(id: string): Promise<ReadUnmatched | null> {
-    return isUuid(id) ? this.read(await this.database.queryOne<UnmatchedResult>(FIND, [id])) : null;
+  /** Returns the result; null when there is none, and when it is not one that the caller's accounts may see. */
+  find(id: string): Promise<ReadUnmatched | null> {
+    return this.one(FIND, id);
   }
 
-  async lock(id: string): Promise<ReadUnmatched | null> {
-    return isUuid(id) ? this.read(await this.database.queryOne<UnmatchedResult>(LOCK, [id])) : null;
+  /** Finds the result and holds its row in the running unit of work. */
+  lock(id: string): Promise<ReadUnmatched | null> {
+    return this.one(LOCK, id);
   }
 
   async settle(id: string, svcEligibilityId: string, now: Date): Promise<void> {
@@ -173,10 +179,9 @@ export class UnmatchedStore {
     return this.database.execute(SWEEP, [before, most]);
   }
 
-  private read(row: UnmatchedResult | null): ReadUnmatched | null {
+  private async one(statement: Statement, id: string): Promise<ReadUnmatched | null> {
+    const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(statement, [id, currentReach()]) : null;
     if (row === null) return null;
-    const reach = currentReach();
-    if (!row.account_codes?.some((code) => reach?.includes(code))) assertReaches(reach, row.account_code);
     const { body, body_hash, photo, video_link, credentials, credentials_apart, ...rest } = row;
     const split = credentials_apart ? null : withoutCredentials(body);
     return {
@@ -192,6 +197,12 @@ export class UnmatchedStore {
       },
     };
   }
+}
+
+/** The accounts of the user who sent it; none for an operator, who delivers for every account. */
+function sendersAccounts(): string[] {
+  const { caller } = requestContext();
+  return caller === null || caller.isOperator ? [] : [...caller.accountCodes];
 }
 
 const photoOf = (id: string) => `unmatched_results.photo ${id}`;
