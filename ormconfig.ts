@@ -13,6 +13,7 @@ import { User, UserAccount } from './src/auth/user.entity.js';
 import { Booking } from './src/bookings/booking.entity.js';
 import { Eligibility } from './src/eligibility/eligibility.entity.js';
 import { ImportChunk } from './src/imports/import-chunk.entity.js';
+import { ImportTurn } from './src/imports/import-turn.entity.js';
 import { Import } from './src/imports/import.entity.js';
 import { LaunchKey } from './src/launch/launch-key.entity.js';
 import { Launch } from './src/launch/launch.entity.js';
@@ -111,6 +112,7 @@ const ENTITIES = [
   Eligibility,
   Import,
   ImportChunk,
+  ImportTurn,
   LaunchKey,
   Launch,
   Delivery,

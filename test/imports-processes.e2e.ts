@@ -62,6 +62,40 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
+  it('take turns by account: one small import waits for a turn of another account, not for its many imports', async () => {
+    const [many, one] = [await app.given.scene(), await app.given.scene()];
+    // In the order in which they come, the small one last.
+    for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
+    const small = await start(one, rowsOf(one.testCode, 'small', 1));
+    const workers = [await worker(), await worker()];
+    await eventually(async () => expect((await stateOf(small, one.token)).state).toBe('DONE'), 30_000);
+    const before = await app.given.sql(
+      `SELECT import_id FROM eligibility_imports WHERE account_code = $1
+         AND served_datetime < (SELECT served_datetime FROM eligibility_imports WHERE account_code = $2)`,
+      [many.account, one.account],
+    );
+    // A turn for each process, and one that was claimed at the very same time.
+    expect(before.length).toBeLessThanOrEqual(workers.length + 1);
+    for (const each of workers) await each.close();
+  });
+
+  it('leave an account its turn when an import ends: who sends small ones is not first with each', async () => {
+    const [many, long] = [await app.given.scene(), await app.given.scene()];
+    for (let number = 0; number < 6; number++) await start(many, rowsOf(many.testCode, `n${number}`, 1));
+    for (let number = 0; number < 6; number++) await start(long, rowsOf(long.testCode, `l${number}`, 1));
+    const heir = await worker();
+    const order = await eventually(async () => {
+      const served = await app.given.sql(
+        `SELECT account_code FROM eligibility_imports WHERE state = 'DONE' ORDER BY served_datetime`,
+      );
+      expect(served).toHaveLength(12);
+      return served.map((row) => row['account_code'] as string);
+    });
+    const other = (account: string) => (account === many.account ? long.account : many.account);
+    expect(order).toEqual(order.map((_, turn) => (turn % 2 === 0 ? order[0] : other(order[0]))));
+    await heir.close();
+  });
+
   it('go on where a killed process stopped, and no row counts twice', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-import-'));
     const scene = await app.given.scene();

@@ -29,16 +29,25 @@ const CLOSE = prepared(
 );
 const STATE = prepared('import-state', 'SELECT state FROM eligibility_imports WHERE import_id = $1');
 const DISCARD = prepared('import-discard', 'DELETE FROM eligibility_imports WHERE import_id = $1');
+// The account comes first whose turn was longest ago, and of its imports the one that was. An account keeps its turn when an
+// import ends: one that sends many small imports is not new with each.
 const CLAIM = prepared(
   'import-claim',
-  `UPDATE eligibility_imports
+  `WITH next AS (
+     SELECT import_id, account_code
+     FROM eligibility_imports waiting LEFT JOIN eligibility_import_turns turn USING (account_code)
+     WHERE state = 'RUNNING' AND (leased_until IS NULL OR leased_until < ${MACHINE_TIME})
+     ORDER BY turn.served_datetime NULLS FIRST, waiting.served_datetime NULLS FIRST, position LIMIT 1
+     FOR UPDATE OF waiting SKIP LOCKED),
+   served AS (
+     INSERT INTO eligibility_import_turns AS turn (account_code, served_datetime)
+     SELECT account_code, clock_timestamp() FROM next
+     ON CONFLICT (account_code) DO UPDATE SET served_datetime = greatest(turn.served_datetime, excluded.served_datetime))
+   UPDATE eligibility_imports claimed
    SET lease_token = $1, leased_until = ${MACHINE_TIME} + ${LEASE}, served_datetime = statement_timestamp(),
      started_datetime = coalesce(started_datetime, $2)
-   WHERE import_id = (
-     SELECT import_id FROM eligibility_imports
-     WHERE state = 'RUNNING' AND (leased_until IS NULL OR leased_until < ${MACHINE_TIME})
-     ORDER BY served_datetime NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
-   RETURNING *`,
+   FROM next WHERE claimed.import_id = next.import_id
+   RETURNING claimed.*`,
 );
 const CHUNK_ROWS = prepared(
   'import-chunk-rows',
@@ -158,7 +167,7 @@ export class ImportStore {
     await this.database.execute(DISCARD, [id]);
   }
 
-  /** The import that has waited longest for its next chunk; null when there is none. */
+  /** The import that has waited longest of the account that has; null when there is none. */
   claim(now: Date): Promise<ClaimedImport | null> {
     return this.database.queryOne<ClaimedImport>(CLAIM, [randomUUID(), now]);
   }

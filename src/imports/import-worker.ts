@@ -37,8 +37,9 @@ class DryRun extends Error {
 /**
  * Does imports.
  *
- * 1. A worker claims the import that has waited longest, with a lease and a new token: the next chunks are its own. So the
- *    chunks of one import are done one after another, and imports take turns, over all processes.
+ * 1. A worker claims an import of the account that has waited longest, with a lease and a new token: the next chunks are its
+ *    own. So the chunks of one import are done one after another, and accounts take turns, over all processes, however many
+ *    imports each has; so do the imports of an account.
  * 2. The rows of the chunks, what became of them, the counts and the end of the lease are one transaction, which names the
  *    token: who lost the lease, or was aborted, commits nothing. A row is done once or not at all.
  * 3. What a crash left is claimed again when the lease has run out; it goes on with the chunk that was not committed.

@@ -36,6 +36,13 @@ export class ImportsTables1763641800000 implements MigrationInterface {
       CREATE INDEX eligibility_imports_open_ix ON eligibility_imports (served_datetime)
         WHERE state IN ('RECEIVING', 'RUNNING')
     `);
+    await runner.query(`
+      CREATE TABLE eligibility_import_turns (
+        account_code text CONSTRAINT eligibility_import_turns_pk PRIMARY KEY
+          CONSTRAINT eligibility_import_turns_account_fk REFERENCES accounts,
+        served_datetime timestamptz NOT NULL
+      )
+    `);
     await runner.query('CREATE INDEX eligibility_imports_finished_ix ON eligibility_imports (finished_datetime)');
     // Rows wait encrypted, in the stretches in which they are done, and are gone once they are: what stays is the outcome.
     await runner.query(`
