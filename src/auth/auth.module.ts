@@ -11,7 +11,7 @@ import {
   UpdateApplicationHandler,
 } from './application.handlers.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { FindCallerHandler } from './caller.handler.js';
+import { FindCallerHandler, FindCurrentScopesHandler } from './caller.handler.js';
 import { ClientAuthentication } from './client-authentication.js';
 import { IdentityProvider } from './identity-provider.js';
 import { Login } from './login.js';
@@ -41,6 +41,7 @@ import {
 
 const handlers = [
   FindCallerHandler,
+  FindCurrentScopesHandler,
   CreateUserHandler,
   UpdateUserHandler,
   UnlockUserHandler,

@@ -1,5 +1,7 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { Caller } from '../platform/context/caller.js';
+import type { Caller, Scope } from '../platform/context/caller.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { FindCurrentScopes } from '../platform/current-scopes.js';
 import { FindCaller } from './auth.queries.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { Sessions } from './sessions.js';
@@ -13,5 +15,27 @@ export class FindCallerHandler implements IQueryHandler<FindCaller> {
 
   execute({ request }: FindCaller): Promise<Caller | null> {
     return request.headers.authorization === undefined ? this.sessions.peek(request) : this.bearer.callerOf(request);
+  }
+}
+
+const CURRENT_SCOPES = prepared(
+  'caller-current-scopes',
+  `SELECT ARRAY(SELECT unnest(users.scopes) INTERSECT SELECT unnest(application.scopes)) AS scopes,
+     EXISTS (SELECT FROM user_accounts WHERE username = $1 AND account_code = $3) AS is_named
+   FROM users CROSS JOIN applications application
+   WHERE users.username = $1 AND application.consumer_key = $2 AND NOT users.disabled AND NOT application.disabled`,
+);
+
+@QueryHandler(FindCurrentScopes)
+export class FindCurrentScopesHandler implements IQueryHandler<FindCurrentScopes> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ username, consumerKey, accountCode }: FindCurrentScopes): Promise<ReadonlySet<Scope> | null> {
+    const found = await this.database.queryOne<{ scopes: Scope[]; is_named: boolean }>(CURRENT_SCOPES, [
+      username,
+      consumerKey,
+      accountCode,
+    ]);
+    return found && (found.is_named || found.scopes.includes('admin')) ? new Set(found.scopes) : null;
   }
 }

@@ -4,7 +4,14 @@ import { Database, MACHINE_TIME, prepared } from '../platform/database/database.
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
 import { Import } from './import.entity.js';
-import type { ImportState, Outcome, RowOutcome, WaitingRow } from './imports.rules.js';
+import {
+  ENDING,
+  type Ending,
+  type ImportState,
+  type Outcome,
+  type RowOutcome,
+  type WaitingRow,
+} from './imports.rules.js';
 
 /** A worker that takes longer for a chunk has died, or loses it. */
 const LEASE = `interval '30 seconds'`;
@@ -41,7 +48,7 @@ const CLAIM = prepared(
      FOR UPDATE OF waiting SKIP LOCKED),
    served AS (
      INSERT INTO eligibility_import_turns AS turn (account_code, served_datetime)
-     SELECT account_code, clock_timestamp() FROM next
+     SELECT account_code, statement_timestamp() FROM next
      ON CONFLICT (account_code) DO UPDATE SET served_datetime = greatest(turn.served_datetime, excluded.served_datetime))
    UPDATE eligibility_imports claimed
    SET lease_token = $1, leased_until = ${MACHINE_TIME} + ${LEASE}, served_datetime = statement_timestamp(),
@@ -73,7 +80,7 @@ const RELEASE = prepared(
 );
 const END = prepared(
   'import-end',
-  `UPDATE eligibility_imports SET state = $2, finished_datetime = $3, leased_until = NULL, lease_token = NULL
+  `UPDATE eligibility_imports SET state = $2, ending = $4, finished_datetime = $3, leased_until = NULL, lease_token = NULL
    WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
 );
 // What has not been done is never done any more. A statement of its own: a worker holds its chunk before the import.
@@ -93,6 +100,7 @@ const REMOVE_OLD = prepared(
      SELECT import_id FROM eligibility_imports WHERE finished_datetime < $1 LIMIT 1)`,
 );
 const FIND = prepared('import-find', 'SELECT * FROM eligibility_imports WHERE import_id = $1 AND account_code = $2');
+const FIND_OF_ANY = prepared('import-find-of-any', 'SELECT * FROM eligibility_imports WHERE import_id = $1');
 const OUTCOMES = prepared(
   'import-outcomes',
   `SELECT chunk, first_row, outcomes FROM eligibility_import_chunks
@@ -208,11 +216,9 @@ export class ImportStore {
     await this.database.execute(RELEASE, [claimed.import_id, claimed.lease_token]);
   }
 
-  /** The import as it ended; null when it had ended before. Its rows go at once. */
-  async end(id: string, state: 'FAILED' | 'ABORTED', now: Date): Promise<Import | null> {
-    const ended = await this.database.queryOne<Import>(END, [id, state, now]);
-    if (ended !== null) await this.removeUndone(now);
-    return ended;
+  /** The import as it ended; null when it had ended before. Its rows are for {@link removeUndone}, after the transaction. */
+  end(id: string, ending: Ending, now: Date): Promise<Import | null> {
+    return this.database.queryOne<Import>(END, [id, ENDING[ending], now, ending]);
   }
 
   /** The rows that imports left which ended lately; a crash may have come between. */
@@ -254,6 +260,11 @@ export class ImportStore {
 
   async find(accountCode: string, id: string): Promise<Import | null> {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
+  }
+
+  /** Of any account: whoever asks sees to it that the account is in the caller's reach. */
+  async findOfAny(id: string): Promise<Import | null> {
+    return isUuid(id) ? this.database.queryOne<Import>(FIND_OF_ANY, [id]) : null;
   }
 
   /** What became of the rows so far, by chunks in their order. */

@@ -1,15 +1,18 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { QueryBus } from '@nestjs/cqrs';
 import { Interval } from '@nestjs/schedule';
 import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { inTheNameOf } from '../platform/context/request-context.js';
+import { FindCurrentScopes } from '../platform/current-scopes.js';
 import { OtherCalls } from '../platform/http/other-calls.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Worker } from '../platform/worker.js';
+import { ImportEndings } from './import-endings.js';
 import { ImportStore, type ClaimedImport } from './import-store.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { RowWork, type RowGroup } from './row-work.js';
@@ -43,7 +46,9 @@ class DryRun extends Error {
  * 2. The rows of the chunks, what became of them, the counts and the end of the lease are one transaction, which names the
  *    token: who lost the lease, or was aborted, commits nothing. A row is done once or not at all.
  * 3. What a crash left is claimed again when the lease has run out; it goes on with the chunk that was not committed.
- * 4. A process does one import at a time, over one connection. Beside calls it takes a single chunk, and rests before the next.
+ * 4. Before each turn the rights of who sent it are looked up: without the scope `create`, the account, the user or the
+ *    application the import ends. Rows of a scope that was taken away are refused.
+ * 5. A process does one import at a time, over one connection. Beside calls it takes a single chunk, and rests before the next.
  *
  * Never count outside of the chunks' transaction.
  */
@@ -57,6 +62,8 @@ export class ImportWorker extends Worker {
     private readonly clock: Clock,
     private readonly unitOfWork: UnitOfWork,
     private readonly store: ImportStore,
+    private readonly endings: ImportEndings,
+    private readonly queryBus: QueryBus,
     private readonly rowWork: RowWork,
     private readonly http: HttpAdapterHost,
   ) {
@@ -74,7 +81,7 @@ export class ImportWorker extends Worker {
   async sweep(): Promise<void> {
     try {
       const now = this.clock.now();
-      for (const id of await this.store.findLost()) await this.store.end(id, 'FAILED', now);
+      for (const id of await this.store.findLost()) await this.endings.end(id, 'BODY_LOST');
       await this.store.removeUndone(now);
       while (await this.store.removeOld(new Date(now.getTime() - RETENTION_MS)));
     } catch (error) {
@@ -86,9 +93,24 @@ export class ImportWorker extends Worker {
     const started = performance.now();
     const claimed = await this.store.claim(this.clock.now());
     if (claimed === null) return false;
-    await this.doChunks(claimed, started);
+    if (await this.keepsAccess(claimed)) await this.doChunks(claimed, started);
     await this.otherCalls.leaveTime(performance.now() - started);
     return true;
+  }
+
+  /** Ends the import of who may not import any more, and leaves of its scopes those that its user still has. */
+  private async keepsAccess(claimed: ClaimedImport): Promise<boolean> {
+    try {
+      const { username, consumer_key, account_code } = claimed;
+      const scopes = await this.queryBus.execute(new FindCurrentScopes(username, consumer_key, account_code));
+      claimed.scopes = claimed.scopes.filter((scope) => scopes?.has(scope as Scope));
+      if (claimed.scopes.includes('create')) return true;
+      await this.endings.end(claimed.import_id, 'ACCESS_LOST');
+      return false;
+    } catch (error) {
+      await this.store.release(claimed).catch(() => undefined);
+      throw error;
+    }
   }
 
   private async doChunks(claimed: ClaimedImport, started: number): Promise<void> {

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ImportState } from './imports.rules.js';
+import type { Ending, ImportState } from './imports.rules.js';
 
 @Entity('eligibility_imports')
 export class Import {
@@ -14,6 +14,10 @@ export class Import {
 
   @Column('text')
   state: ImportState;
+
+  /** Why it ended early; null while it runs, and when it is DONE. */
+  @Column('text', { nullable: true })
+  ending: Ending | null;
 
   @Column('boolean')
   dry_run: boolean;

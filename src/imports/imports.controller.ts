@@ -1,21 +1,20 @@
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Clock } from '../platform/clock.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { StreamedBody } from '../platform/http/body.js';
 import { Answer, BodyProblems, Problems } from '../platform/http/documented.js';
 import { CsvAnswer, sendCsv } from './csv-answer.js';
 import { writeLine } from './csv-cell.js';
+import { ImportEndings } from './import-endings.js';
 import { ImportReception } from './import-reception.js';
 import { ImportStore } from './import-store.js';
 import { ImportWorker } from './import-worker.js';
 import type { Import } from './import.entity.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { ImportAnswer, ImportModel, ImportPath, ImportQuery, presentImport } from './imports.dto.js';
-import { importEnded } from './imports.errors.js';
-import type { RowOutcome } from './imports.rules.js';
+import type { Ending, RowOutcome } from './imports.rules.js';
 
 const CHUNKS_AT_ONCE = 20;
 
@@ -26,7 +25,7 @@ export class ImportsController {
     private readonly reception: ImportReception,
     private readonly store: ImportStore,
     private readonly worker: ImportWorker,
-    private readonly clock: Clock,
+    private readonly endings: ImportEndings,
   ) {}
 
   @Post()
@@ -67,11 +66,13 @@ export class ImportsController {
   @Get(':import_id/report')
   @Access('read')
   @ApiOperation({ summary: 'What became of each row that is done; a refused row has one line for each fault' })
-  @CsvAnswer('Row number (from 1, the header not counted), outcome, code, pointer, detail.')
+  @CsvAnswer(
+    'Row number (from 1, the header not counted), outcome, code, pointer, detail. Of an import that ended early the last line has the outcome NOT_DONE, the first row that was not done, and why.',
+  )
   @Problems(400, 404)
   async report(@Param() path: ImportPath, @Res() response: Response): Promise<void> {
-    const { import_id } = await this.find(path);
-    await sendCsv(response, `import-${import_id}.csv`, this.lines(import_id));
+    const found = await this.find(path);
+    await sendCsv(response, `import-${found.import_id}.csv`, this.lines(found));
   }
 
   @Post(':import_id/abort')
@@ -82,9 +83,7 @@ export class ImportsController {
   @Problems(400, 404, 409)
   async abort(@Param() path: ImportPath): Promise<ImportModel> {
     await this.find(path);
-    const ended = await this.store.end(path.import_id, 'ABORTED', this.clock.now());
-    if (ended === null) throw importEnded.error();
-    return presentImport(ended);
+    return presentImport(await this.endings.abort(path.import_id, 'ABORTED'));
   }
 
   private async find({ account_code, import_id }: ImportPath): Promise<Import> {
@@ -93,14 +92,15 @@ export class ImportsController {
     return found;
   }
 
-  private async *lines(importId: string): AsyncIterable<string> {
+  private async *lines({ import_id: importId, done, ending }: Import): AsyncIterable<string> {
     yield writeLine(['row', 'outcome', 'code', 'pointer', 'detail']);
     for (let after = -1; ;) {
       const chunks = await this.store.outcomes(importId, after, CHUNKS_AT_ONCE);
-      if (chunks.length === 0) return;
+      if (chunks.length === 0) break;
       yield chunks.map(({ first_row, outcomes }) => linesOf(first_row, outcomes)).join('');
       after = chunks.at(-1)!.chunk;
     }
+    if (ending !== null) yield endingLine(done + 1, ending);
   }
 }
 
@@ -112,4 +112,20 @@ function linesOf(firstRow: number, outcomes: readonly RowOutcome[]): string {
       return faults.map(({ code, pointer = '', detail }) => writeLine([row, outcome, code, pointer, detail]));
     })
     .join('');
+}
+
+const WHY: Record<Ending, { code: string; detail: string }> = {
+  ABORTED: { code: 'import_aborted', detail: 'The import was aborted' },
+  ABORTED_BY_OPERATOR: { code: 'import_aborted_by_operator', detail: 'An operator aborted the import' },
+  ACCESS_LOST: {
+    code: 'import_access_lost',
+    detail: 'The user or the application that sent the import was disabled, or lost the scope create or the account',
+  },
+  BODY_LOST: { code: 'import_body_lost', detail: 'The body of the import did not arrive' },
+};
+
+/** What the report says of all rows that an import left. */
+function endingLine(row: number, ending: Ending): string {
+  const { code, detail } = WHY[ending];
+  return writeLine([String(row), 'NOT_DONE', code, '', `${detail}: this row and all after it were not done.`]);
 }

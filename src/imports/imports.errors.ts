@@ -1,4 +1,4 @@
-import { defineProblem } from '../platform/errors.js';
+import { declareFaults, defineProblem } from '../platform/errors.js';
 
 export const malformedCsv = defineProblem(
   'malformed_csv',
@@ -18,3 +18,16 @@ export const importEnded = defineProblem(
   'The import has ended',
   'An import that is DONE, FAILED or ABORTED cannot be aborted.',
 );
+
+declareFaults({
+  import_aborted: ['The import was aborted before this row.', 'Send the rows that were not done as a new import.'],
+  import_aborted_by_operator: [
+    'An operator of the service aborted the import before this row.',
+    'Ask the operator for the reason; then send the rows that were not done as a new import.',
+  ],
+  import_access_lost: [
+    'The import ended before this row: its user or application was disabled, or lost the scope `create` or the account.',
+    'Have an operator restore the access, or send the rows that were not done as another user.',
+  ],
+  import_body_lost: ['The body of the import did not arrive.', 'Send the file again.'],
+});

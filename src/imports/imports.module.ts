@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ExportController } from './export.controller.js';
 import { ImportPersonalData } from './import-personal-data.js';
+import { ImportEndings } from './import-endings.js';
 import { ImportReception } from './import-reception.js';
 import { ImportList, MarkImportsHandler } from './import-list.js';
 import { ImportStore } from './import-store.js';
@@ -12,6 +13,15 @@ import { RowWork } from './row-work.js';
 /** Eligibilities in bulk: files in, and a file out. */
 @Module({
   controllers: [ImportsController, OperatorImportsController, ExportController],
-  providers: [ImportReception, ImportStore, ImportWorker, RowWork, ImportPersonalData, ImportList, MarkImportsHandler],
+  providers: [
+    ImportReception,
+    ImportStore,
+    ImportEndings,
+    ImportWorker,
+    RowWork,
+    ImportPersonalData,
+    ImportList,
+    MarkImportsHandler,
+  ],
 })
 export class ImportsModule {}

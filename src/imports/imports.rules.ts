@@ -3,6 +3,15 @@ import type { Fault } from '../platform/errors.js';
 export const IMPORT_STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 export type ImportState = (typeof IMPORT_STATES)[number];
 
+/** Why an import ended before all of its rows were done, and the state that it has since: FAILED took nothing in as a whole. */
+export const ENDING = {
+  ABORTED: 'ABORTED',
+  ABORTED_BY_OPERATOR: 'ABORTED',
+  ACCESS_LOST: 'ABORTED',
+  BODY_LOST: 'FAILED',
+} as const satisfies Record<string, ImportState>;
+export type Ending = keyof typeof ENDING;
+
 export const ACTIONS = ['ADD', 'UPDATE', 'CANCEL'] as const;
 export type Action = (typeof ACTIONS)[number];
 

@@ -1,16 +1,23 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatDateTime } from '../platform/clock.js';
+import { currentReach } from '../platform/context/request-context.js';
+import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
-import { AnswerList, Problems } from '../platform/http/documented.js';
+import { Answer, AnswerList, IdempotencyHeader, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { accountsOfList } from '../platform/known-accounts.js';
+import { assertReaches } from '../platform/reach.js';
+import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, oneOf, text } from '../platform/validation/rules.js';
+import { ImportEndings } from './import-endings.js';
 import { ImportList } from './import-list.js';
+import { ImportStore } from './import-store.js';
+import type { Import } from './import.entity.js';
 import { ImportModel, presentImport } from './imports.dto.js';
 import { IMPORT_STATES, type ImportState } from './imports.rules.js';
 
@@ -39,6 +46,8 @@ class ListedImportModel extends ImportModel {
 export class OperatorImportsController {
   constructor(
     private readonly imports: ImportList,
+    private readonly store: ImportStore,
+    private readonly endings: ImportEndings,
     private readonly queryBus: QueryBus,
     private readonly config: Config,
   ) {}
@@ -55,11 +64,29 @@ export class OperatorImportsController {
     const page = pageOf(query);
     const accounts = await accountsOfList(this.queryBus, query.account_code);
     const rows = await this.imports.list(accounts, query.state ?? null, page);
-    return sendPage(rows, page, request, response, this.config).map((row) => ({
-      ...presentImport(row),
-      account_code: row.account_code,
-      username: row.username,
-      received: formatDateTime(row.received_datetime),
-    }));
+    return sendPage(rows, page, request, response, this.config).map(presentListed);
   }
+
+  @Post(':import_id/abort')
+  @HttpCode(200)
+  @Idempotent()
+  @ApiOperation({ summary: 'End the import of any account; rows that are done stay done' })
+  @Answer(200, ListedImportModel)
+  @Problems(404, 409)
+  @IdempotencyHeader()
+  async abort(@Param('import_id') id: string): Promise<ListedImportModel> {
+    const found = await this.store.findOfAny(id);
+    if (found === null) throw notFound.error({ detail: 'There is no such import.' });
+    assertReaches(currentReach(), found.account_code);
+    return presentListed(await this.endings.abort(found.import_id, 'ABORTED_BY_OPERATOR'));
+  }
+}
+
+function presentListed(row: Import): ListedImportModel {
+  return {
+    ...presentImport(row),
+    account_code: row.account_code,
+    username: row.username,
+    received: formatDateTime(row.received_datetime),
+  };
 }

@@ -7,6 +7,7 @@ export class ImportsTables1763641800000 implements MigrationInterface {
         import_id uuid CONSTRAINT eligibility_imports_pk PRIMARY KEY,
         account_code text NOT NULL CONSTRAINT eligibility_imports_account_fk REFERENCES accounts,
         state text NOT NULL,
+        ending text,
         dry_run boolean NOT NULL,
         username text NOT NULL,
         consumer_key text NOT NULL,
@@ -26,6 +27,9 @@ export class ImportsTables1763641800000 implements MigrationInterface {
         started_datetime timestamptz,
         finished_datetime timestamptz,
         CONSTRAINT eligibility_imports_state_known CHECK (state IN ('RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED')),
+        CONSTRAINT eligibility_imports_ending_known CHECK
+          (ending IN ('ABORTED', 'ABORTED_BY_OPERATOR', 'ACCESS_LOST', 'BODY_LOST')),
+        CONSTRAINT eligibility_imports_ending_when CHECK ((ending IS NOT NULL) = (state IN ('FAILED', 'ABORTED'))),
         CONSTRAINT eligibility_imports_finished_when CHECK
           ((finished_datetime IS NOT NULL) = (state IN ('DONE', 'FAILED', 'ABORTED'))),
         CONSTRAINT eligibility_imports_each_row_once CHECK

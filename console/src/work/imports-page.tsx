@@ -109,7 +109,7 @@ function ImportActions({ of }: { of: Import }) {
       text: <p>{of.done.toLocaleString('en')} rows are done and stay done; the others are never begun.</p>,
       action: 'Abort',
       danger: true,
-      perform: () => api.POST('/accounts/{account_code}/eligibility-imports/{import_id}/abort', { params: { path } }),
+      perform: () => api.POST('/admin/imports/{import_id}/abort', { params: { path: { import_id } } }),
     });
     if (done) void queries.invalidateQueries({ queryKey: ['imports'] });
   }
@@ -121,7 +121,7 @@ function ImportActions({ of }: { of: Import }) {
           Report
         </Button>
       )}
-      {scopes.includes('create') && (state === 'RECEIVING' || state === 'RUNNING') && (
+      {(state === 'RECEIVING' || state === 'RUNNING') && (
         <Button small kind="danger" onPress={() => void abort()}>
           Abort …
         </Button>
