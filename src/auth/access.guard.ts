@@ -6,6 +6,7 @@ import { accountForbidden, accountNotFound, unauthorized } from '../platform/err
 import { reachOf, type Caller } from '../platform/context/caller.js';
 import { ACCESS, type AccessRule } from '../platform/http/access.js';
 import { challenge, lacking } from '../platform/http/challenge.js';
+import { heardCaller } from '../platform/http/read-share.js';
 import { RateLimit } from '../platform/http/rate-limit.js';
 import { assertReaches } from '../platform/reach.js';
 import { requestContext } from '../platform/context/request-context.js';
@@ -65,6 +66,7 @@ export class AccessGuard implements CanActivate {
       await this.assertAccount(caller, accountCode);
       requestContext().accountCode = accountCode;
     }
+    heardCaller();
     return true;
   }
 

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { applyDecorators } from '@nestjs/common';
 import { ApiProduces, ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
+import { inReadTurns } from '../platform/http/read-share.js';
 
 /** Documents an answer in CSV. */
 export const CsvAnswer = (description: string) =>
@@ -13,16 +14,21 @@ export const CsvAnswer = (description: string) =>
 
 /** Sends a file piece by piece, as the caller takes it; the first piece is made before the answer begins. */
 export async function sendCsv(response: Response, fileName: string, pieces: AsyncIterable<string>): Promise<void> {
-  const iterator = pieces[Symbol.asyncIterator]();
+  const iterator = inReadTurns(pieces);
   const first = await iterator.next();
   response.set({
     'Content-Type': 'text/csv; charset=utf-8; header=present',
     'Content-Disposition': `attachment; filename="${fileName}"`,
   });
+  if (response.req.method === 'HEAD') {
+    await iterator.return(undefined);
+    response.end();
+    return;
+  }
   const whole = async function* (): AsyncIterable<string> {
     if (first.done === true) return;
     yield first.value;
-    yield* { [Symbol.asyncIterator]: () => iterator };
+    yield* iterator;
   };
   try {
     await pipeline(Readable.from(whole(), { highWaterMark: 1 }), response);

@@ -12,7 +12,8 @@ import { CsvAnswer, sendCsv } from './csv-answer.js';
 import { writeLine } from './csv-cell.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 
-const STRETCH = 500;
+/** Others do not wait long for the lines of one. */
+const STRETCH = 200;
 
 @ApiTags('Import and export')
 @Controller('accounts/:account_code/eligibilities.csv')

@@ -4,6 +4,7 @@ import type { Response } from 'express';
 import { requestContext } from '../platform/context/request-context.js';
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import { BodyMemory } from '../platform/http/body-memory.js';
+import { answered, inReadTurns } from '../platform/http/read-share.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
 import { PHOTO, VIDEO_LINK, withCredentials, withMembers, type KeptBody } from './result-body.js';
@@ -137,6 +138,8 @@ const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
  * @throws DomainError service_unavailable while the caller's application has too many such answers under way
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
+  // Each entry has a turn of its own.
+  answered(response);
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
     await place.charge(1);
@@ -150,8 +153,12 @@ export async function sendArray(response: Response, find: () => Promise<AsyncIte
 
 async function stream(response: Response, entries: AsyncIterable<string>): Promise<void> {
   response.type('application/json');
+  if (response.req.method === 'HEAD') {
+    response.end();
+    return;
+  }
   try {
-    await pipeline(Readable.from(arrayText(entries), { highWaterMark: 1 }), response);
+    await pipeline(Readable.from(arrayText(inReadTurns(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
     // The caller went away.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;

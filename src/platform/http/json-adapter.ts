@@ -2,6 +2,7 @@ import { createServer, IncomingMessage, ServerResponse, type RequestListener } f
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
+import { answered } from './read-share.js';
 
 /** Express, with what it does to every request and to every answer in JSON made cheaper. */
 export class JsonAdapter extends ExpressAdapter {
@@ -38,7 +39,9 @@ export class JsonAdapter extends ExpressAdapter {
     const text = JSON.stringify(body);
     if (!response.hasHeader('Content-Type')) response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.setHeader('Content-Length', Buffer.byteLength(text));
-    return response.end(text);
+    response.end(text);
+    answered(response);
+    return response;
   }
 }
 

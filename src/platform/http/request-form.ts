@@ -9,13 +9,14 @@ import {
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Reflector } from '@nestjs/core';
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import type { Fault } from '../errors.js';
 import { requestContext } from '../context/request-context.js';
 import { Faults } from '../validation/faults.js';
 import { formOf, isObject, type Dto } from '../validation/fields.js';
 import { inspectBody, readParameters } from '../validation/members.js';
+import { takeReadTurn } from './read-share.js';
 
 const CHECKS_MORE = 'checks more';
 const CHECK_OF_HEADERS = 'check of headers';
@@ -60,6 +61,8 @@ interface Taken {
   readonly query: Dto | null;
   readonly body: Dto | null;
   readonly readsQueryItself: boolean;
+  /** Its answer is a page of a list: as large as the caller asks for. */
+  readonly isPage: boolean;
 }
 
 /**
@@ -78,9 +81,9 @@ export class RequestForm implements CanActivate {
     private readonly config: Config,
   ) {}
 
-  canActivate(context: ExecutionContext): boolean {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const { path, query, body, readsQueryItself } = this.takenBy(context);
+    const { path, query, body, readsQueryItself, isPage } = this.takenBy(context);
     const faults = new Faults();
     if (path !== null) request.params = readParameters(path, request.params, false, faults) as Request['params'];
     const isStrict = !readsQueryItself && this.isStrict(request);
@@ -100,7 +103,7 @@ export class RequestForm implements CanActivate {
       if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
     }
     if (!faults.isEmpty && (faults.isFull || !this.checksMore(context, isUnreadable))) faults.refuse();
-    return true;
+    return isPage ? takeReadTurn(context.switchToHttp().getResponse<Response>()) : true;
   }
 
   /** A mistyped filter must never widen a list or a resend. Routes take an address in any case. */
@@ -157,12 +160,12 @@ function takenBy(controller: Type, method: string): Taken {
       throw new Error(`${type.name} of ${controller.name}.${method} declares no field.`);
     return type;
   };
+  const query = classOf(RouteParamtypes.QUERY);
   return {
     path: classOf(RouteParamtypes.PARAM),
-    query: classOf(RouteParamtypes.QUERY),
+    query,
     body: classOf(RouteParamtypes.BODY),
-    readsQueryItself:
-      Object.keys(args).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`)) &&
-      classOf(RouteParamtypes.QUERY) === null,
+    readsQueryItself: Object.keys(args).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`)) && query === null,
+    isPage: query !== null && formOf(query).fields.has('limit'),
   };
 }

@@ -1,0 +1,56 @@
+import { ReadShare, type ReadTurn } from './read-share.js';
+
+/** As the database's turns: whether a read has begun is asked once everything that was ready has gone on. */
+const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
+  if (ready === null) return true;
+  const later = new Promise((resolve) => setImmediate(() => resolve('waits')));
+  return (await Promise.race([ready.then(() => 'begun'), later])) === 'begun';
+};
+const LONG_MS = 60_000;
+
+describe('the share of large reads', () => {
+  it('has two reads of an account under way while nobody else calls, however long they take', async () => {
+    const share = new ReadShare();
+    share.heard('a');
+    share.charge('a', LONG_MS);
+    const turns = [share.begin('a'), share.begin('a'), share.begin('a')];
+    expect(await Promise.all(turns.map(hasBegun))).toEqual([true, true, false]);
+    turns[1].end();
+    expect(await hasBegun(turns[2])).toBe(true);
+    for (const turn of turns) turn.end();
+  });
+
+  it('has one read of an account under way while others call, and each account for itself', async () => {
+    const share = new ReadShare();
+    share.heard('b');
+    share.heard('a');
+    const turns = [share.begin('a'), share.begin('a'), share.begin('b')];
+    expect(await Promise.all(turns.map(hasBegun))).toEqual([true, false, true]);
+    turns[0].end();
+    await turns[1].ready;
+    for (const turn of turns) turn.end();
+  });
+
+  it('lets an account rest that has read for long while others call, and nobody else', async () => {
+    const share = new ReadShare();
+    share.charge('a', LONG_MS);
+    share.heard('b');
+    const [first, second, other] = [share.begin('a'), share.begin('a'), share.begin('b')];
+    expect(await Promise.all([first, second, other].map(hasBegun))).toEqual([false, false, true]);
+    await first.ready;
+    first.end();
+    await second.ready;
+    for (const turn of [second, other]) turn.end();
+  });
+
+  it('refuses with rate_limited a read that waits too long, and one whose caller went away', async () => {
+    const share = new ReadShare();
+    const underWay = [share.begin('a'), share.begin('a')];
+    const waiting = [share.begin('a', 1), share.begin('a')];
+    const refusals = waiting.map(({ ready }) => expect(ready).rejects.toMatchObject({ code: 'rate_limited' }));
+    waiting[1].end();
+    await Promise.all(refusals);
+    for (const turn of underWay) turn.end();
+    expect(await hasBegun(share.begin('a'))).toBe(true);
+  });
+});
