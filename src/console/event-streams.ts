@@ -60,6 +60,11 @@ export class EventStreams implements BeforeApplicationShutdown {
    * @throws DomainError rate_limited
    */
   async open(request: Request, response: Response, caller: Caller): Promise<void> {
+    if (request.method === 'HEAD') {
+      begin(response);
+      response.end();
+      return;
+    }
     const ofUser = [...this.streams].filter(({ username }) => username === caller.username);
     if (ofUser.length >= MOST_OF_USER || this.streams.size >= MOST)
       throw rateLimited.error({ detail: 'There are too many streams.', headers: { 'Retry-After': '60' } });
@@ -80,11 +85,7 @@ export class EventStreams implements BeforeApplicationShutdown {
       this.streams.delete(stream);
       throw error;
     }
-    response.status(200);
-    response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-    // No proxy may change, that is pack, or collect it.
-    response.setHeader('Cache-Control', 'no-store, no-transform');
-    response.setHeader('X-Accel-Buffering', 'no');
+    begin(response);
     response.write('retry: 5000\n\n');
   }
 
@@ -143,6 +144,14 @@ export class EventStreams implements BeforeApplicationShutdown {
   private endAll(): void {
     for (const { response } of this.streams) response.end();
   }
+}
+
+function begin(response: Response): void {
+  response.status(200);
+  response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
+  // No proxy may change, that is pack, or collect it.
+  response.setHeader('Cache-Control', 'no-store, no-transform');
+  response.setHeader('X-Accel-Buffering', 'no');
 }
 
 function marksOf(snapshot: Snapshot, jobs: string, reach: Reach): Marks {
