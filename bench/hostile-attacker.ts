@@ -98,6 +98,9 @@ const ATTACKS: Record<string, () => () => Promise<unknown>> = {
       socket.write('x'.repeat(MIB));
       return socket;
     }),
+  lists: () => () => again(20, () => call('GET', `/accounts/${account}/eligibilities?limit=200`)),
+  exports: () => () => again(4, () => call('GET', `/accounts/${account}/eligibilities.csv`)),
+  feed: () => () => again(20, () => call('GET', `/accounts/${account}/changes?limit=200`)),
   'readers that do not read': () => () =>
     kept(40, () => {
       const socket = dial([`GET /accounts/${account}/candidates/exam/tests/${TEST_CODE}/results HTTP/1.1`]);
