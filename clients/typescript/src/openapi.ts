@@ -2068,6 +2068,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/imports/{import_id}/abort": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the import of any account; rows that are done stay done */
+        post: operations["OperatorImportsController_abort"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/accounts/{account_code}/eligibilities.csv": {
         parameters: {
             query?: never;
@@ -17023,7 +17040,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Row number (from 1, the header not counted), outcome, code, pointer, detail. */
+            /** @description Row number (from 1, the header not counted), outcome, code, pointer, detail. Of an import that ended early the last line has the outcome NOT_DONE, the first row that was not done, and why. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17293,6 +17310,139 @@ export interface operations {
                 };
             };
             /** @description The service, or a part of it, is down. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    OperatorImportsController_abort: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1 to 255 printable ASCII characters; a repeat within 24 hours replays the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41 */
+                import_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedImportModel"];
+                };
+            };
+            /**
+             * @description No valid access token.
+             *
+             *     No valid access token.
+             */
+            401: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /**
+             * @description Scope, account or state forbids it.
+             *
+             *     Scope, account or state forbids it.
+             */
+            403: {
+                headers: {
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description Not found. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /**
+             * @description The state of the record, or a request in progress, is in the way.
+             *
+             *     The state of the record, or a request in progress, is in the way.
+             */
+            409: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /** @description The idempotency key belongs to another request. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /**
+             * @description Too many requests.
+             *
+             *     Too many requests.
+             */
+            429: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /**
+             * @description Internal error.
+             *
+             *     Internal error.
+             */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+            /**
+             * @description The service, or a part of it, is down.
+             *
+             *     The service, or a part of it, is down.
+             */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
