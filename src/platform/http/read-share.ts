@@ -191,6 +191,8 @@ export function heardCaller(): void {
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {
+  // Whoever is gone already says so no more, and would hold the turn for ever.
+  if (response.destroyed) return true;
   const turn = share.begin(readerName(requestContext()));
   turns.set(response, turn);
   response.once('close', () => turn.end());
