@@ -125,6 +125,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   'POST /admin/unmatched-results/{id}/reject': { reason: 'A rehearsal that nobody booked.' },
   'POST /admin/unmatched-results/{id}/accept': { booking_code: BOOKING },
   [`POST ${inCatalogue}/candidates/{candidate_id}/erase`]: { reason: 'Asked for by the candidate.' },
+  'POST /admin/jobs/{job_id}/unmatched-results/erase': { unmatched_results: [] },
   'POST /sandbox/clock': { advance_s: 60 },
   'POST /sandbox/events': { booking_code: BOOKING, change_reason: 'BOOKING_RESCHEDULED' },
 });

@@ -246,7 +246,8 @@ describe('the examples of the document that a sandbox serves', () => {
   it('work on what is held about a candidate', async () => {
     await tryOut(`DELETE ${ofAccount}/bookings/{booking_code}`);
     await tryOut(`GET ${inCatalogue}/candidates/{candidate_id}/export`);
-    await tryOut(`POST ${inCatalogue}/candidates/{candidate_id}/erase`);
+    const { body } = await tryOut(`POST ${inCatalogue}/candidates/{candidate_id}/erase`);
+    await tryOut('POST /admin/jobs/{job_id}/unmatched-results/erase', { job_id: body.job_id });
     await all(['GET /admin/audit', 'GET /admin/audit/seals']);
   });
 

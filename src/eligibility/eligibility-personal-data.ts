@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
 import { Database } from '../platform/database/database.js';
+import { namesPerson } from '../platform/person.js';
 import { ERASED, PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 import { randomCode } from '../platform/secrets.js';
 import { ERASED_ID, ERASED_ID_LENGTH } from './eligibility.fields.js';
@@ -17,6 +18,14 @@ const ERASE = {
            updated_datetime = $4, erased_datetime = $4
          FROM unnest($1::text[], $3::text[]) AS erased (svc_eligiblity_id, client_eligibility_id)
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
+};
+// Of other records: eligibilities_waiting_hold_ix has those that wait, and few others keep a reason.
+const FIND_HOLDS = {
+  text: `SELECT svc_eligiblity_id, hold_reason FROM eligibilities
+         WHERE account_code = $1 AND hold_reason IS NOT NULL AND status = 'PENDING'`,
+};
+const REPLACE_HOLDS = {
+  text: `UPDATE eligibilities SET hold_reason = '${ERASED}' WHERE svc_eligiblity_id = ANY ($1::text[])`,
 };
 
 /** The records of a candidate. */
@@ -35,12 +44,17 @@ export class EligibilityPersonalData extends PersonalData {
     return { records: await this.database.query(FIND, [svcEligibilityIds]) };
   }
 
-  async erase({ svcEligibilityIds }: Subject, pseudonym: string): Promise<void> {
+  async erase({ accountCode, svcEligibilityIds, person }: Subject, pseudonym: string): Promise<void> {
     await this.database.execute(ERASE, [
       svcEligibilityIds,
       pseudonym,
       svcEligibilityIds.map(() => ERASED_ID + randomCode(ERASED_ID_LENGTH)),
       this.clock.now(),
     ]);
+    const holds = await this.database.query<{ svc_eligiblity_id: string; hold_reason: string }>(FIND_HOLDS, [
+      accountCode,
+    ]);
+    const named = holds.filter(({ hold_reason }) => namesPerson(hold_reason, person));
+    await this.database.execute(REPLACE_HOLDS, [named.map((record) => record.svc_eligiblity_id)]);
   }
 }

@@ -45,7 +45,7 @@ const LOCK_BY_ID = prepared(
 const HOLD = prepared(
   'eligibility-hold',
   `SELECT svc_eligiblity_id, account_code, candidate_id, test_code, status, hold_reason, approval_pending,
-     schedule_start_date, eligibility_end_date
+     schedule_start_date, eligibility_end_date, erased_datetime
    FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
 );
 const HOLD_ALL_OF = prepared(

@@ -131,7 +131,10 @@ export class ScheduleEligibility extends Command<BookedEligibility> {
 }
 
 /** A record that is held by the caller's transaction. */
-export type LockedEligibility = Pick<Eligibility, 'svc_eligiblity_id' | 'account_code' | 'candidate_id' | 'test_code'> &
+export type LockedEligibility = Pick<
+  Eligibility,
+  'svc_eligiblity_id' | 'account_code' | 'candidate_id' | 'test_code' | 'erased_datetime'
+> &
   EligibilityState;
 
 /**

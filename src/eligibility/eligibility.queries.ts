@@ -6,6 +6,8 @@ import type { Eligibility } from './eligibility.entity.js';
 import type { OperatorEligibilityModel } from './operator-record.fields.js';
 import type { FoundEligibilityModel } from './search.fields.js';
 
+export type { Eligibility };
+
 /** What the start of a test needs to know of a record. */
 export interface LaunchSubject {
   svc_eligiblity_id: string;

@@ -1,5 +1,22 @@
 import fc from 'fast-check';
+import { parse } from 'csv-parse/sync';
 import { readCell, writeCell, writeLine } from './csv-cell.js';
+
+const BLANKS = [' ', '\u00a0', '\u200b', '\ufeff', '\u2060', '\u3000', '\u00ad', '\u180e', '\t', '\r', '\n', "'", '"'];
+const SEPARATORS = [',', ';', ':', '|', '\t', '\n', '\r', '\v', '\u2028'];
+const FORMULAS = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/** Texts of what has a meaning to a reader of CSV, mixed. */
+const hostile = fc
+  .array(fc.oneof(fc.constantFrom(...BLANKS, ...SEPARATORS, ...FORMULAS, 'x', '1'), fc.string({ maxLength: 3 })))
+  .map((parts) => parts.join(''));
+
+/** What a program shows in its cells when it splits at one separator and does not know of the quotes, or skips blanks. */
+function cellsOf(line: string, separator: string): string[] {
+  const bare = line.replaceAll('"', '');
+  return [...bare.split(separator), ...bare.split(new RegExp(`[${separator === '|' ? '\\|' : separator}\r\n]`))];
+}
+const isFormula = (cell: string) => /^[\s\p{Cc}\p{Cf}"`]*[=+\-@＝＋－＠]/u.test(cell);
 
 describe('a cell', () => {
   it.each(['=1+1', '+49 30 1', '-1', '@SUM(A1)', '\t=1', '\r=1', "'=1", '＝1+1'])(
@@ -7,22 +24,49 @@ describe('a cell', () => {
     (text) => expect(writeCell(text).replace(/^"/, '')[0]).toBe("'"),
   );
 
-  it.each(['Ada', "O'Neill", "'quoted'", '1-2', 'a=b', ''])('of any other text is the text: %j', (text) =>
-    expect(writeCell(text)).toBe(text),
+  it.each(BLANKS)('is guarded where a formula stands behind %j', (blank) => {
+    expect(writeCell(`${blank}=1+1`).replace(/^"/, '')[0]).toBe("'");
+    expect(writeCell(`${blank}${blank}@A`).replace(/^"/, '')[0]).toBe("'");
+  });
+
+  it.each(SEPARATORS)('is guarded where a formula stands behind the separator %j', (separator) => {
+    expect(writeCell(`x${separator}=1+1`).replaceAll('"', '')).toBe(`x${separator}'=1+1`);
+    expect(writeCell(`x${separator} \u00a0=1+1`).replaceAll('"', '')).toBe(`x${separator}' \u00a0=1+1`);
+  });
+
+  it.each(['Ada', "O'Neill", "'quoted'", '1-2', 'a=b', 'A;B', 'a - b', '2030-05-14T09:00:00Z', ''])(
+    'of any other text is the text: %j',
+    (text) => expect(writeCell(text)).toBe(text),
   );
 
   it('is quoted when it holds what has a meaning in CSV', () => {
     expect(writeLine(['a,b', 'say "x"', 'two\nlines', 'plain'])).toBe('"a,b","say ""x""","two\nlines",plain\r\n');
   });
 
-  it('gives the text back, whatever it is', () => {
-    const text = fc.oneof(fc.string(), fc.stringMatching(/^'{0,3}[=+@-]?.{0,5}$/));
+  it('is no formula for a reader of any separator, whatever the text', () => {
     fc.assert(
-      fc.property(text, (value) => {
-        const written = writeCell(value);
-        const cell = written.startsWith('"') ? written.slice(1, -1).replaceAll('""', '"') : written;
-        return readCell(cell) === value;
+      fc.property(fc.array(hostile, { minLength: 1, maxLength: 3 }), (texts) => {
+        const line = writeLine(texts);
+        return [',', ';', ':', '|', '\t'].every((separator) => !cellsOf(line, separator).some(isFormula));
       }),
+      { numRuns: 2000 },
     );
+  });
+
+  it('gives the text back, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.string(), hostile), { minLength: 1, maxLength: 4 }), (texts) => {
+        const [cells] = parse(writeLine(texts), { record_delimiter: '\r\n', skip_empty_lines: false });
+        expect(cells.map(readCell)).toEqual(texts);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('of blanks and separators alone is looked through once', () => {
+    // A quadratic walk over as many characters takes minutes.
+    const parts = [' ', '\t', '\n', ';', "'", ' \t', '; '];
+    const lengths = parts.map((part) => readCell(writeCell(part.repeat(300_000))).length);
+    expect(Math.min(...lengths)).toBeGreaterThanOrEqual(300_000);
   });
 });

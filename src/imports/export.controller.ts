@@ -23,9 +23,7 @@ export class ExportController {
   @Get()
   @Access('read')
   @ApiOperation({ summary: 'The eligibilities of the account as a file, newest first, in the columns of an import' })
-  @CsvAnswer(
-    'Texts that a spreadsheet would take for a formula begin with an apostrophe; an import takes it off again.',
-  )
+  @CsvAnswer('An apostrophe stands before what a spreadsheet would take for a formula; an import takes it off again.')
   @Problems(400)
   async get(@Param() { account_code }: AccountPath, @Res() response: Response): Promise<void> {
     await sendCsv(response, `eligibilities-${account_code}.csv`, this.lines(account_code));

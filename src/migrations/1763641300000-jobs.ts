@@ -12,6 +12,7 @@ export class Jobs1763641300000 implements MigrationInterface {
         account_code text,
         filter jsonb NOT NULL,
         reason text NOT NULL,
+        unmatched_results uuid[],
         actor text NOT NULL,
         prepared_to bigint NOT NULL DEFAULT 0,
         matched int,

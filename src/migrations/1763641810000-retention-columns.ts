@@ -9,6 +9,7 @@ export class RetentionColumns1763641810000 implements MigrationInterface {
         ADD COLUMN candidate_retention_days int
           CONSTRAINT accounts_candidate_retention_positive CHECK (candidate_retention_days > 0)
     `);
+    await runner.query(`ALTER TABLE idempotency_keys ADD COLUMN subjects text[] NOT NULL DEFAULT '{}'`);
     await runner.query('ALTER TABLE eligibilities ADD COLUMN erased_datetime timestamptz');
   }
 

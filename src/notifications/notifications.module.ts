@@ -31,7 +31,7 @@ import {
   RotateSigningSecretHandler,
   SuspendSubscriptionHandler,
 } from './subscriptions/subscriptions.handlers.js';
-import { NotificationPersonalData } from './delivery/notification-personal-data.js';
+import { FindNotificationIdsHandler, NotificationPersonalData } from './delivery/notification-personal-data.js';
 import { NotificationRetention } from './delivery/notification-retention.js';
 import { NotificationsSaga } from './notifications.saga.js';
 import { PartnerAddressGuard } from './partner/partner-address.js';
@@ -93,6 +93,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     JobReader,
     NotificationRetention,
     NotificationPersonalData,
+    FindNotificationIdsHandler,
     NotificationReader,
     SubscriptionStore,
     CreateSubscriptionHandler,

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { PersonNames } from './person.js';
 
 /** A candidate of an account, by the id that the client gave. */
 export interface Candidate {
@@ -14,6 +15,9 @@ export interface Subject extends Candidate {
   readonly clientEligibilityIds: readonly string[];
   /** As the records have them. */
   readonly emails: readonly string[];
+  /** By what a text that somebody wrote names them. */
+  readonly person: PersonNames;
+  readonly notificationIds: readonly string[];
 }
 
 /** Stands in a name that may not be missing. */
@@ -29,6 +33,11 @@ export abstract class PersonalData {
    * what counts (states, scores, order, proof of delivery) stays.
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;
+
+  /** The results of the module that only a name ties to the subject: a person has to say whose they are. */
+  findTiedByName(_subject: Subject): Promise<string[]> {
+    return Promise.resolve([]);
+  }
 
   /** Takes away what would still make records of the candidate; before their records are looked for. */
   withhold(_candidate: Candidate): Promise<void> {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from './database/database.js';
-import { PersonalData, PersonalDataHolders, withoutPerson, type Subject } from './personal-data.js';
+import { namesPerson } from './person.js';
+import { ERASED, PersonalData, PersonalDataHolders, withoutPerson, type Subject } from './personal-data.js';
 
 const FIND_EVENTS = {
   text: `SELECT event_id, name, stream, sequence, occurred_at, data FROM domain_events WHERE stream = ANY ($1::text[])
@@ -13,20 +14,27 @@ const REWRITE_EVENTS = {
 };
 /** Kept answers that are looked through in one statement. */
 const ANSWERS_AT_ONCE = 5_000;
-// An answer tells the id of the record or the code of the booking that it is about; what it is about goes with it.
-const FORGET_ANSWERS = {
-  text: `WITH stretch AS MATERIALIZED (
-           SELECT consumer_key, username, idempotency_key, body FROM idempotency_keys
-           WHERE (consumer_key, username, idempotency_key) > ($2, $3, $4)
-           ORDER BY consumer_key, username, idempotency_key LIMIT ${ANSWERS_AT_ONCE}),
-         forgotten AS (
-           DELETE FROM idempotency_keys kept USING stretch
-           WHERE (kept.consumer_key, kept.username, kept.idempotency_key)
-               = (stretch.consumer_key, stretch.username, stretch.idempotency_key)
-             AND EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(stretch.body, code) > 0))
-         SELECT consumer_key, username, idempotency_key FROM stretch
-         ORDER BY consumer_key DESC, username DESC, idempotency_key DESC LIMIT 1`,
+// A call is about what its audit rows name, and what its answer names: the id of the record or the code of the booking.
+const READ_KEYS = {
+  text: `SELECT consumer_key, username, idempotency_key,
+           subjects && $1 OR EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(body, code) > 0) AS is_own
+         FROM idempotency_keys WHERE (consumer_key, username, idempotency_key) > ($2, $3, $4)
+         ORDER BY consumer_key, username, idempotency_key LIMIT ${ANSWERS_AT_ONCE}`,
 };
+const FORGET_KEYS = {
+  text: `DELETE FROM idempotency_keys kept USING unnest($1::text[], $2::text[], $3::text[]) AS own (consumer_key, username, key)
+         WHERE (kept.consumer_key, kept.username, kept.idempotency_key) = (own.consumer_key, own.username, own.key)`,
+};
+// A job that names no account may be about any; there are few of those that operators begin.
+const FIND_REASONS = { text: 'SELECT id, reason FROM jobs WHERE account_code = $1 OR account_code IS NULL' };
+const REPLACE_REASONS = { text: `UPDATE jobs SET reason = '${ERASED}' WHERE id = ANY ($1::uuid[])` };
+
+interface Key {
+  consumer_key: string;
+  username: string;
+  idempotency_key: string;
+  is_own: boolean;
+}
 const FIND_AUDIT = {
   text: `SELECT at, actor, action, subject, request_id FROM audit_log WHERE subject = ANY ($1::text[]) ORDER BY id`,
 };
@@ -71,7 +79,8 @@ export class PlatformPersonalData extends PersonalData {
     };
   }
 
-  async erase({ accountCode, svcEligibilityIds, bookingCodes }: Subject, pseudonym: string): Promise<void> {
+  async erase(subject: Subject, pseudonym: string): Promise<void> {
+    const { accountCode, svcEligibilityIds, bookingCodes, person } = subject;
     const events = await this.database.query<EventRow>(FIND_EVENTS, [bookingCodes]);
     await this.database.execute(REWRITE_EVENTS, [
       events.map((event) => event.event_id),
@@ -88,15 +97,27 @@ export class PlatformPersonalData extends PersonalData {
       told.map((entry) => entry.position),
       told.map((entry) => JSON.stringify(withoutPerson(entry.notification, pseudonym))),
     ]);
-    await this.forgetAnswers([...svcEligibilityIds, ...bookingCodes]);
+    await this.forgetKeys(subject);
+    const reasons = await this.database.query<{ id: string; reason: string }>(FIND_REASONS, [accountCode]);
+    const named = reasons.filter(({ reason }) => namesPerson(reason, person));
+    await this.database.execute(REPLACE_REASONS, [named.map(({ id }) => id)]);
   }
 
   /** Nothing in an answer is indexed: all are read, a stretch at a time; there is a day of them. */
-  private async forgetAnswers(codes: string[]): Promise<void> {
+  private async forgetKeys(subject: Subject): Promise<void> {
+    const codes = [...subject.svcEligibilityIds, ...subject.bookingCodes, ...subject.notificationIds];
     for (let after = ['', '', '']; ;) {
-      const last = await this.database.queryOne<Record<string, string>>(FORGET_ANSWERS, [codes, ...after]);
-      if (last === null) return;
-      after = [last['consumer_key'], last['username'], last['idempotency_key']];
+      const stretch = await this.database.query<Key>(READ_KEYS, [codes, ...after]);
+      if (stretch.length === 0) return;
+      const own = stretch.filter((key) => key.is_own || namesPerson(key.idempotency_key, subject.person));
+      const columns = [
+        own.map((key) => key.consumer_key),
+        own.map((key) => key.username),
+        own.map((key) => key.idempotency_key),
+      ];
+      await this.database.execute(FORGET_KEYS, columns);
+      const { consumer_key, username, idempotency_key } = stretch.at(-1)!;
+      after = [consumer_key, username, idempotency_key];
     }
   }
 }

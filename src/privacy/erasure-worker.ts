@@ -14,7 +14,8 @@ const TAKE = {
 };
 // The job named the candidate as long as it had to.
 const FINISH = {
-  text: `UPDATE jobs SET state = 'DONE', matched = $3, filter = jsonb_build_object('candidate_id', $2::text) WHERE id = $1`,
+  text: `UPDATE jobs SET state = 'DONE', matched = $3, unmatched_results = $4::uuid[],
+           filter = jsonb_build_object('candidate_id', $2::text) WHERE id = $1`,
 };
 const PAUSE = { text: `UPDATE jobs SET state = 'PAUSED', paused_because = $2 WHERE id = $1` };
 /** Other jobs that were about the candidate alone. */
@@ -42,15 +43,15 @@ export class ErasureWorker extends Worker {
       if (job === null) return false;
       const candidate: Candidate = { accountCode: job.account_code, candidateId: job.candidate_id };
       try {
-        const { pseudonym, records } = await this.unitOfWork.part(() => this.erasure.erase(candidate));
-        await this.database.execute(FINISH, [job.id, pseudonym, records]);
+        const { pseudonym, records, tiedByName } = await this.unitOfWork.part(() => this.erasure.erase(candidate));
+        await this.database.execute(FINISH, [job.id, pseudonym, records, tiedByName]);
         await this.database.execute(FORGET_FILTERS, [job.candidate_id, pseudonym, job.account_code]);
       } catch (error) {
         if (mustBeDoneAgain(error)) throw error;
         const code = error instanceof DomainError ? error.code : internalError.code;
         if (!(error instanceof DomainError)) this.logger.error({ err: error, job_id: job.id }, 'an erasure failed');
         // Erased by another job meanwhile, or booked again.
-        if (code === 'candidate_not_found') await this.database.execute(FINISH, [job.id, null, 0]);
+        if (code === 'candidate_not_found') await this.database.execute(FINISH, [job.id, null, 0, []]);
         else await this.database.execute(PAUSE, [job.id, code]);
       }
       return true;

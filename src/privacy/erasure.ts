@@ -3,8 +3,10 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { FindBookingCodes } from '../bookings/bookings.queries.js';
 import { CancelEligibility, LockEligibilitiesOfCandidate } from '../eligibility/eligibility.commands.js';
 import { ERASED_ID, ERASED_ID_LENGTH, statusAt } from '../eligibility/eligibility.fields.js';
-import { FindEligibilities } from '../eligibility/eligibility.queries.js';
+import { FindEligibilities, type Eligibility } from '../eligibility/eligibility.queries.js';
+import { FindNotificationIds } from '../notifications/notifications.queries.js';
 import { Clock } from '../platform/clock.js';
+import type { PersonNames } from '../platform/person.js';
 import { PersonalDataHolders, type Candidate, type Subject } from '../platform/personal-data.js';
 import { randomCode } from '../platform/secrets.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -17,7 +19,8 @@ import { candidateHasOpenBooking } from './privacy.errors.js';
  * 2. The records are held: nobody books, changes or delivers a result meanwhile. One that is SCHEDULED ends the attempt.
  * 3. PENDING and ELIGIBLE records are cancelled as by a call, which gives their vouchers back.
  * 4. Each module erases its own tables, under one pseudonym that nobody can lead back.
- * 5. All of it is one transaction: a candidate is erased everywhere or nowhere.
+ * 5. A record that was erased before is not told of again, and keeps its pseudonym.
+ * 6. All of it is one transaction: a candidate is erased everywhere or nowhere.
  *
  * Never write the candidate's id anywhere on the way: the audit log is for ever.
  */
@@ -35,12 +38,15 @@ export class Erasure {
   async subjectOf(candidate: Candidate): Promise<Subject> {
     const records = await this.recordsOf(candidate);
     const svcEligibilityIds = records.map((record) => record.svc_eligiblity_id);
+    const bookingCodes = await this.queryBus.execute(new FindBookingCodes(svcEligibilityIds));
     return {
       ...candidate,
       svcEligibilityIds,
-      bookingCodes: await this.queryBus.execute(new FindBookingCodes(svcEligibilityIds)),
+      bookingCodes,
       clientEligibilityIds: records.flatMap(({ client_eligibility_id: id }) => (id === null ? [] : [id])),
       emails: records.flatMap(({ email }) => (email === null ? [] : [email])),
+      person: personOf(records),
+      notificationIds: await this.queryBus.execute(new FindNotificationIds(bookingCodes)),
     };
   }
 
@@ -52,7 +58,7 @@ export class Erasure {
   }
 
   /** @throws DomainError candidate_not_found, candidate_has_open_booking */
-  erase(candidate: Candidate): Promise<{ pseudonym: string; records: number }> {
+  erase(candidate: Candidate): Promise<{ pseudonym: string; records: number; tiedByName: string[] }> {
     return this.unitOfWork.run(async () => {
       const { accountCode, candidateId } = candidate;
       for (const holder of this.holders.all()) await holder.withhold(candidate);
@@ -65,11 +71,15 @@ export class Erasure {
       // The change feed was told of it by the candidate's id.
       this.unitOfWork.recordNow();
       const subject = await this.subjectOf(candidate);
-      const pseudonym = ERASED_ID + randomCode(ERASED_ID_LENGTH);
+      const before = await this.recordsOf(candidate);
+      const told = new Set(before.filter(isErased).map((record) => record.svc_eligiblity_id));
+      const pseudonym = before.every(isErased) ? candidateId : ERASED_ID + randomCode(ERASED_ID_LENGTH);
+      const tiedByName = (await Promise.all(this.holders.all().map((holder) => holder.findTiedByName(subject)))).flat();
       for (const holder of this.holders.all()) await holder.erase(subject, pseudonym);
       const erased = await this.recordsOf({ accountCode, candidateId: pseudonym });
       for (const record of erased) {
         const { svc_eligiblity_id, candidate_id, test_code } = record;
+        if (told.has(svc_eligiblity_id)) continue;
         this.unitOfWork.audit('candidate.erase', svc_eligiblity_id);
         this.unitOfWork.change({
           kind: 'ELIGIBILITY',
@@ -82,11 +92,33 @@ export class Erasure {
           status: statusAt(record, now),
         });
       }
-      return { pseudonym, records: erased.length };
+      return { pseudonym, records: erased.length, tiedByName };
     });
   }
 
   private recordsOf({ accountCode, candidateId }: Candidate) {
     return this.queryBus.execute(new FindEligibilities(accountCode, candidateId));
   }
+}
+
+function isErased({ erased_datetime }: Eligibility): boolean {
+  return erased_datetime !== null;
+}
+
+/** By what others write of them: not by where they live, which others do as well. */
+function personOf(records: readonly Eligibility[]): PersonNames {
+  const known = records.filter((record) => !isErased(record));
+  const ids = known.flatMap((record) => [
+    record.candidate_id,
+    record.client_eligibility_id,
+    record.email,
+    record.home_phone,
+    record.office_phone,
+    record.address1,
+    record.address2,
+  ]);
+  return {
+    ids: [...new Set(ids.filter((id) => id !== null))],
+    names: known.map(({ first_name, middle_name, last_name }) => [first_name, middle_name ?? '', last_name]),
+  };
 }

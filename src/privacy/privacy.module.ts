@@ -3,10 +3,11 @@ import { Erasure } from './erasure.js';
 import { ErasureWorker } from './erasure-worker.js';
 import { PrivacyController } from './privacy.controller.js';
 import { RetentionSweep } from './retention-sweep.js';
+import { TiedResultsController } from './tied-results.controller.js';
 
 /** Candidates' rights: what is held, and its end. The modules answer for their own tables. */
 @Module({
-  controllers: [PrivacyController],
+  controllers: [PrivacyController, TiedResultsController],
   providers: [Erasure, ErasureWorker, RetentionSweep],
 })
 export class PrivacyModule {}

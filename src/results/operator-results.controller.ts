@@ -7,7 +7,8 @@ import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { formatDateTime } from '../platform/clock.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
-import { Access } from '../platform/http/access.js';
+import type { Caller } from '../platform/context/caller.js';
+import { Access, CurrentCaller } from '../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
 import { assertReaches } from '../platform/reach.js';
 import { Field } from '../platform/validation/fields.js';
@@ -61,7 +62,7 @@ class RevisionPath {
 
 class RevisionQuery {
   @Field(oneOf(['true', 'false'], 'format_invalid'), {
-    description: 'true: with photo and video link, which leaves an audit row.',
+    description: 'true: with photo and video link for callers with the scope results, which leaves an audit row.',
   })
   media?: string;
 }
@@ -94,13 +95,14 @@ export class OperatorResultsController {
   async get(
     @Param() { svc_id, revision }: RevisionPath,
     @Query() { media }: RevisionQuery,
+    @CurrentCaller() { scopes }: Caller,
     @Res() response: Response,
   ): Promise<void> {
     const key = { svc_eligiblity_id: svc_id, revision: Number(revision) };
     const found = await this.store.findForOperator(key);
     if (found === null) throw notFound.error({ detail: 'There is no such result.' });
     assertReaches(currentReach(), found.account_code);
-    const withMedia = media === 'true';
+    const withMedia = media === 'true' && scopes.has('results');
     if (withMedia)
       await this.reads.record('result', [
         {

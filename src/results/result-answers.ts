@@ -7,7 +7,7 @@ import { BodyMemory } from '../platform/http/body-memory.js';
 import { answered, inReadTurns } from '../platform/http/read-share.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
-import { PHOTO, VIDEO_LINK, withCredentials, withMembers, type KeptBody } from './result-body.js';
+import { PHOTO, VIDEO_LINK, wholeText } from './result-body.js';
 import type { ReadRevision } from './result-store.js';
 import { RESULT_SOURCES, type ResultSource } from './results.rules.js';
 import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
@@ -115,13 +115,6 @@ export function unmatchedDetailText(result: ReadUnmatched): string {
 
 function summaryOf({ id, source, received_datetime, code, username, account_code }: UnmatchedSummary): object {
   return { id, source, received_datetime: formatDateTime(received_datetime), code, username, account_code };
-}
-
-function wholeText(
-  text: string,
-  { photo, videoLink, credentials }: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>,
-): string {
-  return withMembers(withCredentials(text, credentials), { [PHOTO]: photo, [VIDEO_LINK]: videoLink });
 }
 
 function withBody(members: object, body: string): string {

@@ -5,13 +5,14 @@ import { endOfString, parseJson, withoutMark } from '../platform/http/json-text.
 import { canonicalJson } from '../platform/http/canonical-json.js';
 import { formOf, isObject } from '../platform/validation/fields.js';
 import { inspectBody } from '../platform/validation/members.js';
+import { putBack, takeApart, type MemberApart } from './members-apart.js';
 
 /**
  * A result's body as it came, in parts.
  *
  * 1. The bytes are split at the borders of the outermost members; photo and video link are taken out, each as the JSON
  *    text of its value. They are kept encrypted, and put back for callers who may see them.
- *    So are the members of {@link CREDENTIALS}, from the objects that hold them.
+ *    So are the members of {@link CREDENTIALS} at any depth, and photos and links deeper than that (members-apart.ts).
  * 2. What is left is kept as text, so that numbers beyond a double, repeated names and the order of members stay; as bytes, which
  *    a thread hands over and PostgreSQL takes as they are.
  * 3. The values are parsed beside it, to be checked, matched and hashed.
@@ -20,11 +21,9 @@ import { inspectBody } from '../platform/validation/members.js';
  */
 export const PHOTO = 'userPhotoBase64String';
 export const VIDEO_LINK = 'videoReviewLink';
-/** What opens the exam at the driver, each in the object that holds it. */
-const CREDENTIALS: Readonly<Record<string, string>> = {
-  examApiData: 'examPassword',
-  examMetaData: 'extExamToken',
-};
+/** What opens the exam at the driver. */
+const CREDENTIALS = ['examPassword', 'extExamToken'];
+const APART = [...CREDENTIALS, PHOTO, VIDEO_LINK];
 
 type Dto = new () => object;
 
@@ -32,10 +31,10 @@ type Dto = new () => object;
 export interface KeptBody {
   /** The JSON text without photo, video link and credentials, in UTF-8. */
   readonly text: Buffer;
-  /** JSON text of the members' values; null when left out or null. */
+  /** JSON text of the outermost members' values, with those that stand deeper as {@link Kept} has them; null without any. */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
-  /** A JSON text with the members of {@link CREDENTIALS}, in their objects; null without any. */
+  /** The members of {@link CREDENTIALS}, as {@link Kept} has them; null without any. */
   readonly credentials: Buffer | null;
   /** Equal for bodies that say the same, whatever the order of their members. */
   readonly hash: Buffer;
@@ -60,64 +59,67 @@ export function readResultBody<T extends object>(
   dto: new () => T,
   bytes: Buffer | undefined,
 ): { value: T; kept: KeptBody } {
-  const { value, text, photo, videoLink, credentials } = bytes === undefined ? NOTHING : split(withoutMark(bytes));
+  const { value, whole, text, photo, videoLink, credentials } =
+    bytes === undefined ? NOTHING : split(withoutMark(bytes));
   const { body, faults } = inspectBody(dto, value);
   // More entries than any exam has are a matter of size, not of form.
   if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   faults.refuse();
   return {
     value: body,
-    kept: { text, photo, videoLink, credentials, hash: hashOf(dto, body as Record<string, unknown>, text) },
+    kept: { text, photo, videoLink, credentials, hash: hashOf(dto, body as Record<string, unknown>, whole) },
   };
 }
 
 /** The kept text with photo and video link in it again. */
-export function withMembers(text: string, members: Record<string, Buffer | null>): string {
+export function withMembers(text: string, members: Record<string, string | null>): string {
   const added = Object.entries(members).flatMap(([name, value]) =>
-    value === null ? [] : [`${JSON.stringify(name)}:${value.toString('utf8')}`],
+    value === null ? [] : [`${JSON.stringify(name)}:${value}`],
   );
   if (added.length === 0) return text;
   const inner = text.slice(1, -1).trim();
   return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`;
 }
 
-/** Takes the members of {@link CREDENTIALS} out of the text of a body. */
+/** Takes what is kept apart out of the text of a body, wherever it stands. */
 export function withoutCredentials(whole: string): { text: string; credentials: Buffer | null } {
-  const { text, credentials } = takeCredentials(Buffer.from(whole));
-  return { text: text.toString('utf8'), credentials };
+  const { text, apart } = takeApart(Buffer.from(whole), CREDENTIALS);
+  return { text: text.toString('utf8'), credentials: keptMembers(null, apart) };
 }
 
-function takeCredentials(whole: Buffer): Pick<KeptBody, 'text' | 'credentials'> {
-  const apart: Record<string, string> = {};
-  const kept = (membersOf(whole) ?? []).map(({ name, member, value }) => {
-    const inner = Object.hasOwn(CREDENTIALS, name) ? membersOf(value) : null;
-    const secret = inner?.findLast((found) => found.name === CREDENTIALS[name]);
-    if (!inner || !secret || secret.value.toString() === NULL_TEXT) return member;
-    apart[name] = `{${JSON.stringify(secret.name)}:${secret.value.toString('utf8')}}`;
-    const left = inner.filter((found) => found.name !== secret.name).map((found) => found.member.toString('utf8'));
-    return Buffer.from(`${JSON.stringify(name)}:{${left.join(',')}}`);
-  });
-  const objects = Object.entries(apart).map(([name, object]) => `${JSON.stringify(name)}:${object}`);
-  if (objects.length === 0) return { text: whole, credentials: null };
-  return { text: objectOf(kept), credentials: Buffer.from(`{${objects.join(',')}}`) };
+/** Begins what is kept of members that are not the outermost ones; no JSON text does. */
+const DEEPER = '@';
+type Kept = { value: string | null; members: [order: number, at: number, member: string][] };
+
+function keptMembers(value: Buffer | null, apart: readonly MemberApart[]): Buffer | null {
+  if (apart.length === 0) return value;
+  const members = apart.map(({ order, at, member }): Kept['members'][number] => [order, at, member]);
+  const kept: Kept = { value: value && value.toString('utf8'), members };
+  return Buffer.from(DEEPER + JSON.stringify(kept));
 }
 
-/** The kept text with its credentials in it again. */
-export function withCredentials(text: string, credentials: Buffer | null): string {
-  if (credentials === null) return text;
-  const apart = new Map(membersOf(credentials)!.map(({ name, value }) => [name, membersOf(value)![0]]));
-  const members = membersOf(Buffer.from(text))!;
-  const whole = members.map(({ name, member, value }, index) => {
-    const secret = members.findLastIndex((other) => other.name === name) === index ? apart.get(name) : undefined;
-    if (!secret) return member.toString('utf8');
-    return `${JSON.stringify(name)}:${withMembers(value.toString('utf8'), { [secret.name]: secret.value })}`;
-  });
-  return `{${whole.join(',')}}`;
+function readKept(kept: Buffer | null): Kept {
+  if (kept === null) return { value: null, members: [] };
+  const text = kept.toString('utf8');
+  return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
 }
 
-type Parts = Omit<KeptBody, 'hash'> & { value: unknown };
+/** The kept text with whatever of it is kept apart and not null. */
+export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
+  const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
+  const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);
+  const whole = putBack(
+    text,
+    members.map(([order, at, member]) => ({ order, at, member })),
+  );
+  return withMembers(whole, { [PHOTO]: photo.value, [VIDEO_LINK]: videoLink.value });
+}
 
-const NOTHING: Parts = { value: undefined, text: Buffer.alloc(0), photo: null, videoLink: null, credentials: null };
+/** `whole` is the text with what is kept apart deeper than its outermost members. */
+type Parts = Omit<KeptBody, 'hash'> & { value: unknown; whole: Buffer };
+
+const EMPTY = Buffer.alloc(0);
+const NOTHING: Parts = { value: undefined, whole: EMPTY, text: EMPTY, photo: null, videoLink: null, credentials: null };
 
 function split(json: Buffer): Parts {
   const members = membersOf(json);
@@ -129,12 +131,21 @@ function split(json: Buffer): Parts {
     else kept.push(member);
   const whole = objectOf(kept);
   const value = parseJson(whole.toString('utf8')) as Record<string, unknown>;
-  const { text, credentials } = takeCredentials(whole);
+  const { text, apart: deeper } = takeApart(whole, APART);
   for (const [name, literal] of apart) {
     value[name] = valueOf(literal);
     if (value[name] === null) apart.delete(name);
   }
-  return { value, text, photo: apart.get(PHOTO) ?? null, videoLink: apart.get(VIDEO_LINK) ?? null, credentials };
+  const of = (name: string) =>
+    keptMembers(
+      apart.get(name) ?? null,
+      deeper.filter((member) => member.name === name),
+    );
+  const credentials = keptMembers(
+    null,
+    deeper.filter(({ name }) => CREDENTIALS.includes(name)),
+  );
+  return { value, whole, text, photo: of(PHOTO), videoLink: of(VIDEO_LINK), credentials };
 }
 
 /** The value of a JSON text. A plain text of megabytes is read with one copy. */

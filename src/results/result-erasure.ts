@@ -1,4 +1,6 @@
+import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { isObject } from '../platform/validation/fields.js';
+import type { KeptBody } from './result-body.js';
 import type { ResultSource } from './results.rules.js';
 
 type Kept = { readonly [name: string]: true | Kept };
@@ -43,6 +45,20 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
   const body = JSON.parse(text) as Record<string, unknown>;
   const left = keep(body, KEPT[source]) as Record<string, unknown>;
   return JSON.stringify('candidate_id' in body ? { candidate_id: pseudonym, ...left } : left);
+}
+
+/**
+ * What is kept of a body that comes for a record that is erased; null for any other record, of which all is kept. The hash
+ * tells the same body when it comes again.
+ */
+export function keptOf(
+  { erased_datetime, candidate_id }: LockedEligibility,
+  source: ResultSource,
+  { text, hash }: KeptBody,
+): KeptBody | null {
+  if (erased_datetime === null) return null;
+  const erased = erasedBody(source, text.toString('utf8'), candidate_id);
+  return { text: Buffer.from(erased), hash, photo: null, videoLink: null, credentials: null };
 }
 
 function keep(value: unknown, kept: Kept): unknown {

@@ -29,7 +29,7 @@ const FIND_REGISTRATIONS = prepared(
      SELECT 'client_eligibility_id', svc_eligiblity_id FROM eligibilities
      WHERE account_code = ${MINE} AND client_eligibility_id = $2 AND status <> 'CANCELLED'
      UNION ALL
-     SELECT 'locator', svc_eligiblity_id FROM registration_locators WHERE account_code = ${MINE} AND locator_key = $3
+     SELECT 'locator', svc_eligiblity_id FROM registration_locators WHERE account_code = ${MINE} AND locator_key = ANY ($3::text[])
      UNION ALL
      SELECT 'test_and_email', svc_eligiblity_id FROM eligibilities
      WHERE account_code = ${MINE} AND test_code = $2 AND case_folded(email) = case_folded($4)
@@ -54,8 +54,9 @@ const FIND_EXAMS = prepared(
 );
 const FIND_RESULT_ID = prepared(
   'results-find-result-id',
-  `SELECT svc_eligiblity_id, candidate_id FROM account_result_ids known JOIN eligibilities USING (svc_eligiblity_id)
-   WHERE known.account_code = $1 AND result_id = $2`,
+  `SELECT svc_eligiblity_id, candidate_id, erased_datetime IS NOT NULL AS erased
+   FROM account_result_ids known JOIN eligibilities USING (svc_eligiblity_id)
+   WHERE known.account_code = $1 AND result_id = ANY ($2::text[])`,
 );
 const isNewestSomewhere = (source: ResultSource, account: string) =>
   prepared(
@@ -94,7 +95,7 @@ const ADD_LOCATOR = prepared(
 );
 const HAS_LOCATOR = prepared(
   'results-has-locator',
-  'SELECT 1 FROM registration_locators WHERE svc_eligiblity_id = $1 AND locator_key = $2',
+  'SELECT 1 FROM registration_locators WHERE svc_eligiblity_id = $1 AND locator_key = ANY ($2::text[])',
 );
 const ADD_RESULT_ID = prepared(
   'results-add-result-id',
@@ -103,7 +104,7 @@ const ADD_RESULT_ID = prepared(
 );
 const HAS_RESULT_ID = prepared(
   'results-has-result-id',
-  'SELECT 1 FROM account_result_ids WHERE account_code = $2 AND result_id = $3 AND svc_eligiblity_id = $1',
+  'SELECT 1 FROM account_result_ids WHERE account_code = $2 AND result_id = ANY ($3::text[]) AND svc_eligiblity_id = $1',
 );
 const LIST = prepared(
   'results-list',
@@ -169,13 +170,16 @@ export class ResultStore {
     accountCodes: string[],
     now: Date,
   ): Promise<FoundRegistration[]> {
+    const key = locator === null ? null : locatorKey(locator);
+    const erased = key && this.erasedKey(key);
     const rows = await this.database.query<FoundRegistration & EligibilityState>(FIND_REGISTRATIONS, [
       accountCodes,
       examCode,
-      locator === null ? null : locatorKey(locator),
+      key && [key, erased],
       email,
     ]);
-    return rows.map((row) => ({ ...row, status: statusAt(row, now) }));
+    const keyOf = (row: FoundRegistration) => (row.locator_key === erased ? key : row.locator_key);
+    return rows.map((row) => ({ ...row, locator_key: keyOf(row), status: statusAt(row, now) }));
   }
 
   async findExamOfBooking(bookingCode: string): Promise<string | null> {
@@ -191,8 +195,8 @@ export class ResultStore {
   findResultId(
     accountCode: string,
     resultId: string,
-  ): Promise<{ svc_eligiblity_id: string; candidate_id: string } | null> {
-    return this.database.queryOne(FIND_RESULT_ID, [accountCode, resultId]);
+  ): Promise<{ svc_eligiblity_id: string; candidate_id: string; erased: boolean } | null> {
+    return this.database.queryOne(FIND_RESULT_ID, [accountCode, [resultId, this.erasedKey(resultId)]]);
   }
 
   /** Whether the body is the newest account result of some exam of the account; null: registration result of one in reach. */
@@ -233,16 +237,27 @@ export class ResultStore {
   }
 
   /** False when the registration has another locator, or another registration of the account has this one. */
-  async addLocator({ svc_eligiblity_id: id, account_code }: LockedEligibility, locator: string): Promise<boolean> {
+  async addLocator(exam: LockedEligibility, locator: string): Promise<boolean> {
+    const { svc_eligiblity_id: id, account_code, erased_datetime } = exam;
     const key = locatorKey(locator);
-    if ((await this.database.execute(ADD_LOCATOR, [id, account_code, locator, key])) === 1) return true;
-    return (await this.database.queryOne(HAS_LOCATOR, [id, key])) !== null;
+    const erased = this.erasedKey(key);
+    const added = erased_datetime === null ? [locator, key] : [erased, erased];
+    if ((await this.database.execute(ADD_LOCATOR, [id, account_code, ...added])) === 1) return true;
+    return (await this.database.queryOne(HAS_LOCATOR, [id, [key, erased]])) !== null;
   }
 
   /** False when another exam of the account has it. */
-  async addResultId({ svc_eligiblity_id: id, account_code }: LockedEligibility, resultId: string): Promise<boolean> {
-    if ((await this.database.execute(ADD_RESULT_ID, [id, account_code, resultId])) === 1) return true;
-    return (await this.database.queryOne(HAS_RESULT_ID, [id, account_code, resultId])) !== null;
+  async addResultId(exam: LockedEligibility, resultId: string): Promise<boolean> {
+    const { svc_eligiblity_id: id, account_code, erased_datetime } = exam;
+    const erased = this.erasedKey(resultId);
+    const values = [id, account_code, erased_datetime === null ? resultId : erased];
+    if ((await this.database.execute(ADD_RESULT_ID, values)) === 1) return true;
+    return (await this.database.queryOne(HAS_RESULT_ID, [id, account_code, [resultId, erased]])) !== null;
+  }
+
+  /** What stands for an id of the driver's once the candidate is erased: a revision that names it still finds its exam. */
+  erasedKey(id: string): string {
+    return `ERASED-${this.secrets.keyedHash('an erased id of a result', id).toString('base64url')}`;
   }
 
   /** The revisions of a candidate's exams of a test, newest first. */

@@ -56,6 +56,16 @@ export class RejectUnmatchedResult extends Command<void> {
   }
 }
 
+/** Removes results that no exam was found for: an operator says that they are of a person who was erased. */
+export class EraseUnmatchedResults extends Command<void> {
+  constructor(
+    readonly accountCode: string,
+    readonly ids: readonly string[],
+  ) {
+    super();
+  }
+}
+
 /** Takes photos or video links of an account's results away that came before the moment. Returns how many. */
 export class ForgetMedia extends Command<number> {
   constructor(

@@ -15,12 +15,12 @@ import { currentReach, requestContext } from '../platform/context/request-contex
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
-import type { Delivery } from './result-body.js';
+import type { Delivery, KeptBody } from './result-body.js';
+import { keptOf } from './result-erasure.js';
 import { ResultQuota } from './result-quota.js';
 import { ResultReader } from './result-reader.js';
 import { ResultStore } from './result-store.js';
 import { AcceptUnmatchedResult, DeliverAccountResult, DeliverRegistrationResult } from './results.commands.js';
-import type { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
 import {
   candidateExamAmbiguous,
   candidateExamNotFound,
@@ -32,17 +32,15 @@ import {
   unmatchedResultNotFound,
 } from './results.errors.js';
 import {
-  accountFacts,
   matchCandidateExam,
   matchRegistration,
   matchResultId,
-  registrationFacts,
   type AccountFacts,
   type Match,
   type RegistrationFacts,
   type ResultSource,
 } from './results.rules.js';
-import { UnmatchedStore, type ReadUnmatched } from './unmatched-store.js';
+import { factsOf, UnmatchedStore } from './unmatched-store.js';
 
 const ATTEMPTS = 5;
 
@@ -68,6 +66,7 @@ function matched(match: Match): string {
  * 2. What was matched before the row was held is matched again once it is: nothing can change it from there on.
  * 3. The revision, the completion, the event and the audit row commit together.
  * 4. A refusal rolls back; only then is the body kept for an operator, in a transaction of its own.
+ * 5. Of what comes for a record that is erased no more is kept than an erasure leaves: the held row says so.
  */
 @Injectable()
 export class ResultAcceptance {
@@ -88,17 +87,18 @@ export class ResultAcceptance {
     { resultId, simulated }: { resultId: string | null; simulated: boolean },
   ): Promise<boolean> {
     const { svc_eligiblity_id, account_code, candidate_id, test_code } = exam;
+    const erased = keptOf(exam, source, body);
     const added = await this.store.add({
       svc_eligiblity_id,
       account_code,
       source,
-      body,
-      result_id: resultId,
+      body: erased ?? body,
+      result_id: erased && resultId !== null ? this.store.erasedKey(resultId) : resultId,
       simulated,
       username,
       received_datetime: receivedAt,
     });
-    this.unmatched.settleMatched(source, exam, { body, username, receivedAt }, this.clock.now());
+    this.unmatched.settleMatched(source, exam, { body, username, receivedAt }, this.clock.now(), erased);
     if (!added) return false;
     const { revision, booking_code } = added;
     this.unitOfWork.audit('result.accept', svc_eligiblity_id, { accountCode: account_code });
@@ -145,11 +145,19 @@ export class ResultAcceptance {
       if (await this.store.isNewestSomewhere(accountCode, body)) return;
       await counted(async () => {
         const owner = accountCode ?? requestContext().caller!.consumerKey;
-        if (await this.unmatched.keep(source, accountCode, error.code, delivery, examCode))
+        const left = examCode === null ? null : await this.leftOf(examCode, source, body);
+        const kept = left ? { ...delivery, body: left } : delivery;
+        if (await this.unmatched.keep(source, accountCode, error.code, kept, examCode))
           this.quota.countUnmatched(owner, body);
       });
       throw error;
     }
+  }
+
+  /** What is kept of a body that names a record by its code, when that is erased; it is held until the body is kept. */
+  private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
+    const exam = await this.lock((await this.store.findExamOfBooking(examCode)) ?? examCode);
+    return exam && keptOf(exam, source, body);
   }
 
   /** Holds the eligibility of an exam: deliveries for it stand in a queue. */
@@ -234,7 +242,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
   /** The exam of a result_id that the account has seen, else null. */
   private async matchResultId({ resultId, candidateId }: AccountFacts, accountCode: string): Promise<string | null> {
     const seen = resultId === null ? null : await this.store.findResultId(accountCode, resultId);
-    return seen && matched(matchResultId(seen, candidateId));
+    return seen && matched(matchResultId(seen, seen.erased ? null : candidateId));
   }
 
   private async matchExam(accountCode: string, candidateId: string): Promise<string> {
@@ -269,7 +277,12 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
       if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
       const delivery = { body: result.body, username: result.username, receivedAt: result.received_datetime };
-      await this.unmatched.settle(id, exam.svc_eligiblity_id, this.clock.now());
+      await this.unmatched.settle(
+        id,
+        exam.svc_eligiblity_id,
+        this.clock.now(),
+        keptOf(exam, result.source, result.body),
+      );
       await this.acceptance.accept(exam, result.source, delivery, facts);
       this.unitOfWork.audit('unmatched-result.accept', id, { accountCode: exam.account_code });
     });
@@ -283,16 +296,4 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
     if (!exam) throw eligibilityNotFound.error();
     return exam;
   }
-}
-
-function factsOf({ source, body }: ReadUnmatched): {
-  locator: string | null;
-  resultId: string | null;
-  simulated: boolean;
-} {
-  const value = JSON.parse(body.text.toString('utf8')) as unknown;
-  if (source === 'ACCOUNT')
-    return { locator: null, simulated: false, resultId: accountFacts(value as CandidateResultData).resultId };
-  const { locator, simulated } = registrationFacts(value as CandidateResultsDetails);
-  return { locator, simulated, resultId: null };
 }

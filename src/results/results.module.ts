@@ -17,6 +17,7 @@ import {
 } from './results.handlers.js';
 import { RejectUnmatchedResultHandler } from './unmatched-rejection.handler.js';
 import { CountUnmatchedHandler } from './unmatched-count.handler.js';
+import { EraseUnmatchedResultsHandler } from './unmatched-erasure.handler.js';
 import { UnmatchedStore } from './unmatched-store.js';
 import { UnmatchedSweep } from './unmatched-sweep.js';
 import { UnmatchedResultsController } from './unmatched.controller.js';
@@ -37,6 +38,7 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
     LikelyExams,
     CountUnmatchedHandler,
     RejectUnmatchedResultHandler,
+    EraseUnmatchedResultsHandler,
     ResultAcceptance,
     DeliverRegistrationResultHandler,
     DeliverAccountResultHandler,

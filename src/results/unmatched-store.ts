@@ -9,7 +9,8 @@ import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
 import { withoutCredentials, type Delivery, type KeptBody } from './result-body.js';
-import type { ResultSource } from './results.rules.js';
+import type { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
+import { accountFacts, registrationFacts, type ResultSource } from './results.rules.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, username, account_code';
@@ -49,7 +50,7 @@ const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
    SET accepted_datetime = $2, svc_eligiblity_id = $3, settled_by = 'OPERATOR', photo = NULL, video_link = NULL,
-     credentials = NULL WHERE id = $1`,
+     credentials = NULL, body = coalesce($4::text, body) WHERE id = $1`,
 );
 const REJECT = prepared(
   'unmatched-reject',
@@ -59,7 +60,7 @@ const SETTLE_MATCHED = prepared(
   'unmatched-settle-matched',
   `UPDATE unmatched_results
    SET accepted_datetime = $5, svc_eligiblity_id = $6, settled_by = 'MATCHED', photo = NULL, video_link = NULL,
-     credentials = NULL
+     credentials = NULL, body = coalesce($7::text, body)
    WHERE source = $1 AND (account_code = $2 OR $1 = 'REGISTRATION' AND account_code IS NULL) AND username = $3
      AND body_hash = $4 AND accepted_datetime IS NULL`,
 );
@@ -154,8 +155,9 @@ export class UnmatchedStore {
     return this.one(LOCK, id);
   }
 
-  async settle(id: string, svcEligibilityId: string, now: Date): Promise<void> {
-    await this.database.execute(SETTLE, [id, now, svcEligibilityId]);
+  /** @param left what is kept of the body when the record is erased; null keeps all of it */
+  async settle(id: string, svcEligibilityId: string, now: Date, left: KeptBody | null): Promise<void> {
+    await this.database.execute(SETTLE, [id, now, svcEligibilityId, left && left.text]);
   }
 
   /** In the running unit of work. */
@@ -169,9 +171,18 @@ export class UnmatchedStore {
     { account_code, svc_eligiblity_id }: ExamKey,
     delivery: Delivery,
     now: Date,
+    left: KeptBody | null,
   ): void {
     const { username, body } = delivery;
-    this.unitOfWork.send(SETTLE_MATCHED, [source, account_code, username, body.hash, now, svc_eligiblity_id]);
+    this.unitOfWork.send(SETTLE_MATCHED, [
+      source,
+      account_code,
+      username,
+      body.hash,
+      now,
+      svc_eligiblity_id,
+      left && left.text,
+    ]);
   }
 
   /** Takes away at most `most` that came before the moment; returns how many. */
@@ -208,3 +219,16 @@ function sendersAccounts(): string[] {
 const photoOf = (id: string) => `unmatched_results.photo ${id}`;
 const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;
 export const unmatchedCredentialsOf = (id: string) => `unmatched_results.credentials ${id}`;
+
+/** What of a kept body decides. */
+export function factsOf({ source, body }: ReadUnmatched): {
+  locator: string | null;
+  resultId: string | null;
+  simulated: boolean;
+} {
+  const value = JSON.parse(body.text.toString('utf8')) as unknown;
+  if (source === 'ACCOUNT')
+    return { locator: null, simulated: false, resultId: accountFacts(value as CandidateResultData).resultId };
+  const { locator, simulated } = registrationFacts(value as CandidateResultsDetails);
+  return { locator, simulated, resultId: null };
+}

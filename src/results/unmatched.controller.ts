@@ -68,7 +68,8 @@ export class UnmatchedResultsController {
   @Get()
   @ApiOperation({
     summary: 'Results that no exam was found for, newest first',
-    description: 'Kept for 30 days. Photo and video link stand in the single result only.',
+    description:
+      'Kept for 30 days. Photo and video link stand in the single result only, for callers with the scope results.',
   })
   @AnswerList(UnmatchedResultModel)
   @Problems(400)
@@ -87,7 +88,11 @@ export class UnmatchedResultsController {
   }
 
   @Get(':id')
-  @ApiOperation({ summary: 'A result that no exam was found for, with photo and video link' })
+  @ApiOperation({
+    summary: 'A result that no exam was found for',
+    description:
+      'With photo, video link and credentials for callers with the scope results, which leaves an audit row.',
+  })
   @Answer(200, UnmatchedResultDetailModel, 'The result.')
   @Problems(400, 404)
   async get(
@@ -98,12 +103,11 @@ export class UnmatchedResultsController {
   ): Promise<void> {
     const found = await this.store.find(id);
     if (!found) throw unmatchedResultNotFound.error();
-    const result = media === 'false' ? withoutMedia(found) : found;
+    const result = media === 'false' || !scopes.has('results') ? withoutMedia(found) : found;
     await this.reads.record('unmatched-result', [
       { subject: id, accountCode: result.account_code, photo: !!result.body.photo, videoLink: !!result.body.videoLink },
     ]);
-    const body = scopes.has('results') ? result.body : { ...result.body, credentials: null };
-    response.type('application/json').send(unmatchedDetailText({ ...result, body }));
+    response.type('application/json').send(unmatchedDetailText(result));
   }
 
   @Get(':id/candidates')

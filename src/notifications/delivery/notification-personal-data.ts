@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database } from '../../platform/database/database.js';
-import { PersonalData, PersonalDataHolders, withoutPerson, type Subject } from '../../platform/personal-data.js';
+import {
+  ERASED,
+  PersonalData,
+  PersonalDataHolders,
+  withoutPerson,
+  type Subject,
+} from '../../platform/personal-data.js';
+import { namesPerson } from '../../platform/person.js';
+import { FindNotificationIds } from '../notifications.queries.js';
 
 const FIND = {
   text: `SELECT position, id, change_reason, booking_code, event_sequence, effective_date, body, state, delivered_datetime
@@ -19,6 +28,23 @@ const FORGET_EXCERPTS = {
   text: `UPDATE notification_attempts SET excerpt = NULL
          WHERE notification_position = ANY ($1::bigint[]) AND excerpt IS NOT NULL`,
 };
+// Reasons of resends and resolutions: their own whatever they say, and those that name them; notifications_reason_ix has them.
+const FIND_REASONS = {
+  text: 'SELECT position, booking_code, reason FROM notifications WHERE account_code = $1 AND reason IS NOT NULL',
+};
+const REPLACE_REASONS = { text: `UPDATE notifications SET reason = '${ERASED}' WHERE position = ANY ($1::bigint[])` };
+const FIND_OLD_REASONS = { text: 'SELECT id, reason FROM resend_jobs' };
+const REPLACE_OLD_REASONS = { text: `UPDATE resend_jobs SET reason = '${ERASED}' WHERE id = ANY ($1::uuid[])` };
+const FIND_IDS = { text: 'SELECT id FROM notifications WHERE booking_code = ANY ($1::text[])' };
+
+@QueryHandler(FindNotificationIds)
+export class FindNotificationIdsHandler implements IQueryHandler<FindNotificationIds> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ bookingCodes }: FindNotificationIds): Promise<string[]> {
+    return (await this.database.query<{ id: string }>(FIND_IDS, [bookingCodes])).map(({ id }) => id);
+  }
+}
 
 interface Row {
   position: number;
@@ -53,7 +79,7 @@ export class NotificationPersonalData extends PersonalData {
     };
   }
 
-  async erase({ bookingCodes }: Subject, pseudonym: string): Promise<void> {
+  async erase({ accountCode, bookingCodes, person }: Subject, pseudonym: string): Promise<void> {
     const rows = await this.database.query<Row>(FIND, [bookingCodes]);
     const positions = rows.map((row) => row.position);
     const bodies = rows.map(({ body }) =>
@@ -61,5 +87,14 @@ export class NotificationPersonalData extends PersonalData {
     );
     await this.database.execute(REWRITE, [positions, bodies]);
     await this.database.execute(FORGET_EXCERPTS, [positions]);
+    const reasons = await this.database.query<{ position: number; booking_code: string; reason: string }>(
+      FIND_REASONS,
+      [accountCode],
+    );
+    const own = reasons.filter((row) => bookingCodes.includes(row.booking_code) || namesPerson(row.reason, person));
+    await this.database.execute(REPLACE_REASONS, [own.map(({ position }) => position)]);
+    const old = await this.database.query<{ id: string; reason: string }>(FIND_OLD_REASONS);
+    const named = old.filter(({ reason }) => namesPerson(reason, person)).map(({ id }) => id);
+    await this.database.execute(REPLACE_OLD_REASONS, [named]);
   }
 }

@@ -105,6 +105,7 @@ export function presentJob(job: Job): JobModel {
     failed: job.failed,
     skipped: job.skipped,
     reason: job.reason,
+    unmatched_results: job.unmatched_results,
     actor: job.actor,
     created_datetime: formatDateTime(job.created_datetime),
   };

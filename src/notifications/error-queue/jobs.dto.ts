@@ -3,7 +3,7 @@ import { PageQuery } from '../../platform/http/paging.js';
 import { JOB_KINDS, JOB_STATES, type JobKind, type JobState } from '../../platform/jobs/job.entity.js';
 import { Field, ObjectField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
-import { boolean, dateTime, oneOf, text } from '../../platform/validation/rules.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import { ITEM_OUTCOMES, type ItemOutcome } from '../delivery/job-item.entity.js';
 import { changeReason, count, NotificationFilter, reason } from './notifications.dto.js';
 
@@ -118,8 +118,18 @@ export class JobModel {
   @Field(count, { required: true, description: 'Settled in another way before their turn.' })
   skipped: number;
 
-  @Field(text({ max: 1000, lines: true }), { required: true })
+  @Field(text({ max: 1000, lines: true }), {
+    required: true,
+    description: '`erased` once it named a candidate who was erased.',
+  })
   reason: string;
+
+  @Field(listOf(uuidRule, 1_000_000), {
+    always: true,
+    description:
+      'Of an erasure that is done: ids of unmatched results that only a name ties to the candidate, and that are still kept. null for other jobs.',
+  })
+  unmatched_results: string[] | null;
 
   @Field(text({ max: 200 }), { required: true, description: 'User name of the operator.' })
   actor: string;

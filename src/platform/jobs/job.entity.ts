@@ -43,6 +43,10 @@ export class Job {
   @Column('text')
   reason: string;
 
+  /** Of an erasure that is done: the results that only a name ties to the person, and that nobody has erased yet. */
+  @Column('uuid', { array: true, nullable: true })
+  unmatched_results: string[] | null;
+
   /** User name of who asked for it. */
   @Column('text')
   actor: string;

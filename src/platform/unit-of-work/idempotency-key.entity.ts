@@ -20,6 +20,10 @@ export class IdempotencyKey {
   @Column('text', { nullable: true })
   body: string | null;
 
+  /** Codes and ids of what the call was about: its answer may have no body that names them. */
+  @Column('text', { array: true, default: '{}' })
+  subjects: string[];
+
   @Column('timestamptz', { default: () => 'now()' })
   created_at: Date;
 }

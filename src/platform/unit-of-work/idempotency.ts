@@ -62,12 +62,13 @@ const FIND = prepared(
 );
 const KEEP = prepared(
   'idempotency-keep',
-  `INSERT INTO idempotency_keys (consumer_key, username, idempotency_key, request_hash, status, body)
-   SELECT consumer_key, username, idempotency_key, decode(request_hash, 'hex'), status, body
+  `INSERT INTO idempotency_keys (consumer_key, username, idempotency_key, request_hash, status, body, subjects)
+   SELECT consumer_key, username, idempotency_key, decode(request_hash, 'hex'), status, body,
+     ARRAY(SELECT json_array_elements_text(subjects))
    FROM json_to_recordset($1) AS kept (consumer_key text, username text, idempotency_key text, request_hash text, status int,
-     body text)
+     body text, subjects json)
    ON CONFLICT ON CONSTRAINT idempotency_keys_pk DO UPDATE
-   SET request_hash = excluded.request_hash, status = excluded.status, body = excluded.body,
+   SET request_hash = excluded.request_hash, status = excluded.status, body = excluded.body, subjects = excluded.subjects,
      created_at = excluded.created_at`,
 );
 
@@ -137,6 +138,7 @@ class IdempotencyInterceptor implements NestInterceptor {
         request_hash: hash.toString('hex'),
         status: response.statusCode,
         body: answer === undefined ? null : JSON.stringify(answer),
+        subjects: this.unitOfWork.subjects(),
       });
       return answer;
     };

@@ -193,6 +193,11 @@ export class UnitOfWork {
     this.running().audit.push(auditEntry(action, subject, details));
   }
 
+  /** The subjects of the audit rows that the running unit of work leaves. */
+  subjects(): string[] {
+    return [...new Set(this.running().audit.map(({ subject }) => subject))];
+  }
+
   /** Tells the change feed, when the running transaction commits. */
   change(change: RecordChange): void {
     this.running().changes.push(change);
