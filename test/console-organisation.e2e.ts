@@ -388,7 +388,6 @@ describe('in a browser', () => {
 
   it('who was made here is not offered it', async () => {
     const plain = await startApp({
-      databaseUrl: app.databaseUrl,
       env: {
         OIDC_ISSUER: provider.issuer,
         OIDC_CLIENT_ID: 'console',
