@@ -4,6 +4,7 @@ import type { Scope } from '../platform/context/caller.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { defineProblem } from '../platform/errors.js';
 import type { LoggedIn } from './login.js';
+import { isOperator } from './sessions.js';
 import { TokenStore } from './token-store.js';
 
 export const lastOperator = defineProblem(
@@ -85,8 +86,7 @@ export class UserRights {
     if (!user) return null;
     const changedRights: ChangedUser['changedRights'][number][] = user.has_other_scopes ? ['scopes'] : [];
     if (accountCodes && (await this.setAccounts(username, accountCodes))) changedRights.push('account_codes');
-    const isOperator = user.scopes.includes('admin') || user.scopes.includes('support');
-    if (isOperator && !this.config.operatorPasswords) await this.tokens.endPasswordFamilies(username);
+    if (isOperator(user.scopes) && !this.config.operatorPasswords) await this.tokens.endPasswordFamilies(username);
     return { ...user, changedRights };
   }
 
