@@ -7,7 +7,7 @@ import { TestPortion } from './src/accounts/test-portion.entity.js';
 import { Test } from './src/accounts/test.entity.js';
 import { Application } from './src/auth/application.entity.js';
 import { LoginAttempt, TokenRefusal, TokenRequestCount } from './src/auth/login-attempt.entity.js';
-import { OperatorIdentity } from './src/auth/operator-identity.entity.js';
+import { FinishedSignIn, OperatorIdentity } from './src/auth/operator-identity.entity.js';
 import { TokenFamily, AccessToken, RefreshToken } from './src/auth/token.entity.js';
 import { User, UserAccount } from './src/auth/user.entity.js';
 import { Booking } from './src/bookings/booking.entity.js';
@@ -77,6 +77,7 @@ import { EligibilitiesCaseFolded1763642520000 } from './src/migrations/176364252
 import { ChangesRecordIndex1763642530000 } from './src/migrations/1763642530000-changes-record-index.js';
 import { ResultsMediaIndexes1763642540000 } from './src/migrations/1763642540000-results-media-indexes.js';
 import { OperatorIdentities1763642200000 } from './src/migrations/1763642200000-operator-identities.js';
+import { RightsEnd1763642210000 } from './src/migrations/1763642210000-rights-end.js';
 import { ResultBytes1763642200100 } from './src/migrations/1763642200100-result-bytes.js';
 import { ChangeEpochTable1763642800000 } from './src/migrations/1763642800000-change-epoch-table.js';
 import { EligibilitiesWaitingIndexes1763643200000 } from './src/migrations/1763643200000-eligibilities-waiting-indexes.js';
@@ -103,6 +104,7 @@ const ENTITIES = [
   TokenRefusal,
   TokenRequestCount,
   OperatorIdentity,
+  FinishedSignIn,
   TokenFamily,
   AccessToken,
   RefreshToken,
@@ -181,6 +183,7 @@ const MIGRATIONS = [
   ChangesRecordIndex1763642530000,
   ResultsMediaIndexes1763642540000,
   OperatorIdentities1763642200000,
+  RightsEnd1763642210000,
   ResultBytes1763642200100,
   ChangeEpochTable1763642800000,
   EligibilitiesWaitingIndexes1763643200000,

@@ -152,9 +152,11 @@ describe('accounts', () => {
       const elsewhere = new OAuth(other);
       expect((await elsewhere.knock(login, access_token)).status).toBe(404);
       await app.app.get(CommandBus, { strict: false }).execute(new UpdateUser(login.username, { accountCodes: [] }));
-      expect((await elsewhere.knock(login, access_token)).body.code).toBe('account_forbidden');
+      expect((await elsewhere.knock(login, access_token)).status).toBe(401);
+      const again = await oauth.tokens(login);
+      expect((await elsewhere.knock(login, again.access_token)).body.code).toBe('account_forbidden');
       await oauth.commands.execute(new UpdateUser(login.username, { accountCodes: [login.account] }));
-      expect((await elsewhere.knock(login, access_token)).status).toBe(404);
+      expect((await elsewhere.knock(login, again.access_token)).status).toBe(404);
     } finally {
       await other.close();
     }

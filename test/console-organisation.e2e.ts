@@ -11,20 +11,19 @@ let provider: IdentityProvider;
 let account: string;
 let other: string;
 
+const settings = () => ({
+  OPERATOR_PASSWORDS: 'off',
+  OIDC_ISSUER: provider.issuer,
+  OIDC_CLIENT_ID: 'console',
+  OIDC_CLIENT_SECRET: 'a-secret-of-the-console',
+  OIDC_ADMIN_GROUP: 'exam-admins',
+  OIDC_SUPPORT_GROUP_PREFIX: 'exam-support-',
+});
+
 beforeAll(async () => {
   const port = await freePort();
   provider = await startIdentityProvider(`http://localhost:${port}/console/sign-in/callback`);
-  app = await startApp({
-    env: {
-      PORT: String(port),
-      OPERATOR_PASSWORDS: 'off',
-      OIDC_ISSUER: provider.issuer,
-      OIDC_CLIENT_ID: 'console',
-      OIDC_CLIENT_SECRET: 'a-secret-of-the-console',
-      OIDC_ADMIN_GROUP: 'exam-admins',
-      OIDC_SUPPORT_GROUP_PREFIX: 'exam-support-',
-    },
-  });
+  app = await startApp({ env: { ...settings(), PORT: String(port) } });
   account = await app.given.account();
   other = await app.given.account();
 });
@@ -70,7 +69,8 @@ describe('signing in at the organisation', () => {
 
     const done = await signIn(jar);
     expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
-    expect(jar.get('__Host-console-sign-in')).toBeUndefined();
+    // The one that was begun first, and led nowhere.
+    expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
     expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
     expect((await call(jar, '/admin/users')).status).toBe(200);
     expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
@@ -155,11 +155,138 @@ describe('signing in at the organisation', () => {
     expect((await jar.visit(address)).status).toBe(303);
     // The same code once more, with the cookie of the first time.
     const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
-    expect(again.status).toBe(502);
+    expect(again.status).toBe(400);
     expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
     const tampered = new URL(address);
     tampered.searchParams.set('state', 'x'.repeat(43));
     expect((await fetch(tampered, { redirect: 'manual', headers: { cookie: kept } })).status).toBe(400);
+  });
+
+  it('finishes a begun sign-in once, of two processes at the same moment too', async () => {
+    await provider.person({ sub: 'person-12', preferred_username: 'once', groups: ['exam-admins'] });
+    const second = await startApp({
+      databaseUrl: app.databaseUrl,
+      env: { ...settings(), BASE_URL: app.url, SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+    });
+    const { port } = second.app.getHttpServer().address() as { port: number };
+    try {
+      const jar = new CookieJar();
+      const [, address] = await jar.follow(start(), isCallback);
+      const headers = { cookie: jar.header };
+      const elsewhere = address.replace(app.url, `http://127.0.0.1:${port}`);
+      const answers = await Promise.all(
+        [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
+      // What the provider refused is finished as well.
+      const refused = new CookieJar();
+      await refused.visit(start());
+      const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;
+      const denied = `${app.url}${CALLBACK}?error=access_denied&state=${state}&iss=${encodeURIComponent(provider.issuer)}`;
+      const cookie = refused.header;
+      expect((await fetch(denied, { redirect: 'manual', headers: { cookie } })).status).toBe(403);
+      expect((await fetch(denied, { redirect: 'manual', headers: { cookie } })).status).toBe(400);
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('lets two tabs of a browser sign in at once, and keeps few cookies of sign-ins that nobody finished', async () => {
+    await provider.person({ sub: 'person-13', preferred_username: 'tabs', groups: ['exam-admins'] });
+    const jar = new CookieJar();
+    const first = await jar.visit(start());
+    const second = await jar.visit(start());
+    for (const tab of [first, second]) {
+      const [response, at] = await jar.follow(tab.headers.get('location')!, isConsole);
+      expect([response.status, at]).toEqual([303, `${app.url}/console`]);
+    }
+    expect(await session(jar)).toMatchObject({ username: 'tabs' });
+    for (let tab = 0; tab < 12; tab++) await jar.visit(start());
+    expect(jar.header.match(/console-sign-in/g)).toHaveLength(5);
+  });
+
+  it('names what groups gave and took in the audit log, and only what changed', async () => {
+    const person = { sub: 'person-14', preferred_username: 'audited' };
+    const changed = async () => {
+      const rows = await app.given.sql(
+        `SELECT action, changed FROM audit_log WHERE subject = 'audited' AND actor = 'audited'
+           AND action IN ('user.create', 'user.update') ORDER BY id`,
+      );
+      return rows.map(({ action, changed: names }) => [action, names]);
+    };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    await signIn();
+    await signIn();
+    await provider.person({ ...person, groups: ['exam-admins', `exam-support-${account}`] });
+    await signIn();
+    await provider.person({ ...person, groups: ['exam-admins', 'exam-support-GONE', `exam-support-${other}`] });
+    await signIn();
+    await provider.person({ ...person, groups: [] });
+    expect((await signIn()).status).toBe(403);
+    expect(await changed()).toEqual([
+      ['user.create', ['scopes']],
+      ['user.update', ['scopes', 'account_codes']],
+      ['user.update', ['account_codes']],
+      ['user.update', ['scopes', 'account_codes']],
+    ]);
+  });
+
+  it('does not take groups that it is not told for none: nobody is signed in, and nothing changes', async () => {
+    const person = { sub: 'person-15', preferred_username: 'many' };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    for (const claims of [
+      { _claim_names: { groups: 'src1' } },
+      { groups: ['exam-admins', 7] },
+      { groups: [{ name: 'exam-admins' }] },
+    ]) {
+      await provider.person({ ...person, ...claims });
+      const { status, page } = await signIn();
+      expect([status, page.includes('<h1>Your groups are not known</h1>')]).toEqual([403, true]);
+    }
+    expect(await session(jar)).toMatchObject({ username: 'many', scopes: ['admin'] });
+  });
+
+  it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
+    'takes the group %j for one of no account',
+    async (group) => {
+      await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
+      expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
+    },
+  );
+
+  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('lets nobody in as the subject %j', async (sub) => {
+    await provider.person({ sub, preferred_username: 'nobody-at-all', groups: ['exam-admins'] });
+    const { status, jar } = await signIn();
+    expect([status, await session(jar)]).toEqual([502, null]);
+    expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
+  });
+
+  it('keeps the last operator who can sign in, when no group gives admin to her any more', async () => {
+    const person = { sub: 'person-17', preferred_username: 'last' };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    await app.given.sql(
+      `UPDATE users SET disabled = true WHERE username IN (SELECT username FROM operator_identities) AND username <> 'last'`,
+    );
+    await new OAuth(app).login({ scopes: ['admin'] });
+    for (const groups of [[], [`exam-support-${account}`]]) {
+      await provider.person({ ...person, groups });
+      const { status, page } = await signIn();
+      expect([status, page.includes('<h1>You are the last operator</h1>')]).toEqual([409, true]);
+    }
+    expect(await session(jar)).toMatchObject({ username: 'last', scopes: ['admin'] });
+    await provider.person({ sub: 'person-18', preferred_username: 'next', groups: ['exam-admins'] });
+    const next = await signIn();
+    await provider.person({ ...person, groups: [] });
+    expect((await signIn()).status).toBe(403);
+    expect(await session(jar)).toBeNull();
+
+    const put = await app.call('PUT', '/admin/users/next', {
+      body: { password: 'eleven slow otters sing' },
+      headers: { ...FROM_CONSOLE, cookie: next.jar.header },
+    });
+    expect([put.status, put.body.errors]).toMatchObject([400, [{ code: 'password_elsewhere' }]]);
   });
 
   it('says so when the provider refuses, or cannot be reached', async () => {
@@ -262,7 +389,6 @@ describe('in a browser', () => {
 
   it('who was made here is not offered it', async () => {
     const plain = await startApp({
-      databaseUrl: app.databaseUrl,
       env: {
         OIDC_ISSUER: provider.issuer,
         OIDC_CLIENT_ID: 'console',

@@ -126,6 +126,9 @@ describe('§5 Idempotency-Key', () => {
     await app.given.sql(`UPDATE access_tokens SET scopes = '{create}' WHERE family_id = $1`, [user['family_id']]);
     expect((await create(sent, key, token)).status).toBe(200);
     await app.given.sql('DELETE FROM user_accounts WHERE username = $1', [user['username']]);
+    expect((await create(sent, key, token)).status).toBe(401);
+    // The token as one that was got since.
+    await app.given.sql('UPDATE token_families SET revoked_at = NULL WHERE family_id = $1', [user['family_id']]);
     expect((await create(sent, key, token)).body).toMatchObject({ status: 403, code: 'account_forbidden' });
     expect((await create(sent, key, 'nonsense')).status).toBe(401);
   });

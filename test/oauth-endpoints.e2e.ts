@@ -115,12 +115,14 @@ describe('POST /introspect (RFC 7662)', () => {
   });
 
   it('sees disabled users and lost scopes at once', async () => {
-    const { access_token, refresh_token } = await oauth.tokens(login);
+    const wide = await oauth.tokens(login);
+    const narrow = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(new UpdateApplication(login.consumer_key, { scopes: ['read'] }));
-    expect(await ask(access_token)).toEqual({ active: false });
-    expect(await ask(refresh_token)).toMatchObject({ active: true, scope: 'read' });
+    expect(await ask(wide.access_token)).toEqual({ active: false });
+    expect(await ask(wide.refresh_token)).toEqual({ active: false });
+    expect(await ask(narrow.refresh_token)).toMatchObject({ active: true, scope: 'read' });
     await oauth.commands.execute(new UpdateUser(login.username, { disabled: true }));
-    expect(await ask(refresh_token)).toEqual({ active: false });
+    expect(await ask(narrow.refresh_token)).toEqual({ active: false });
   });
 
   it('needs a client and a token', async () => {

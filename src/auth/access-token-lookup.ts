@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { Config } from '../config.js';
 import { Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../platform/secrets.js';
+import { isRefusedPassword } from './operator-rights.js';
 
 // The whole rule of validity: what this statement does not return, nobody may use.
 const FIND_VALID = prepared(
@@ -17,7 +19,8 @@ const FIND_VALID = prepared(
    WHERE token.expires_at > statement_timestamp()
      AND family.revoked_at IS NULL
      AND NOT users.disabled AND token.scopes <@ users.scopes
-     AND NOT application.disabled AND token.scopes <@ application.scopes`,
+     AND NOT application.disabled AND token.scopes <@ application.scopes
+     AND NOT ${isRefusedPassword('family.by_password', '$2::boolean')}`,
 );
 
 interface ValidRow {
@@ -40,11 +43,11 @@ interface ValidRow {
 export class AccessTokenLookup {
   private readonly valid: Batched<string, ValidRow>;
 
-  constructor(database: Database) {
+  constructor(database: Database, config: Config) {
     this.valid = new Batched(
       database,
       FIND_VALID,
-      (tokens) => [tokens.map(sha256)],
+      (tokens) => [tokens.map(sha256), !config.operatorPasswords],
       (token) => token,
     );
   }

@@ -10,11 +10,9 @@ import { heardCaller } from '../platform/http/read-share.js';
 import { RateLimit } from '../platform/http/rate-limit.js';
 import { assertReaches } from '../platform/reach.js';
 import { requestContext } from '../platform/context/request-context.js';
+import { ACCOUNT_CODE } from './account-code.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CONSOLE_KEY, Sessions } from './sessions.js';
-
-/** What an account code can look like at all: anything else is unknown without asking PostgreSQL, which refuses NUL. */
-const ACCOUNT_CODE = /^[A-Za-z0-9]{1,64}$/;
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
 

@@ -61,10 +61,12 @@ export class ApplicationController {
   @Put(':consumer_key')
   @ApiOperation({
     summary: 'Change an application',
-    description: 'A member left out stays. The next request by the application is judged by the new state.',
+    description:
+      'A member left out stays. The next request by the application is judged by the new state. A scope taken away and `disabled` end ' +
+      'the tokens and sessions that had it, for good. 409 `console_application`: the application of the console stays enabled, with `admin`.',
   })
   @Answer(200, ApplicationModel)
-  @BodyProblems(404)
+  @BodyProblems(404, 409)
   async update(
     @Param() { consumer_key }: ApplicationPath,
     @Body() body: UpdateApplicationBody,

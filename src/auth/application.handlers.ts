@@ -1,8 +1,8 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Config } from '../config.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { notFound, type DomainError } from '../platform/errors.js';
+import { defineProblem, notFound, type DomainError } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
 import { generatedCode, randomToken, sha256 } from '../platform/secrets.js';
 import { Application } from './application.entity.js';
@@ -13,22 +13,25 @@ import {
   type ApplicationCredentials,
 } from './auth.commands.js';
 import { GetApplication, ListApplications, type ApplicationView } from './auth.queries.js';
-import { TokenStore } from './token-store.js';
+
+const consoleApplication = defineProblem(
+  'console_application',
+  'conflict',
+  'The application of the console stays',
+  'The console signs operators in through this application. It cannot be disabled, nor lose the scope `admin`.',
+);
 
 const CONSUMER_KEY_LENGTH = 20;
 
 const VIEW = `SELECT consumer_key, position, name, scopes, grants, disabled, created_datetime FROM applications`;
 const FIND = prepared('application-find', `${VIEW} WHERE consumer_key = $1`);
 const LIST = prepared('application-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
-// Locked before it is changed: of two at once the second sees what the first left.
+// A trigger ends the families that had a scope that is taken away, and all of an application that is disabled.
 const UPDATE = prepared(
   'application-update',
   `UPDATE applications SET name = coalesce($2, name), scopes = coalesce($3, scopes),
                            grants = coalesce($4, grants), disabled = coalesce($5, disabled)
-   FROM (SELECT consumer_key AS key, disabled AS was_disabled FROM applications WHERE consumer_key = $1
-         FOR NO KEY UPDATE) AS before
-   WHERE consumer_key = before.key
-   RETURNING disabled <> was_disabled AS flips`,
+   WHERE consumer_key = $1`,
 );
 const SET_SECRET = prepared(
   'application-set-secret',
@@ -91,22 +94,22 @@ export class UpdateApplicationHandler implements ICommandHandler<UpdateApplicati
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
-    private readonly tokens: TokenStore,
   ) {}
 
   async execute({ consumerKey, changes }: UpdateApplication): Promise<ApplicationView> {
     const { name, scopes, grants, disabled } = changes;
     return this.unitOfWork.run(async () => {
-      const updated = await this.database.queryOne<{ flips: boolean }>(UPDATE, [
+      const values = [
         consumerKey,
         name ?? null,
         scopes ? [...new Set(scopes)] : null,
         grants ? [...new Set(grants)] : null,
         disabled ?? null,
-      ]);
-      if (!updated) throw noSuchApplication();
-      // Enabling ends them too: a release before this one left those of a disabled application as they were.
-      if (updated.flips) await this.tokens.endFamiliesOfApplication(consumerKey);
+      ];
+      const updated = await this.database.execute(UPDATE, values).catch((error: unknown) => {
+        throw violatedConstraint(error) === 'applications_console_stays' ? consoleApplication.error() : error;
+      });
+      if (updated === 0) throw noSuchApplication();
       this.unitOfWork.audit('application.update', consumerKey);
       return (await this.database.queryOne<ApplicationView>(FIND, [consumerKey]))!;
     });

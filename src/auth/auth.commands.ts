@@ -18,7 +18,10 @@ export class CreateUser extends Command<UserView> {
   }
 }
 
-/** What is left out stays. A new password, or `disabled`, ends every token of the user; a new password lifts a lock-out. */
+/**
+ * What is left out stays. A new password, an account taken away, or `disabled`, ends every token of the user, and a scope taken
+ * away those that had it; a new password lifts a lock-out.
+ */
 export interface UserChanges {
   readonly password?: string;
   readonly accountCodes?: readonly string[];
@@ -26,7 +29,7 @@ export interface UserChanges {
   readonly disabled?: boolean;
 }
 
-/** Changes a user; seen by the very next request. Refused with `not_found`, `account_not_found`. */
+/** Changes a user; seen by the very next request. Refused with `not_found`, `account_not_found`, `password_elsewhere`, `last_operator`. */
 export class UpdateUser extends Command<UserView> {
   constructor(
     readonly username: string,

@@ -31,6 +31,7 @@ import { TokenRequestLimit } from './token-request-limit.js';
 import { TokenStore } from './token-store.js';
 import { TokenSweep } from './token-sweep.js';
 import { UserController } from './user.controller.js';
+import { UserRights } from './user-rights.js';
 import {
   CreateUserHandler,
   GetUserHandler,
@@ -83,6 +84,7 @@ const handlers = [
     TokenRequestLimit,
     TokenStore,
     TokenSweep,
+    UserRights,
     ...handlers,
   ],
 })

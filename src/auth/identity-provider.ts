@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Configuration } from 'openid-client';
 import { Config } from '../config.js';
 import type { OidcSettings } from '../oidc-settings.js';
-import { Secrets } from '../platform/secrets.js';
+import { Database, prepared } from '../platform/database/database.js';
+import { Secrets, sha256 } from '../platform/secrets.js';
 import type { Identity } from './operator-identities.js';
 import { groupsIn } from './operator-rights.js';
 
@@ -12,6 +13,15 @@ const TIMEOUT_S = 10;
 /** How long somebody may take to sign in there. */
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
+/** OpenID Connect Core §2: at most 255 ASCII characters. Empty, it would be everybody whom the provider does not name. */
+const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
+
+// For as long as the cookie of another process, whose clock may differ, could be taken for a new one.
+const FINISH = prepared(
+  'identity-provider-finish',
+  `INSERT INTO finished_sign_ins (state_hash, forget_at) VALUES ($1, now() + make_interval(secs => ${2 * SIGN_IN_S}))
+   ON CONFLICT DO NOTHING`,
+);
 
 /** What the browser keeps, encrypted, while somebody signs in at the provider. */
 interface Attempt {
@@ -28,6 +38,8 @@ export interface SignedIn {
 
 /** The attempt is not the one that was begun in this browser, or took too long. */
 export class UnknownAttempt extends Error {}
+/** The provider does not tell somebody's groups, as it does when there are too many: unknown is not none. */
+export class GroupsUnknown extends Error {}
 /** The provider, or somebody at it, said no. */
 export class SignInDenied extends Error {}
 
@@ -37,7 +49,8 @@ export class SignInDenied extends Error {}
  * 1. `begin`: a state, a nonce and a PKCE verifier (RFC 7636) are made; the browser keeps them encrypted in a cookie, and no
  *    process has to remember them.
  * 2. The browser goes to the provider and comes back with a code and the state.
- * 3. `finish`: only with the cookie of step 1. The state is compared, the code is exchanged with the verifier and the client's
+ * 3. `finish`: only with the cookie of step 1, and once: the state is compared and written down as used, whatever comes of it.
+ *    The code is exchanged with the verifier and the client's
  *    secret, the ID token's signature, issuer, audience, time and nonce are checked, and the groups are read from it, or from
  *    the provider's user information.
  *
@@ -50,13 +63,14 @@ export class IdentityProvider {
   constructor(
     private readonly config: Config,
     private readonly secrets: Secrets,
+    private readonly database: Database,
   ) {}
 
   get settings(): OidcSettings | null {
     return this.config.oidc;
   }
 
-  async begin(): Promise<{ address: URL; attempt: string }> {
+  async begin(): Promise<{ address: URL; state: string; attempt: string }> {
     const oidc = await import('openid-client');
     const provider = await this.discovered();
     const attempt: Attempt = {
@@ -74,12 +88,13 @@ export class IdentityProvider {
       code_challenge: await oidc.calculatePKCECodeChallenge(attempt.verifier),
       code_challenge_method: 'S256',
     });
-    return { address, attempt: this.secrets.encrypt(JSON.stringify(attempt), PURPOSE).toString('base64url') };
+    const sealed = this.secrets.encrypt(JSON.stringify(attempt), PURPOSE).toString('base64url');
+    return { address, state: attempt.state, attempt: sealed };
   }
 
   /**
    * @param query of the address that the browser came back to
-   * @throws UnknownAttempt, SignInDenied, and what openid-client says of an answer that does not hold
+   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and what openid-client says of an answer that does not hold
    */
   async finish(kept: string | null, query: string): Promise<SignedIn> {
     const attempt = this.opened(kept);
@@ -87,6 +102,8 @@ export class IdentityProvider {
     const provider = await this.discovered();
     const address = new URL(`${this.returnAddress}${query}`);
     if (address.searchParams.get('state') !== attempt.state) throw new UnknownAttempt('another state');
+    if ((await this.database.execute(FINISH, [sha256(attempt.state)])) === 0)
+      throw new UnknownAttempt('finished before');
     const tokens = await oidc
       .authorizationCodeGrant(provider, address, {
         pkceCodeVerifier: attempt.verifier,
@@ -99,6 +116,7 @@ export class IdentityProvider {
         throw error;
       });
     const claims = tokens.claims()!;
+    if (!SUBJECT.test(claims.sub)) throw new Error('The provider names a subject that cannot be one.');
     const { groupsClaim } = this.settings!;
     const more =
       claims[groupsClaim] === undefined && provider.serverMetadata().userinfo_endpoint !== undefined
@@ -106,7 +124,9 @@ export class IdentityProvider {
         : {};
     const all: Record<string, unknown> = { ...more, ...claims };
     const names = [all['preferred_username'], all['email'], claims.sub].filter((name) => typeof name === 'string');
-    return { identity: { issuer: claims.iss, subject: claims.sub, names }, groups: groupsIn(all[groupsClaim]) };
+    const groups = groupsIn(all, groupsClaim);
+    if (groups === null) throw new GroupsUnknown();
+    return { identity: { issuer: claims.iss, subject: claims.sub, names }, groups };
   }
 
   /**

@@ -7,7 +7,7 @@ import type { LoggedIn } from './login.js';
 import type { OperatorRights } from './operator-rights.js';
 import { isReservedName } from './reserved-names.js';
 import { Passwords } from './passwords.js';
-import { TokenStore } from './token-store.js';
+import { UserRights, type ChangedUser } from './user-rights.js';
 
 /** Somebody at an identity provider. */
 export interface Identity {
@@ -33,16 +33,6 @@ const MAKE_USER = prepared(
      INSERT INTO users (username, password_hash, scopes) VALUES ($3, $4, '{}') ON CONFLICT DO NOTHING RETURNING username)
    INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
 );
-const SET_RIGHTS = prepared(
-  'operator-identity-set-rights',
-  `WITH given AS (
-     UPDATE users SET scopes = $2 WHERE username = $1 RETURNING username, password_hash, scopes, disabled),
-   lost AS (
-     DELETE FROM user_accounts WHERE username = $1 AND account_code <> ALL ($3::text[])),
-   won AS (
-     INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($3::text[]) ON CONFLICT DO NOTHING)
-   SELECT * FROM given`,
-);
 
 /** A character that no user name has. */
 const NOT_IN_NAMES = /[^A-Za-z0-9._@+-]+/g;
@@ -54,8 +44,10 @@ const MARK_LENGTH = 8;
  *
  * 1. Somebody is known by issuer and subject alone. A user of the same name who was made here is somebody else: the name then
  *    gets a mark, and nobody takes another's place by choosing a name at the provider.
- * 2. What they may do is set anew at each sign-in, from the groups of that moment. Sessions that have more end by it.
+ * 2. What they may do is set anew at each sign-in, from the groups of that moment. Sessions that had more end by it, and the
+ *    audit log names what changed.
  * 3. Whoever has no group left keeps the user, for the audit log, without any right or session.
+ * 4. Groups that the provider does not tell change nothing: nobody is signed in by them (identity-provider.ts).
  */
 @Injectable()
 export class OperatorIdentities {
@@ -63,17 +55,21 @@ export class OperatorIdentities {
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly passwords: Passwords,
-    private readonly tokens: TokenStore,
+    private readonly rights: UserRights,
   ) {}
 
-  /** The user, made at the first sign-in; null for one who was disabled here. */
+  /**
+   * The user, made at the first sign-in; null for one who was disabled here.
+   * @throws DomainError last_operator
+   */
   async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {
-    // A password that nobody has: an operator here may give the user another.
+    // A password that nobody has, and nobody can give (user.handlers.ts).
     const hash = (await this.find(identity)) ? null : await this.passwords.hash(randomToken());
     return this.unitOfWork.run(async () => {
       await this.database.query(LOCK, [identity.issuer, identity.subject]);
-      const username = (await this.find(identity)) ?? (await this.make(identity, hash!));
-      const user = await this.setRights(username, rights);
+      const known = await this.find(identity);
+      const username = known ?? (await this.make(identity, hash!));
+      const user = await this.setRights(username, rights, known === null ? 'user.create' : 'user.update');
       this.unitOfWork.audit('user.sign_in', username, { actor: username, changed: [] });
       return user.disabled ? null : user;
     });
@@ -84,13 +80,16 @@ export class OperatorIdentities {
     return (await this.database.queryOne(IS_KNOWN, [username])) !== null;
   }
 
-  /** Somebody whom no group lets in any more. */
+  /**
+   * Somebody whom no group lets in any more.
+   * @throws DomainError last_operator
+   */
   withdraw(identity: Identity): Promise<void> {
     return this.unitOfWork.run(async () => {
+      await this.database.query(LOCK, [identity.issuer, identity.subject]);
       const username = await this.find(identity);
       if (username === null) return;
-      await this.setRights(username, { scopes: [], accountCodes: [] });
-      await this.tokens.endFamiliesOfUser(username);
+      await this.setRights(username, { scopes: [], accountCodes: [] }, 'user.update');
       this.unitOfWork.audit('user.withdraw', username, { actor: username, changed: [] });
     });
   }
@@ -110,14 +109,15 @@ export class OperatorIdentities {
     throw new Error('There is a user of each name that this operator could have.');
   }
 
+  /** What groups give and take is in the audit log as what a person gives and takes. */
   private async setRights(
     username: string,
-    { scopes, accountCodes }: OperatorRights,
-  ): Promise<LoggedIn & { disabled: boolean }> {
-    return (await this.database.queryOne<LoggedIn & { disabled: boolean }>(SET_RIGHTS, [
-      username,
-      scopes,
-      accountCodes,
-    ]))!;
+    rights: OperatorRights,
+    action: 'user.create' | 'user.update',
+  ): Promise<ChangedUser> {
+    const user = (await this.rights.change(username, rights))!;
+    if (user.changedRights.length > 0)
+      this.unitOfWork.audit(action, username, { actor: username, changed: user.changedRights });
+    return user;
   }
 }

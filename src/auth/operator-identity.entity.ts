@@ -13,3 +13,14 @@ export class OperatorIdentity {
   @Column('text')
   username: string;
 }
+
+/** A sign-in at the provider that came to its end, kept for as long as it could be tried once more. */
+@Entity('finished_sign_ins')
+export class FinishedSignIn {
+  /** SHA-256 of its state. */
+  @PrimaryColumn('bytea')
+  state_hash: Buffer;
+
+  @Column('timestamptz')
+  forget_at: Date;
+}

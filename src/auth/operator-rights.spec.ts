@@ -29,8 +29,29 @@ test('a setting that is left out gives nobody anything', () => {
   expect(accountsNamedBy(['ACME'], none)).toEqual([]);
 });
 
-test('groups come as a list or as one name', () => {
-  expect(groupsIn(['a', 7, null, 'b'])).toEqual(['a', 'b']);
-  expect(groupsIn('a')).toEqual(['a']);
-  expect(groupsIn(undefined)).toEqual([]);
+test('groups come as a list, as one name, or not at all for somebody without any', () => {
+  expect(groupsIn({ groups: ['a', 'b'] }, 'groups')).toEqual(['a', 'b']);
+  expect(groupsIn({ groups: 'a' }, 'groups')).toEqual(['a']);
+  expect(groupsIn({ groups: [] }, 'groups')).toEqual([]);
+  expect(groupsIn({ groups: null }, 'groups')).toEqual([]);
+  expect(groupsIn({ groups: ['a'] }, 'roles')).toEqual([]);
+  expect(groupsIn({ groups: ['a'], _claim_names: { groups: 'src1' } }, 'groups')).toEqual(['a']);
+  expect(groupsIn({ _claim_names: { address: 'src1' } }, 'groups')).toEqual([]);
 });
+
+test.each([
+  [{ _claim_names: { groups: 'src1' } }],
+  [{ hasgroups: true }],
+  [{ hasgroups: 'true' }],
+  [{ groups: ['a', 7] }],
+  [{ groups: [{ name: 'a' }] }],
+  [{ groups: 7 }],
+  [{ groups: { a: true } }],
+])('the claims %j do not tell the groups, which is not the same as none', (claims) =>
+  expect(groupsIn(claims, 'groups')).toBeNull(),
+);
+
+test.each(['exam-support-A\u0000B', 'exam-support-A B', `exam-support-${'A'.repeat(65)}`])(
+  'the group %j names no account',
+  (group) => expect(accountsNamedBy([group], settings)).toEqual([]),
+);

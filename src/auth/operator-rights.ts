@@ -1,5 +1,6 @@
 import type { OidcSettings } from '../oidc-settings.js';
 import type { Scope } from '../platform/context/caller.js';
+import { ACCOUNT_CODE } from './account-code.js';
 
 /** What an operator may do. */
 export interface OperatorRights {
@@ -12,7 +13,8 @@ export interface OperatorRights {
 export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix }: OidcSettings): string[] {
   if (supportGroupPrefix === null) return [];
   const named = groups.filter((group) => group.startsWith(supportGroupPrefix));
-  return [...new Set(named.map((group) => group.slice(supportGroupPrefix.length)))];
+  const codes = named.map((group) => group.slice(supportGroupPrefix.length));
+  return [...new Set(codes.filter((code) => ACCOUNT_CODE.test(code)))];
 }
 
 /** What the groups give, of which `known` are the accounts that exist; null: nothing. */
@@ -28,8 +30,26 @@ export function rightsOf(
   return scopes.length > 0 ? { scopes, accountCodes } : null;
 }
 
-/** The groups in a claim: providers send a list, or one name. */
-export function groupsIn(claim: unknown): string[] {
+/**
+ * The groups that claims name; null when they do not tell them. Providers send a list, one name, or nothing for somebody
+ * without a group. A provider leaves the groups out, and says so, by a distributed claim (OpenID Connect Core §5.6.2) or by
+ * `hasgroups`: Microsoft Entra does for more than 200.
+ */
+export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim: string): string[] | null {
+  const claim = claims[groupsClaim];
+  if (claim === undefined || claim === null) return areLeftOut(claims, groupsClaim) ? null : [];
   const values = Array.isArray(claim) ? (claim as unknown[]) : [claim];
-  return values.filter((value) => typeof value === 'string');
+  // What is no name may stand for a group that cannot be read: unknown is not none.
+  return values.every((value) => typeof value === 'string') ? values : null;
+}
+
+function areLeftOut(claims: Readonly<Record<string, unknown>>, groupsClaim: string): boolean {
+  const { _claim_names: elsewhere, hasgroups } = claims;
+  if (hasgroups === true || hasgroups === 'true') return true;
+  return typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, groupsClaim);
+}
+
+/** The SQL of: a family got by a password, while passwords of operators are off and its user (`users`) is one. */
+export function isRefusedPassword(byPassword: string, passwordsAreOff: string): string {
+  return `(${byPassword} AND ${passwordsAreOff} AND users.scopes && '{admin,support}')`;
 }

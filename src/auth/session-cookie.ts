@@ -19,6 +19,13 @@ export class ConsoleCookies {
     return null;
   }
 
+  /** The names that begin so, as browsers send them: the oldest first (RFC 6265 §5.4). */
+  namesWith(request: Request, prefix: string): string[] {
+    const own = this.nameOf('');
+    const names = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('=')[0] ?? '');
+    return names.filter((name) => name.startsWith(own + prefix)).map((name) => name.slice(own.length));
+  }
+
   /** @param value of base64url characters; @param maxAgeS none: until the browser ends */
   set(response: Response, name: string, value: string, sameSite: 'strict' | 'lax', maxAgeS?: number): void {
     const life = maxAgeS === undefined ? {} : { maxAge: maxAgeS * 1000 };

@@ -106,7 +106,8 @@ export class ConsoleSessionController {
     // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
     const from = this.pseudonyms.of('address', networkOf(address)).toString('hex');
     const user = await this.login.verify(username, password, CONSOLE_KEY, `${CONSOLE_KEY} ${from}`);
-    if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user))) return;
+    if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user, { byPassword: true })))
+      return;
     await this.refusals.count(CONSOLE_KEY, address, username);
     throw signInRefused.error();
   }

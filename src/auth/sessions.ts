@@ -10,7 +10,7 @@ import { AccessTokenLookup } from './access-token-lookup.js';
 import type { LoggedIn } from './login.js';
 import { grantedScopes } from './scope.rules.js';
 import { ConsoleCookies, isFromConsole } from './session-cookie.js';
-import { TokenStore } from './token-store.js';
+import { TokenStore, type Origin } from './token-store.js';
 
 /** The console's own application: made at the first sign-in, without grants, and with a secret that nobody has. */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
@@ -23,12 +23,12 @@ const ABSOLUTE_S = 12 * 3600;
 /** Written no more often than this. */
 const RENEW_EVERY_S = 60;
 
-// Of an earlier release it has three scopes; an operator may have taken some away since.
 const MAKE_APPLICATION = prepared(
   'session-make-application',
   `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'Console', $2, $3, '{}')
-   ON CONFLICT (consumer_key) DO UPDATE SET scopes = excluded.scopes WHERE applications.scopes = '{admin,read,support}'`,
+   ON CONFLICT (consumer_key) DO NOTHING`,
 );
+const FIND_SCOPES = prepared('session-find-scopes', `SELECT scopes FROM applications WHERE consumer_key = $1`);
 const PROLONG = prepared(
   'session-prolong',
   `UPDATE access_tokens token SET expires_at = least(now() + make_interval(secs => ${IDLE_S}), family.expires_at)
@@ -92,16 +92,18 @@ export class Sessions {
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session of the operator; null when the user is none, or changed at this very moment. */
-  start(request: Request, response: Response, user: LoggedIn): Promise<boolean> {
+  /** Starts a session of the operator; false when the user is none, or changed at this very moment. */
+  start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);
       const family = before === null ? null : await this.familyOf(before);
       if (family) await this.tokens.endFamily(family.family_id);
-      const scopes = grantedScopes(undefined, CONSOLE_SCOPES, user.scopes);
-      if (!scopes || !isOperator(scopes)) return false;
       await this.database.execute(MAKE_APPLICATION, [CONSOLE_KEY, sha256(randomToken()), CONSOLE_SCOPES]);
-      const started = await this.tokens.startFamily(CONSOLE_KEY, user, scopes, {
+      // An operator may have taken some away.
+      const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
+      const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
+      if (!scopes || !isOperator(scopes)) return false;
+      const started = await this.tokens.startFamily(CONSOLE_KEY, user, scopes, origin, {
         accessS: IDLE_S,
         familyS: ABSOLUTE_S,
       });

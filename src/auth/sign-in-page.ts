@@ -1,7 +1,13 @@
 import type { Response } from 'express';
 
 /** Says to a person in a browser why nobody was signed in, and leads back. No text of anybody else stands in it. */
-export function sendSignInPage(response: Response, status: number, title: string, advice: string): void {
+export function sendSignInPage(
+  response: Response,
+  status: number,
+  title: string,
+  advice: string,
+  console: string,
+): void {
   response.status(status).type('html').send(`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>${title}</title><meta name="viewport" content="width=device-width"></head>
@@ -9,7 +15,7 @@ export function sendSignInPage(response: Response, status: number, title: string
 <main>
 <h1>${title}</h1>
 <p>${advice}</p>
-<p><a href="../console">Back to the console</a></p>
+<p><a href="${console}">Back to the console</a></p>
 </main>
 </body>
 </html>

@@ -74,7 +74,7 @@ export class TokenEndpoint {
     if (!scopes) throw invalidScope();
     actFor(user.username, client, scopes);
     return this.unitOfWork.run(async () => {
-      const started = await this.store.startFamily(client.consumer_key, user, scopes);
+      const started = await this.store.startFamily(client.consumer_key, user, scopes, { byPassword: true });
       if (!started) throw invalidLogin();
       this.unitOfWork.audit('token.grant', started.familyId);
       return this.answer(started, scopes);

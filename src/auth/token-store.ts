@@ -5,19 +5,21 @@ import { Database, prepared } from '../platform/database/database.js';
 import type { Scope } from '../platform/context/caller.js';
 import { generatedToken, sha256 } from '../platform/secrets.js';
 import type { LoggedIn } from './login.js';
+import { isRefusedPassword } from './operator-rights.js';
 
-// The rows of user and application are locked and compared once more: a password changed since it was checked, or one of
-// them disabled, ends all families there are, and this one must not slip in behind.
+// The rows of user and application are locked and compared once more: a password changed since it was checked, a scope taken
+// away, or one of them disabled, ends the families there are (triggers), and this one must not slip in behind.
 const START_FAMILY = prepared(
   'token-start-family',
   `WITH unchanged AS (
      SELECT username FROM users, applications
-     WHERE username = $3 AND password_hash = $4 AND NOT users.disabled
-       AND consumer_key = $2 AND NOT applications.disabled
+     WHERE username = $3 AND password_hash = $4 AND NOT users.disabled AND $5::text[] <@ users.scopes
+       AND consumer_key = $2 AND NOT applications.disabled AND $5::text[] <@ applications.scopes
+       AND NOT ${isRefusedPassword('$10::boolean', '$11::boolean')}
      FOR SHARE
    ), family AS (
-     INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at)
-     SELECT $1, $2, username, $5, now() + make_interval(secs => $6) FROM unchanged
+     INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at, by_password)
+     SELECT $1, $2, username, $5, now() + make_interval(secs => $6), $10 FROM unchanged
      RETURNING family_id
    ), access AS (
      INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at)
@@ -31,7 +33,8 @@ const LOCK_REFRESH_TOKEN = prepared(
   'token-lock-refresh-token',
   `SELECT family.family_id, family.consumer_key, family.username, family.scopes,
           token.used_at IS NOT NULL AS used,
-          family.revoked_at IS NULL AND family.expires_at > statement_timestamp() AND NOT users.disabled AS usable,
+          family.revoked_at IS NULL AND family.expires_at > statement_timestamp() AND NOT users.disabled
+            AND NOT ${isRefusedPassword('family.by_password', '$2::boolean')} AS usable,
           users.scopes AS user_scopes
    FROM refresh_tokens token JOIN token_families family USING (family_id) JOIN users USING (username)
    WHERE token.token_hash = $1
@@ -53,13 +56,9 @@ const END_FAMILY = prepared(
   'token-end-family',
   `UPDATE token_families SET revoked_at = now() WHERE family_id = $1 AND revoked_at IS NULL`,
 );
-const END_FAMILIES_OF_USER = prepared(
-  'token-end-families-of-user',
-  `UPDATE token_families SET revoked_at = now() WHERE username = $1 AND revoked_at IS NULL`,
-);
-const END_FAMILIES_OF_APPLICATION = prepared(
-  'token-end-families-of-application',
-  `UPDATE token_families SET revoked_at = now() WHERE consumer_key = $1 AND revoked_at IS NULL`,
+const END_PASSWORD_FAMILIES = prepared(
+  'token-end-password-families',
+  `UPDATE token_families SET revoked_at = now() WHERE username = $1 AND by_password AND revoked_at IS NULL`,
 );
 const END_ACCESS_TOKEN = prepared('token-end-access-token', `DELETE FROM access_tokens WHERE token_hash = $1`);
 
@@ -84,12 +83,19 @@ const FIND_USABLE_REFRESH_TOKEN = prepared(
           floor(extract(epoch FROM family.expires_at))::float8 AS exp
    FROM refresh_tokens token JOIN token_families family USING (family_id) JOIN users USING (username)
    WHERE token.token_hash = $1 AND token.used_at IS NULL
-     AND family.consumer_key = $2 AND family.revoked_at IS NULL AND family.expires_at > now() AND NOT users.disabled`,
+     AND family.consumer_key = $2 AND family.revoked_at IS NULL AND family.expires_at > now() AND NOT users.disabled
+     AND NOT ${isRefusedPassword('family.by_password', '$3::boolean')}`,
 );
 
 export interface TokenPair {
   readonly accessToken: string;
   readonly refreshToken: string;
+}
+
+/** How a family came about. */
+export interface Origin {
+  /** Whether the user was known by a password; OPERATOR_PASSWORDS=off ends those of operators. */
+  readonly byPassword: boolean;
 }
 
 /** How long tokens last, in seconds. */
@@ -104,7 +110,7 @@ export interface LockedRefreshToken {
   readonly username: string;
   readonly scopes: Scope[];
   readonly used: boolean;
-  /** Neither revoked nor expired, and its user is not disabled. */
+  /** Neither revoked nor expired, nor got by a password that counts no more, and its user is not disabled. */
   readonly usable: boolean;
   readonly user_scopes: Scope[];
 }
@@ -135,6 +141,7 @@ export class TokenStore {
     consumerKey: string,
     user: LoggedIn,
     scopes: readonly Scope[],
+    { byPassword }: Origin,
     life: Life = { accessS: this.config.accessTokenTtlS, familyS: this.config.refreshTokenTtlS },
   ): Promise<(TokenPair & { familyId: string }) | null> {
     const familyId = uuid();
@@ -149,13 +156,18 @@ export class TokenStore {
       sha256(pair.accessToken),
       life.accessS,
       sha256(pair.refreshToken),
+      byPassword,
+      !this.config.operatorPasswords,
     ]);
     return started === 0 ? null : { ...pair, familyId };
   }
 
   /** Inside a unit of work: the token stays locked until its end. */
   async lockRefreshToken(token: string): Promise<LockedRefreshToken | null> {
-    return this.database.queryOne<LockedRefreshToken>(LOCK_REFRESH_TOKEN, [sha256(token)]);
+    return this.database.queryOne<LockedRefreshToken>(LOCK_REFRESH_TOKEN, [
+      sha256(token),
+      !this.config.operatorPasswords,
+    ]);
   }
 
   /** Uses the refresh token up and puts a new pair in its place. */
@@ -175,12 +187,9 @@ export class TokenStore {
     await this.database.execute(END_FAMILY, [familyId]);
   }
 
-  async endFamiliesOfUser(username: string): Promise<void> {
-    await this.database.execute(END_FAMILIES_OF_USER, [username]);
-  }
-
-  async endFamiliesOfApplication(consumerKey: string): Promise<void> {
-    await this.database.execute(END_FAMILIES_OF_APPLICATION, [consumerKey]);
+  /** Ends what the user got by a password, of the sessions in the console too. */
+  async endPasswordFamilies(username: string): Promise<void> {
+    await this.database.execute(END_PASSWORD_FAMILIES, [username]);
   }
 
   async endAccessToken(token: string): Promise<void> {
@@ -199,7 +208,11 @@ export class TokenStore {
     token: string,
     consumerKey: string,
   ): Promise<(TokenTimes & { username: string; scopes: Scope[]; user_scopes: Scope[] }) | null> {
-    return this.database.queryOne(FIND_USABLE_REFRESH_TOKEN, [sha256(token), consumerKey]);
+    return this.database.queryOne(FIND_USABLE_REFRESH_TOKEN, [
+      sha256(token),
+      consumerKey,
+      !this.config.operatorPasswords,
+    ]);
   }
 }
 

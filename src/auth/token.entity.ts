@@ -26,6 +26,10 @@ export class TokenFamily {
 
   @Column('timestamptz', { nullable: true })
   revoked_at: Date | null;
+
+  /** Got by a password, of which OPERATOR_PASSWORDS=off ends those of operators. */
+  @Column('boolean', { default: true })
+  by_password: boolean;
 }
 
 @Entity('access_tokens')

@@ -60,11 +60,14 @@ export class UserController {
   @Put(':username')
   @ApiOperation({
     summary: 'Change a user',
-    description: 'A member left out stays. The next request of the user is judged by the new state.',
+    description:
+      'A member left out stays. The next request of the user is judged by the new state. A scope or an account taken away, a new ' +
+      'password and `disabled` end the tokens and sessions that had it, for good. 409 `last_operator`: nobody would be left who can ' +
+      'sign in with `admin`.',
   })
   @Answer(200, UserModel)
   @ChecksMore()
-  @BodyProblems(404)
+  @BodyProblems(404, 409)
   async update(
     @Param() { username }: UserPath,
     @Body() body: UpdateUserBody,

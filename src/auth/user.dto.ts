@@ -10,6 +10,10 @@ declareFaults({
     'The password is too easily guessed.',
     'Choose 12 to 128 characters, not the user name and not a common password.',
   ],
+  password_elsewhere: [
+    'The user may not have a password here: operators sign in at the organisation.',
+    'Leave the member out. The user signs in to the console by OpenID Connect.',
+  ],
   grant_unknown: ['There is no such grant.', 'Use password and refresh_token.'],
   scope_unknown: ['There is no such scope.', 'Use the scopes that the document names.'],
 });
@@ -70,7 +74,8 @@ export class CreateUserBody {
 export class UpdateUserBody {
   @Field(password, {
     notNull: true,
-    description: 'A new password ends every token of the user and lifts a lock-out.',
+    description:
+      'A new password ends every token of the user and lifts a lock-out. An operator who signs in at an identity provider has none.',
   })
   password?: string;
 

@@ -1,17 +1,21 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Config } from '../config.js';
 import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import type { Scope } from '../platform/context/caller.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type Fault } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
 import type { Faults } from '../platform/validation/faults.js';
 import { fault } from '../platform/validation/rules.js';
-import { CreateUser, UnlockUser, UpdateUser } from './auth.commands.js';
+import { CreateUser, UnlockUser, UpdateUser, type UserChanges } from './auth.commands.js';
 import { GetUser, ListUsers, type UserView } from './auth.queries.js';
 import { Login } from './login.js';
 import { PasswordStrength } from './password-strength.js';
 import { Passwords } from './passwords.js';
-import { TokenStore } from './token-store.js';
+import { isOperator } from './sessions.js';
+import { OperatorIdentities } from './operator-identities.js';
 import { User, UserAccount } from './user.entity.js';
+import { UserRights } from './user-rights.js';
 
 const usernameTaken = defineProblem(
   'username_taken',
@@ -26,26 +30,9 @@ const VIEW = `
   FROM users`;
 const FIND = prepared('user-find', `${VIEW} WHERE username = $1`);
 const LIST = prepared('user-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
-// Locked before it is changed: of two at once the second sees what the first left.
-const UPDATE = prepared(
-  'user-update',
-  `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
-                    disabled = coalesce($4, disabled)
-   FROM (SELECT username AS name, disabled AS was_disabled FROM users WHERE username = $1 FOR NO KEY UPDATE) AS before
-   WHERE username = before.name
-   RETURNING disabled <> was_disabled AS flips`,
-);
 const UNKNOWN_ACCOUNTS = prepared(
   'user-unknown-accounts',
   `SELECT code FROM unnest($1::text[]) AS code WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE account_code = code)`,
-);
-const LEAVE_ACCOUNTS = prepared(
-  'user-leave-accounts',
-  `DELETE FROM user_accounts WHERE username = $1 AND account_code <> ALL ($2::text[])`,
-);
-const JOIN_ACCOUNTS = prepared(
-  'user-join-accounts',
-  `INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`,
 );
 
 @QueryHandler(GetUser)
@@ -108,38 +95,58 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly config: Config,
     private readonly passwords: Passwords,
     private readonly strength: PasswordStrength,
-    private readonly tokens: TokenStore,
+    private readonly identities: OperatorIdentities,
+    private readonly rights: UserRights,
     private readonly login: Login,
   ) {}
 
   async execute({ username, changes, faults }: UpdateUser): Promise<UserView> {
     const { password, accountCodes, scopes, disabled } = changes;
-    if (password !== undefined && !faults.concern('/password'))
+    if (password !== undefined && !faults.concern('/password')) {
       faults.add(...(await this.strength.faults(password, username)));
+      faults.add(...(await this.elsewhere(username, scopes)));
+    }
     faults.add(...(await unknownAccounts(this.database, accountCodes ?? [], faults)));
     faults.refuse();
     const passwordHash = password === undefined ? null : await this.passwords.hash(password);
     return this.unitOfWork.run(async () => {
-      const updated = await this.database.queryOne<{ flips: boolean }>(UPDATE, [
-        username,
-        passwordHash,
-        scopes ? [...new Set(scopes)] : null,
-        disabled ?? null,
-      ]);
-      if (!updated) throw notFound.error({ detail: 'There is no such user.' });
-      if (accountCodes) {
-        await this.database.execute(LEAVE_ACCOUNTS, [username, accountCodes]);
-        await this.database.execute(JOIN_ACCOUNTS, [username, accountCodes]);
-      }
-      // Enabling ends them too: a release before this one left those of a disabled user as they were.
-      if (passwordHash !== null || updated.flips) await this.tokens.endFamiliesOfUser(username);
+      const changed = await this.rights.change(username, { passwordHash, scopes, accountCodes, disabled });
+      if (!changed) throw notFound.error({ detail: 'There is no such user.' });
       if (passwordHash !== null) await this.login.forgetFailures(username);
-      this.unitOfWork.audit('user.update', username);
+      this.unitOfWork.audit('user.update', username, { changed: membersOf(changes) });
       return (await this.database.queryOne<UserView>(FIND, [username]))!;
     });
   }
+
+  /** A fault when a password would be of no use to the user, or a second way in. */
+  private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
+    if (await this.identities.areOf(username))
+      return [
+        fault('password_elsewhere', 'The user signs in at the organisation, and has no password here.', '/password'),
+      ];
+    if (this.config.operatorPasswords) return [];
+    const held = scopes ?? (await this.database.queryOne<UserView>(FIND, [username]))?.scopes ?? [];
+    return isOperator(held)
+      ? [fault('password_elsewhere', 'Operators do not sign in by password here.', '/password')]
+      : [];
+  }
+}
+
+const MEMBERS: Record<keyof UserChanges, string> = {
+  password: 'password',
+  accountCodes: 'account_codes',
+  scopes: 'scopes',
+  disabled: 'disabled',
+};
+
+/** The names of what is not left out, also of a change by the command line. */
+function membersOf(changes: UserChanges): string[] {
+  return Object.entries(MEMBERS).flatMap(([key, name]) =>
+    changes[key as keyof UserChanges] === undefined ? [] : [name],
+  );
 }
 
 @CommandHandler(UnlockUser)

@@ -178,6 +178,17 @@ export class Given {
     return this.token([], SCOPES);
   }
 
+  /** The token of an operator who did not sign in by a password. */
+  async operatorOfProvider(): Promise<string> {
+    const token = await this.token([], SCOPES);
+    await this.sql(
+      `UPDATE token_families SET by_password = false
+       WHERE family_id = (SELECT family_id FROM access_tokens WHERE token_hash = $1)`,
+      [sha256(token)],
+    );
+    return token;
+  }
+
   /** A valid body of create, with whatever is to be different. */
   eligibilityBody(
     testCode: string,

@@ -8,7 +8,8 @@ interface Person {
   sub: string;
   preferred_username?: string;
   email?: string;
-  groups?: string[] | string;
+  groups?: unknown;
+  _claim_names?: Record<string, string>;
 }
 
 /** A real OpenID Connect provider (`oidc-provider`) in a process of its own. */

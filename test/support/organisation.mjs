@@ -27,7 +27,7 @@ const provider = new Provider(issuer, {
   // As OpenID Connect Core §5.4 has it: with a code, the user information tells the claims of scopes, not the ID token.
   conformIdTokenClaims: true,
   scopes: ['openid', 'profile', 'email', 'groups'],
-  claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups'] },
+  claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups', '_claim_names'] },
   features: { devInteractions: { enabled: false } },
   interactions: { url: () => '/interaction' },
   cookies: { keys: ['of this run'] },

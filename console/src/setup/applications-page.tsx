@@ -17,6 +17,9 @@ import { SetupNav } from './setup-nav';
 type Application = Schemas['ApplicationModel'];
 type Credentials = Schemas['ApplicationCredentialsModel'];
 
+/** The application of the console itself. */
+const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
+
 export function ApplicationsPage() {
   const queries = useQueryClient();
   const [edited, setEdited] = useState<Application | 'new' | null>(null);
@@ -196,7 +199,16 @@ function EditApplication({
       <Form form={form} action="Save" more={<Button onPress={onClose}>Cancel</Button>}>
         <FormField form={form} name="name" label="Name" />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
-        <FormField form={form} name="disabled" label="Disabled" hint="Ends every token of the application for good." />
+        <FormField
+          form={form}
+          name="disabled"
+          label="Disabled"
+          hint={
+            consumer_key === CONSOLE_KEY
+              ? 'The console signs operators in through this application. It stays enabled, with the scope admin.'
+              : 'Ends every token of the application for good.'
+          }
+        />
       </Form>
     </Dialog>
   );

@@ -149,9 +149,14 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
           name="password"
           label="New password"
           type="password"
-          hint="Left empty, it stays. A new one ends every session of the user."
+          hint="Left empty, it stays. A new one ends every session of the user. Users of your organisation have none here."
         />
-        <FormField form={form} name="disabled" label="Disabled" hint="Ends every token of the user for good." />
+        <FormField
+          form={form}
+          name="disabled"
+          label="Disabled"
+          hint="Ends every token of the user for good. The last operator who can sign in stays."
+        />
       </Form>
     </Dialog>
   );
