@@ -38,6 +38,10 @@ export class Eligibility {
   @Column('timestamptz', { nullable: true })
   booking_on: Date | null;
 
+  /** The `effective_date` of the newest event of its bookings: the next one's is later. */
+  @Column('timestamptz', { nullable: true })
+  last_event_at: Date | null;
+
   @Column('timestamptz', { nullable: true })
   schedule_start_date: Date | null;
 

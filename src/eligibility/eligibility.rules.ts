@@ -76,7 +76,7 @@ const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
   book: ['ELIGIBLE'],
   'move booking': ['SCHEDULED'],
   'cancel booking': ['SCHEDULED'],
-  'excused absence': ['SCHEDULED'],
+  'excused absence': ['SCHEDULED', 'ABSENT'],
   absence: ['SCHEDULED'],
   result: ['SCHEDULED', 'ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'],
   launch: ['ELIGIBLE', 'SCHEDULED'],
@@ -112,6 +112,28 @@ function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean
     default:
       return true;
   }
+}
+
+/** When an exam takes place; one of unknown duration is taken to last a second. */
+export interface TimeSlot {
+  booking_code: string | null;
+  booking_on: Date | null;
+  duration_minutes: number | null;
+}
+
+/** Returns the first booking of `others` that takes place while this one does, else null. */
+export function overlappingBooking(slot: Omit<TimeSlot, 'booking_code'>, others: readonly TimeSlot[]): string | null {
+  const [start, end] = spanOf(slot);
+  const overlaps = (other: TimeSlot) => {
+    const [otherStart, otherEnd] = spanOf(other);
+    return start < otherEnd && otherStart < end;
+  };
+  return others.find((other) => other.booking_on !== null && overlaps(other))?.booking_code ?? null;
+}
+
+function spanOf({ booking_on, duration_minutes }: Omit<TimeSlot, 'booking_code'>): [number, number] {
+  const start = booking_on!.getTime();
+  return [start, start + (duration_minutes === null ? 1_000 : duration_minutes * 60_000)];
 }
 
 // USPS Publication 28, appendix B: the library has states, DC and territories; the military codes are added.

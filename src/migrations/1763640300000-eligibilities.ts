@@ -17,6 +17,7 @@ export class Eligibilities1763640300000 implements MigrationInterface {
         approval_pending boolean NOT NULL,
         booking_code text,
         booking_on timestamptz,
+        last_event_at timestamptz,
         schedule_start_date timestamptz,
         eligibility_end_date timestamptz,
         registration_mode text,
