@@ -52,7 +52,7 @@ const LOCK_BY_ID = prepared(
 const HOLD = prepared(
   'eligibility-hold',
   `SELECT svc_eligiblity_id, account_code, candidate_id, test_code, status, hold_reason, approval_pending,
-     schedule_start_date, eligibility_end_date
+     decline_reason, schedule_start_date, eligibility_end_date
    FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
 );
 const HOLD_ALL_OF = prepared(
@@ -63,10 +63,11 @@ export const SAVE_STATE = prepared(
   'eligibility-save-state',
   `UPDATE eligibilities e
    SET status = state.status, hold_reason = state.hold_reason, approval_pending = state.approval_pending,
+     decline_reason = state.decline_reason,
      booking_code = state.booking_code, booking_on = state.booking_on, last_event_at = state.last_event_at,
      updated_datetime = state.updated_datetime
    FROM json_to_recordset($1) AS state (n bigint, svc_eligiblity_id text, status text, hold_reason text,
-     approval_pending boolean, booking_code text, booking_on timestamptz, last_event_at timestamptz,
+     approval_pending boolean, decline_reason text, booking_code text, booking_on timestamptz, last_event_at timestamptz,
      updated_datetime timestamptz)
    WHERE ${fewOf('state.n')} AND e.svc_eligiblity_id = state.svc_eligiblity_id`,
 );
@@ -88,7 +89,7 @@ const HAS_LIVE = prepared(
 
 type State = Pick<
   Eligibility,
-  'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on' | 'last_event_at'
+  'status' | 'hold_reason' | 'approval_pending' | 'decline_reason' | 'booking_code' | 'booking_on' | 'last_event_at'
 >;
 
 /** The records of one candidate and test, newest first, and which of them a call addresses. */
@@ -218,13 +219,14 @@ export class EligibilityStore {
   /** Writes where the record stands, and when it changed. */
   changeState<Record extends Eligibility>(record: Record, changes: Partial<State>, now: Date): Record {
     Object.assign(record, changes, { updated_datetime: now });
-    const { svc_eligiblity_id, status, hold_reason, approval_pending } = record;
+    const { svc_eligiblity_id, status, hold_reason, approval_pending, decline_reason } = record;
     const { booking_code, booking_on, last_event_at, updated_datetime } = record;
     this.unitOfWork.keep(SAVE_STATE, {
       svc_eligiblity_id,
       status,
       hold_reason,
       approval_pending,
+      decline_reason,
       booking_code,
       booking_on,
       last_event_at,

@@ -5,6 +5,7 @@ import type { Eligibility } from './eligibility.entity.js';
 export const DEFAULTED = [
   'position',
   'hold_reason',
+  'decline_reason',
   'booking_code',
   'booking_on',
   'last_event_at',

@@ -116,6 +116,16 @@ export class ApproveAccommodations extends Command<void> {
   }
 }
 
+/** The record stays PENDING, and its message says why. @throws DomainError forbidden_operation when no approval is pending */
+export class DeclineAccommodations extends Command<void> {
+  constructor(
+    readonly svcEligibilityId: string,
+    readonly reason: string,
+  ) {
+    super();
+  }
+}
+
 /**
  * Takes the live eligibility for a booking: SCHEDULED from here on. In the caller's transaction; the record stays locked.
  * All records of the candidate stay locked, so that two bookings at once see each other.

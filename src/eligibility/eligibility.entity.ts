@@ -31,6 +31,10 @@ export class Eligibility {
   @Column('boolean')
   approval_pending: boolean;
 
+  /** Why the special accommodations were declined; they may be approved still. */
+  @Column('text', { nullable: true })
+  decline_reason: string | null;
+
   /** The open booking; set exactly while the status is SCHEDULED. */
   @Column('text', { nullable: true })
   booking_code: string | null;

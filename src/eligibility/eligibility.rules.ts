@@ -23,13 +23,16 @@ export function isEligibleToSchedule(record: EligibilityState, now: Date): boole
 export function statusMessage(record: EligibilityState, now: Date): string | null {
   switch (statusAt(record, now)) {
     case 'PENDING':
-      return record.hold_reason !== null
-        ? `Blocked: ${record.hold_reason}`
+      if (record.hold_reason !== null) return `Blocked: ${record.hold_reason}`;
+      return record.decline_reason !== null
+        ? `Special accommodations declined: ${record.decline_reason}`
         : 'Pending approval of special accommodations';
     case 'ELIGIBLE':
       return isInWindow(record, now) ? null : 'The scheduling window has not begun';
     case 'SCHEDULED':
-      return 'Already scheduled';
+      return record.hold_reason !== null
+        ? `Already scheduled, and blocked: ${record.hold_reason}`
+        : 'Already scheduled';
     case 'COMPLETED':
       return 'The exam has been taken';
     case 'ABSENT':
@@ -55,6 +58,7 @@ export const TRIGGERS = [
   'hold',
   'release',
   'approve',
+  'decline',
   'set vouchers',
   'book',
   'move booking',
@@ -69,9 +73,10 @@ export type Trigger = (typeof TRIGGERS)[number];
 const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
   update: ['PENDING', 'ELIGIBLE', 'SCHEDULED', 'EXPIRED'],
   cancel: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
-  hold: ['PENDING', 'ELIGIBLE'],
-  release: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  hold: ['PENDING', 'ELIGIBLE', 'SCHEDULED'],
+  release: ['PENDING', 'ELIGIBLE', 'SCHEDULED', 'EXPIRED'],
   approve: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  decline: ['PENDING'],
   'set vouchers': ['PENDING', 'ELIGIBLE', 'EXPIRED'],
   book: ['ELIGIBLE'],
   'move booking': ['SCHEDULED'],
@@ -104,11 +109,12 @@ function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean
     case 'release':
       return record.hold_reason !== null;
     case 'approve':
+    case 'decline':
       return record.approval_pending;
     case 'book':
       return isEligibleToSchedule(record, now);
     case 'launch':
-      return isInWindow(record, now);
+      return isInWindow(record, now) && record.hold_reason === null;
     default:
       return true;
   }

@@ -12,6 +12,7 @@ import {
   type BookedEligibility,
   CancelEligibility,
   CompleteEligibility,
+  DeclineAccommodations,
   FollowBooking,
   HoldEligibility,
   ReleaseHold,
@@ -108,7 +109,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
   }
 }
 
-const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED' } as const;
+const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
 
 /** What an operator may do to an open record. */
 abstract class OperatorDecision {
@@ -121,18 +122,19 @@ abstract class OperatorDecision {
   protected async decide(
     svcEligibilityId: string,
     trigger: keyof typeof DECISIONS,
-    decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending'>>,
+    decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending' | 'decline_reason'>>,
   ): Promise<void> {
     await this.unitOfWork.run(async () => {
       const record = await this.store.lockById(svcEligibilityId);
       assertReaches(currentReach(), record.account_code);
       const now = this.clock.now();
       const status = statusAt(record, now);
-      if (!mayTrigger(status, trigger))
+      if (!mayTrigger(status, trigger) || (trigger === 'decline' && !record.approval_pending))
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
       const isNews = Object.entries(decision).some(([name, value]) => record[name as keyof Eligibility] !== value);
       if (isNews) {
-        const stored = status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
+        const isOpen = status === 'PENDING' || status === 'ELIGIBLE';
+        const stored = isOpen ? openStatus({ ...record, ...decision }) : status;
         this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
       }
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId, { accountCode: record.account_code });
@@ -169,7 +171,18 @@ export class ApproveAccommodationsHandler extends OperatorDecision implements IC
   }
 
   execute({ svcEligibilityId }: ApproveAccommodations): Promise<void> {
-    return this.decide(svcEligibilityId, 'approve', { approval_pending: false });
+    return this.decide(svcEligibilityId, 'approve', { approval_pending: false, decline_reason: null });
+  }
+}
+
+@CommandHandler(DeclineAccommodations)
+export class DeclineAccommodationsHandler extends OperatorDecision implements ICommandHandler<DeclineAccommodations> {
+  constructor(store: EligibilityStore, unitOfWork: UnitOfWork, clock: Clock) {
+    super(store, unitOfWork, clock);
+  }
+
+  execute({ svcEligibilityId, reason }: DeclineAccommodations): Promise<void> {
+    return this.decide(svcEligibilityId, 'decline', { decline_reason: reason });
   }
 }
 

@@ -15,6 +15,7 @@ export class Eligibilities1763640300000 implements MigrationInterface {
         status text NOT NULL,
         hold_reason text,
         approval_pending boolean NOT NULL,
+        decline_reason text,
         booking_code text,
         booking_on timestamptz,
         last_event_at timestamptz,
