@@ -95,10 +95,10 @@ const BOOK = (told: keyof typeof TOLD) => `${CALLER('bookings')},
     FROM record WHERE e.svc_eligiblity_id = record.svc_eligiblity_id),
   booked AS (
     INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
-      delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence, last_event_at,
+      delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence,
       created_datetime, updated_datetime)
     SELECT $5, svc_eligiblity_id, account_code, candidate_id, test_code, 'BOOKED', $6::timestamptz, $7, $8, $9, $10, $11, 1,
-      $12, $12, $12 FROM record),
+      $12, $12 FROM record),
   audited AS (INSERT INTO audit_log (actor, action, subject) SELECT username, 'booking.create', $5 FROM record, caller),
   told AS (${insertChangesOf(`
     SELECT $12::timestamptz, 'BOOKING', 'SCHEDULED', account_code, svc_eligiblity_id, candidate_id, test_code, $5::text,

@@ -51,6 +51,8 @@ const TESTS: ({ test_code: string } & TestDefinition)[] = [
     exam_code: 'EXAM-ONE',
     launch_url: 'https://test-driver.example/launch',
     duration_minutes: 90,
+    change_cutoff_hours: null,
+    launch_minutes_before: null,
     portions: [{ portion_code: 'MAIN', portion_name: 'Main' }],
   },
   {
@@ -59,6 +61,8 @@ const TESTS: ({ test_code: string } & TestDefinition)[] = [
     exam_code: 'EXAM-TWO',
     launch_url: 'https://test-driver.example/launch',
     duration_minutes: 180,
+    change_cutoff_hours: null,
+    launch_minutes_before: null,
     portions: [
       { portion_code: 'THEORY', portion_name: 'Theory' },
       { portion_code: 'PRACTICE', portion_name: 'Practice' },

@@ -27,6 +27,8 @@ const FULL = {
   exam_code: 'EX-1',
   launch_url: 'https://driver.example/start?lang=en',
   duration_minutes: 180,
+  change_cutoff_hours: 24,
+  launch_minutes_before: 30,
   portions: [
     { portion_code: 'THEORY', portion_name: 'Theory' },
     { portion_code: 'PRACTICE', portion_name: null },
@@ -53,6 +55,8 @@ describe('a test', () => {
       exam_code: null,
       launch_url: null,
       duration_minutes: null,
+      change_cutoff_hours: null,
+      launch_minutes_before: null,
       portions: portions('ONE'),
     });
     expect((await admin('GET', `/${account}/tests/RN-1`)).body).toEqual(replaced.body);

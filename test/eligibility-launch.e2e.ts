@@ -135,17 +135,75 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', last)).status).toBe(410);
   });
 
-  it('is 410 when the candidate was cancelled, held or completed in between', async () => {
-    for (const assignment of [
-      `status = 'CANCELLED'`,
-      `status = 'PENDING', hold_reason = 'x'`,
-      `status = 'COMPLETED'`,
-    ]) {
+  it('is 410 when the candidate was cancelled or completed in between', async () => {
+    for (const assignment of [`status = 'CANCELLED'`, `status = 'COMPLETED'`]) {
       const record = await app.given.eligibility(scene);
       const path = await launchPath(record);
       await sql(assignment, record);
       expect((await app.call('GET', path)).status).toBe(410);
     }
+  });
+
+  it('a click during a hold is 403 and does not use it up, for a booked record too', async () => {
+    const booked = await app.given.eligibility(scene);
+    await app.given.booking(scene, booked);
+    const operator = await app.given.operator();
+    const decide = (record: Record_, decision: string) =>
+      app.call('POST', `/admin/eligibilities/${idOf(record)}/${decision}`, {
+        token: operator,
+        body: decision === 'hold' ? { reason: 'Fee unpaid' } : undefined,
+      });
+    for (const record of [await app.given.eligibility(scene), booked]) {
+      const path = await launchPath(record);
+      expect((await decide(record, 'hold')).status).toBe(204);
+      const [click, another] = [await app.call('GET', path), await info(idOf(record))];
+      expect([click.status, click.body.code]).toEqual([403, 'launch_not_available']);
+      expect([another.status, another.body.code]).toEqual([403, 'launch_not_available']);
+      expect((await decide(record, 'release')).status).toBe(204);
+      expect((await app.call('GET', path)).status).toBe(303);
+    }
+  });
+
+  it.each([
+    ['sec-purpose', 'prefetch;prerender'],
+    ['purpose', 'prefetch'],
+    ['x-moz', 'prefetch'],
+  ])('a request with %s: %s is 204 and does not use it up', async (name, value) => {
+    const path = await launchPath(await app.given.eligibility(scene));
+    const answer = await app.call('GET', path, { headers: { [name]: value } });
+    expect([answer.status, answer.headers.get('location')]).toEqual([204, null]);
+    expect((await app.call('GET', path)).status).toBe(303);
+  });
+
+  it('a browser gets a page that says what to do, a program the problem document', async () => {
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+    const path = await launchPath(await app.given.eligibility(scene));
+    expect((await app.call('GET', path, { headers: { accept } })).status).toBe(303);
+    for (const [address, status, advice] of [
+      [path, 410, 'ask for a new one'],
+      [`/launch/${'A'.repeat(43)}`, 404, 'the whole link'],
+    ] as const) {
+      const page = await app.call('GET', address, { headers: { accept } });
+      expect([page.status, page.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
+      expect(page.text).toContain(advice);
+      expect((await app.call('GET', address)).headers.get('content-type')).toContain('application/problem+json');
+    }
+  });
+
+  it('of a booked exam can be had from launch_minutes_before its start on', async () => {
+    const early = await app.given.scene();
+    await app.given.sql('UPDATE tests SET launch_minutes_before = 30 WHERE account_code = $1', [early.account]);
+    const record = await app.given.eligibility(early);
+    expect((await info(idOf(record), early.token)).status).toBe(200);
+    const start = Math.floor(Date.now() / 1000) * 1000 + 3_600_000;
+    await app.given.booking(early, record, { booking_on: dateTime(start) });
+    expect((await info(idOf(record), early.token)).body).toMatchObject({
+      status: 403,
+      code: 'launch_not_available',
+      available_from: dateTime(start - 1_800_000),
+    });
+    await sql(`booking_on = now() + interval '29 minutes'`, record);
+    expect((await info(idOf(record), early.token)).status).toBe(200);
   });
 
   it.each(['abc', 'ABCDEFGHJ', 'ABCD-FGH', 'ABCDEFG%C3%89', 'ABCDEFG%EF%BC%91', '%00', 'ABCD%2FFGH'])(

@@ -94,6 +94,7 @@ const TRIGGERS = {
   hold: (subject) => admin(subject, 'hold', { reason: 'Fee unpaid' }),
   release: (subject) => admin(subject, 'release'),
   'approve accommodations': (subject) => admin(subject, 'approve-accommodations'),
+  'decline accommodations': (subject) => admin(subject, 'decline-accommodations', { reason: 'No proof' }),
   book: (subject) => call('POST', `${pathOf(subject)}/bookings`, siteBooking()),
   'move booking': (subject) =>
     call('PUT', booking(subject), { ...siteBooking(), booking_on: dateTime(Date.now() + 9 * DAY) }),
@@ -152,8 +153,25 @@ const EXPECTED: Record<Trigger, Partial<Record<Status, Outcome | string>>> = {
     ...CLOSED,
     ...GONE,
   },
-  hold: { PENDING: [204, 'PENDING'], ELIGIBLE: [204, 'PENDING'], ...OPERATOR_REFUSED, ...forbidden('EXPIRED') },
-  release: { PENDING: [204, 'PENDING'], ELIGIBLE: [204, 'ELIGIBLE'], EXPIRED: [204, 'EXPIRED'], ...OPERATOR_REFUSED },
+  hold: {
+    ...OPERATOR_REFUSED,
+    ...forbidden('EXPIRED'),
+    ...{ PENDING: [204, 'PENDING'], ELIGIBLE: [204, 'PENDING'], SCHEDULED: [204, 'SCHEDULED'] },
+  },
+  release: {
+    ...OPERATOR_REFUSED,
+    ...{
+      PENDING: [204, 'PENDING'],
+      ELIGIBLE: [204, 'ELIGIBLE'],
+      SCHEDULED: [204, 'SCHEDULED'],
+      EXPIRED: [204, 'EXPIRED'],
+    },
+  },
+  'decline accommodations': {
+    ...OPERATOR_REFUSED,
+    ...forbidden('ELIGIBLE', 'EXPIRED'),
+    PENDING: [204, 'PENDING'],
+  },
   'approve accommodations': {
     ...{ PENDING: [204, 'ELIGIBLE'], ELIGIBLE: [204, 'ELIGIBLE'], EXPIRED: [204, 'EXPIRED'] },
     ...OPERATOR_REFUSED,
@@ -169,7 +187,7 @@ const EXPECTED: Record<Trigger, Partial<Record<Status, Outcome | string>>> = {
   },
   'move booking': { SCHEDULED: [200, 'SCHEDULED'], ...NO_OPEN_BOOKING },
   'cancel booking': { SCHEDULED: [204, 'ELIGIBLE'], ...NO_OPEN_BOOKING },
-  'excused absence': { SCHEDULED: [204, 'ELIGIBLE'], ...NO_OPEN_BOOKING },
+  'excused absence': { ...NO_OPEN_BOOKING, SCHEDULED: [204, 'ELIGIBLE'], ABSENT: [204, 'ELIGIBLE'] },
   absence: { SCHEDULED: [204, 'ABSENT'], ...NO_OPEN_BOOKING },
   launch: {
     ...{ ELIGIBLE: [200, 'ELIGIBLE'], SCHEDULED: [200, 'SCHEDULED'] },

@@ -35,6 +35,10 @@ export interface TestDefinition {
   exam_code: string | null;
   launch_url: string | null;
   duration_minutes: number | null;
+  /** Later than so many hours before its start, a client no longer moves or cancels a booking. */
+  change_cutoff_hours: number | null;
+  /** A booked exam can be launched from so many minutes before its start. */
+  launch_minutes_before: number | null;
   /** One or more, in the order in which they are shown; no code twice. */
   portions: { portion_code: string; portion_name: string | null }[];
 }

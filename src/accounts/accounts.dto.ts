@@ -10,6 +10,7 @@ declareFaults({
 
 const MOST_PORTIONS = 50;
 const MOST_MINUTES = 100_000;
+const MOST_HOURS = 8_760;
 
 const nameRule = text({ max: 200, notBlank: true });
 
@@ -103,8 +104,20 @@ export class TestBody {
   @Field(httpUrl(), { description: 'Where candidates are sent with a launch token.' })
   launch_url?: string | null;
 
-  @Field(integer(1, MOST_MINUTES))
+  @Field(integer(1, MOST_MINUTES), {
+    description: 'Two bookings of one candidate whose exams overlap by it are refused with `booking_overlaps`.',
+  })
   duration_minutes?: number | null;
+
+  @Field(integer(0, MOST_HOURS), {
+    description: 'Later than this before the start, clients can no longer move or cancel a booking.',
+  })
+  change_cutoff_hours?: number | null;
+
+  @Field(integer(0, MOST_MINUTES), {
+    description: 'The launch URL of a booked exam can be had from this many minutes before its start.',
+  })
+  launch_minutes_before?: number | null;
 
   @ObjectListField(() => PortionModel, MOST_PORTIONS, {
     required: true,

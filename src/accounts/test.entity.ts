@@ -22,4 +22,10 @@ export class Test {
 
   @Column('int', { nullable: true })
   duration_minutes: number | null;
+
+  @Column('int', { nullable: true })
+  change_cutoff_hours: number | null;
+
+  @Column('int', { nullable: true })
+  launch_minutes_before: number | null;
 }

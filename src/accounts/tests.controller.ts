@@ -64,6 +64,8 @@ export class TestsController {
       exam_code: body.exam_code ?? null,
       launch_url: body.launch_url ?? null,
       duration_minutes: body.duration_minutes ?? null,
+      change_cutoff_hours: body.change_cutoff_hours ?? null,
+      launch_minutes_before: body.launch_minutes_before ?? null,
       portions: body.portions.map(({ portion_code, portion_name }) => ({
         portion_code,
         portion_name: portion_name ?? null,

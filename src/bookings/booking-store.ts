@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { LockEligibility, type BookedEligibility } from '../eligibility/eligibility.commands.js';
+import {
+  LockEligibilitiesOfCandidate,
+  LockEligibility,
+  type BookedEligibility,
+} from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import type { Reach } from '../platform/context/caller.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { newEventId, nextOccurredAt, type EventMeta } from '../platform/events/domain-event.js';
+import { newEventId, type EventMeta } from '../platform/events/domain-event.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Booking } from './booking.entity.js';
 import { bookingClosed, bookingNotFound } from './bookings.errors.js';
@@ -42,17 +46,17 @@ const LOCK_LAST_KEPT = prepared(
 const ADD = prepared(
   'booking-add',
   `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
-     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence, last_event_at,
+     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence,
      created_datetime, updated_datetime)
    SELECT booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
-     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence, last_event_at,
+     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence,
      created_datetime, updated_datetime
    FROM json_populate_recordset(NULL::bookings, $1)`,
 );
 const SAVE = prepared(
   'booking-save',
   `UPDATE bookings SET status = $2, booking_on = $3, delivery_mode = $4, location_code = $5, location_name = $6,
-     location_address = $7, location_timezone = $8, event_sequence = $9, last_event_at = $10, updated_datetime = $11
+     location_address = $7, location_timezone = $8, event_sequence = $9, updated_datetime = $10
    WHERE booking_code = $1`,
 );
 
@@ -69,8 +73,8 @@ interface BookingDraft {
 type Completion = { revision: number } | null;
 
 /**
- * Bookings in the database. A change, its event and its entry of the change feed are written together; sequence and time of a booking's events
- * strictly increase.
+ * Bookings in the database. A change, its event and its entry of the change feed are written together. The sequence of a
+ * booking's events strictly increases, and so does the time of the events of an eligibility record.
  */
 @Injectable()
 export class BookingStore {
@@ -113,9 +117,34 @@ export class BookingStore {
   async lockOpen(accountCode: string, bookingCode: string): Promise<Booking> {
     const { svc_eligiblity_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibility(svc_eligiblity_id));
+    return this.lockHeld(accountCode, bookingCode, ['BOOKED']);
+  }
+
+  /** Locks all eligibilities of the candidate, and the open booking. @throws DomainError booking_not_found, booking_closed */
+  async lockToMove(accountCode: string, bookingCode: string): Promise<Booking> {
+    const { candidate_id } = await this.get(accountCode, bookingCode);
+    await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
+    return this.lockHeld(accountCode, bookingCode, ['BOOKED']);
+  }
+
+  /**
+   * Locks all eligibilities of the candidate, and the booking that is open or was missed last.
+   * @throws DomainError booking_not_found, booking_closed
+   */
+  async lockToExcuse(accountCode: string, bookingCode: string): Promise<Booking> {
+    const { candidate_id, svc_eligiblity_id } = await this.get(accountCode, bookingCode);
+    await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
+    const booking = await this.lockHeld(accountCode, bookingCode, ['BOOKED', 'ABSENT']);
+    // A result completes the booking under which the exam was missed: ABSENT is the record's last word otherwise.
+    const last = await this.lockLastKept(svc_eligiblity_id);
+    if (last?.booking_code !== bookingCode) throw bookingClosed.error();
+    return booking;
+  }
+
+  private async lockHeld(accountCode: string, bookingCode: string, open: BookingStatus[]): Promise<Booking> {
     const booking = await this.database.queryOne<Booking>(LOCK, [bookingCode, accountCode]);
     if (!booking) throw bookingNotFound.error();
-    if (booking.status !== 'BOOKED') throw bookingClosed.error();
+    if (!open.includes(booking.status)) throw bookingClosed.error();
     return booking;
   }
 
@@ -143,7 +172,6 @@ export class BookingStore {
       status,
       ...appointment,
       event_sequence: 1,
-      last_event_at: nextOccurredAt(now, null),
       created_datetime: now,
       updated_datetime: now,
     };
@@ -161,7 +189,6 @@ export class BookingStore {
   ): void {
     const now = this.clock.now();
     booking.event_sequence += 1;
-    booking.last_event_at = nextOccurredAt(now, booking.last_event_at);
     booking.updated_datetime = now;
     this.unitOfWork.send(SAVE, [
       booking.booking_code,
@@ -173,7 +200,6 @@ export class BookingStore {
       booking.location_address,
       booking.location_timezone,
       booking.event_sequence,
-      booking.last_event_at,
       booking.updated_datetime,
     ]);
     this.raise(eventClass, booking, eligibility, completion);
@@ -191,7 +217,7 @@ export class BookingStore {
       accountCode: account_code,
       stream: booking_code,
       sequence: event_sequence,
-      occurredAt: booking.last_event_at!,
+      occurredAt: eligibility.last_event_at!,
       traceparent: requestContext().traceparent,
     });
     this.unitOfWork.raise(event);

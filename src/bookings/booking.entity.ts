@@ -43,9 +43,6 @@ export class Booking {
   @Column('int', { default: 0 })
   event_sequence: number;
 
-  @Column('timestamptz', { nullable: true })
-  last_event_at: Date | null;
-
   @Column('timestamptz')
   created_datetime: Date;
 

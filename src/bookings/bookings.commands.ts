@@ -8,6 +8,7 @@ export class BookExam extends Command<Booking> {
     readonly candidateId: string,
     readonly testCode: string,
     readonly appointment: Appointment,
+    readonly allowOverlap: boolean,
   ) {
     super();
   }
@@ -18,6 +19,7 @@ export class RescheduleBooking extends Command<Booking> {
     readonly accountCode: string,
     readonly bookingCode: string,
     readonly appointment: Appointment,
+    readonly allowOverlap: boolean,
   ) {
     super();
   }

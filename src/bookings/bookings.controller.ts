@@ -46,8 +46,11 @@ export class BookingsController {
     @RequestFaults() faults: Faults,
   ): Promise<BookingModel> {
     const appointment = appointmentOf(body, faults);
+    const overlaps = body.allow_overlap === true;
     return present(
-      await this.commandBus.execute(new BookExam(path.account_code, path.candidate_id, path.test_code, appointment)),
+      await this.commandBus.execute(
+        new BookExam(path.account_code, path.candidate_id, path.test_code, appointment, overlaps),
+      ),
     );
   }
 
@@ -87,8 +90,9 @@ export class BookingsController {
     @RequestFaults() faults: Faults,
   ): Promise<BookingModel> {
     const appointment = appointmentOf(body, faults);
+    const overlaps = body.allow_overlap === true;
     return present(
-      await this.commandBus.execute(new RescheduleBooking(path.account_code, path.booking_code, appointment)),
+      await this.commandBus.execute(new RescheduleBooking(path.account_code, path.booking_code, appointment, overlaps)),
     );
   }
 

@@ -35,6 +35,11 @@ export class BookingRequest {
 
   @Field(timeZone(), { description: 'The site’s zone; for SVC_REMOTE_PROCTORED the one the candidate chose, if any.' })
   location_timezone?: string | null;
+
+  @Field(boolean(), {
+    description: 'true: another open booking of the candidate may take place at the same time.',
+  })
+  allow_overlap?: boolean | null;
 }
 
 /** Any case, as the status filter of eligibilities. */

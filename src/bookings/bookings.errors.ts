@@ -6,6 +6,12 @@ export const bookingNotFound = defineProblem(
   'No such booking',
   'The account has no booking with this code.',
 );
+export const changeCutoffPassed = defineProblem(
+  'change_cutoff_passed',
+  'forbidden',
+  'It is too late to change the booking',
+  'The test allows clients no change so shortly before the start. Ask the staff of the service.',
+);
 export const bookingClosed = defineProblem(
   'booking_closed',
   'forbidden',

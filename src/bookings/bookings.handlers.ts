@@ -8,6 +8,7 @@ import {
 import { FindLaunchTime } from '../launch/launch.queries.js';
 import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
+import { requestContext } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { generatedCode } from '../platform/secrets.js';
 import { BookingStore } from './booking-store.js';
@@ -21,7 +22,8 @@ import {
   ExamCompleted,
   ExcusedAbsent,
 } from './bookings.events.js';
-import type { Location } from './bookings.rules.js';
+import { changeCutoffPassed } from './bookings.errors.js';
+import { isCutoffPassed, isSameAppointment, type Location } from './bookings.rules.js';
 
 const CODE_LENGTH = 10;
 
@@ -34,11 +36,11 @@ export class BookExamHandler implements ICommandHandler<BookExam> {
     private readonly store: BookingStore,
   ) {}
 
-  execute({ accountCode, candidateId, testCode, appointment }: BookExam): Promise<Booking> {
-    return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId} ${testCode}`, async () => {
+  execute({ accountCode, candidateId, testCode, appointment, allowOverlap }: BookExam): Promise<Booking> {
+    return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId}`, async () => {
       const bookingCode = generatedCode(this.config, CODE_LENGTH);
       const eligibility = await this.commandBus.execute(
-        new ScheduleEligibility(accountCode, candidateId, testCode, bookingCode, appointment.booking_on),
+        new ScheduleEligibility(accountCode, candidateId, testCode, bookingCode, appointment.booking_on, allowOverlap),
       );
       const booking = this.store.add(BookingCreated, eligibility, { bookingCode, appointment, status: 'BOOKED' });
       this.unitOfWork.audit('booking.create', bookingCode);
@@ -53,14 +55,21 @@ export class RescheduleBookingHandler implements ICommandHandler<RescheduleBooki
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
     private readonly store: BookingStore,
+    private readonly clock: Clock,
   ) {}
 
-  execute({ accountCode, bookingCode, appointment }: RescheduleBooking): Promise<Booking> {
+  execute({ accountCode, bookingCode, appointment, allowOverlap }: RescheduleBooking): Promise<Booking> {
     return this.unitOfWork.run(async () => {
-      const booking = await this.store.lockOpen(accountCode, bookingCode);
+      const booking = await this.store.lockToMove(accountCode, bookingCode);
+      if (isSameAppointment(booking, appointment)) return booking;
       const eligibility = await this.commandBus.execute(
-        new FollowBooking(booking.svc_eligiblity_id, { kind: 'moved', bookingOn: appointment.booking_on }),
+        new FollowBooking(booking.svc_eligiblity_id, {
+          kind: 'moved',
+          bookingOn: appointment.booking_on,
+          allowOverlap,
+        }),
       );
+      assertMayStillChange(booking, eligibility, this.clock.now());
       Object.assign(booking, appointment);
       this.store.save(BookingRescheduled, booking, eligibility);
       this.unitOfWork.audit('booking.reschedule', bookingCode);
@@ -75,6 +84,7 @@ export class CancelBookingHandler implements ICommandHandler<CancelBooking> {
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
     private readonly store: BookingStore,
+    private readonly clock: Clock,
   ) {}
 
   async execute({ accountCode, bookingCode }: CancelBooking): Promise<void> {
@@ -83,6 +93,7 @@ export class CancelBookingHandler implements ICommandHandler<CancelBooking> {
       const eligibility = await this.commandBus.execute(
         new FollowBooking(booking.svc_eligiblity_id, { kind: 'cancelled' }),
       );
+      assertMayStillChange(booking, eligibility, this.clock.now());
       booking.status = 'CANCELLED';
       this.store.save(BookingCancelled, booking, eligibility);
       this.unitOfWork.audit('booking.cancel', bookingCode);
@@ -100,7 +111,9 @@ export class RecordAbsenceHandler implements ICommandHandler<RecordAbsence> {
 
   async execute({ accountCode, bookingCode, excused }: RecordAbsence): Promise<void> {
     await this.unitOfWork.run(async () => {
-      const booking = await this.store.lockOpen(accountCode, bookingCode);
+      const booking = excused
+        ? await this.store.lockToExcuse(accountCode, bookingCode)
+        : await this.store.lockOpen(accountCode, bookingCode);
       const eligibility = await this.commandBus.execute(
         new FollowBooking(booking.svc_eligiblity_id, { kind: excused ? 'excused absence' : 'absence' }),
       );
@@ -143,6 +156,13 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
     const bookingCode = generatedCode(this.config, CODE_LENGTH);
     this.store.add(ExamCompleted, eligibility, { bookingCode, appointment, status: 'COMPLETED' }, { revision });
   }
+}
+
+/** @throws DomainError change_cutoff_passed for a client, later before the start than the test allows */
+function assertMayStillChange(booking: Booking, { change_cutoff_hours }: BookedEligibility, now: Date): void {
+  const scopes = requestContext().caller?.scopes;
+  const isClient = !scopes?.has('admin') && !scopes?.has('support');
+  if (isClient && isCutoffPassed(booking, change_cutoff_hours, now)) throw changeCutoffPassed.error();
 }
 
 const NOWHERE: Location = {

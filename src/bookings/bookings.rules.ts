@@ -24,6 +24,29 @@ export interface Appointment extends Location {
   delivery_mode: DeliveryMode;
 }
 
+const HOUR_MS = 3_600_000;
+
+/** Whether it is later before the start than the test's `change_cutoff_hours` allow; null allows a change at any time. */
+export function isCutoffPassed(
+  { booking_on }: Pick<Appointment, 'booking_on'>,
+  hours: number | null,
+  now: Date,
+): boolean {
+  return hours !== null && now.getTime() > booking_on.getTime() - hours * HOUR_MS;
+}
+
+/** Whether a booking stands as the appointment has it. */
+export function isSameAppointment(
+  booking: Omit<Appointment, 'delivery_mode'> & { delivery_mode: DeliveryMode | null },
+  appointment: Appointment,
+): boolean {
+  const { booking_on, ...rest } = appointment;
+  return (
+    booking.booking_on.getTime() === booking_on.getTime() &&
+    (Object.keys(rest) as (keyof typeof rest)[]).every((member) => booking[member] === rest[member])
+  );
+}
+
 const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as const;
 
 /**

@@ -5,7 +5,7 @@ import { Access } from '../platform/http/access.js';
 import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { text } from '../platform/validation/rules.js';
-import { ApproveAccommodations, HoldEligibility, ReleaseHold } from './eligibility.commands.js';
+import { ApproveAccommodations, DeclineAccommodations, HoldEligibility, ReleaseHold } from './eligibility.commands.js';
 import { HoldRequest } from './eligibility-model.fields.js';
 
 class EligibilityIdPath {
@@ -44,5 +44,17 @@ export class EligibilityAdminController {
   @BodyProblems(404)
   async approve(@Param() { svc_id }: EligibilityIdPath): Promise<void> {
     await this.commandBus.execute(new ApproveAccommodations(svc_id));
+  }
+
+  @Post('decline-accommodations')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'Decline the special accommodations of an eligibility',
+    description: 'The record stays PENDING, and `eligibility_status_message` says why. They can be approved later.',
+  })
+  @AnswerEmpty(204, 'Declined.')
+  @BodyProblems(404)
+  async decline(@Param() { svc_id }: EligibilityIdPath, @Body() { reason }: HoldRequest): Promise<void> {
+    await this.commandBus.execute(new DeclineAccommodations(svc_id, reason));
   }
 }

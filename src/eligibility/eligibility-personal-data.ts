@@ -15,6 +15,7 @@ const ERASE = {
            address2 = NULL, city = NULL, province_state = NULL, postal_code = NULL, country = NULL, email = NULL,
            home_phone = NULL, office_phone = NULL, school_code = NULL, special_accommodations = '{}',
            additional_attributes = '[]', hold_reason = CASE WHEN hold_reason IS NOT NULL THEN '${ERASED}' END,
+           decline_reason = CASE WHEN decline_reason IS NOT NULL THEN '${ERASED}' END,
            updated_datetime = $4, erased_datetime = $4
          FROM unnest($1::text[], $3::text[]) AS erased (svc_eligiblity_id, client_eligibility_id)
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,

@@ -3,49 +3,56 @@ import { Clock } from '../platform/clock.js';
 import type { Change } from '../platform/changes/change.entity.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { Database, fewOf, prepared } from '../platform/database/database.js';
+import { nextOccurredAt } from '../platform/events/domain-event.js';
 import { MustBeAlone } from '../platform/unit-of-work/running-unit.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
 import { ACTIVE_STATUSES, statusAt } from './eligibility.fields.js';
+import { LIVE, type TimeSlot } from './eligibility.rules.js';
 
-/** A record, and what a booking event tells of its test. */
-const BOOKED = `e.*,
-  (SELECT exam_code FROM tests t WHERE t.account_code = e.account_code AND t.test_code = e.test_code),
+/** A record, and what its booking needs to know of its test. */
+const BOOKED = `e.*, t.exam_code, t.duration_minutes, t.change_cutoff_hours,
   (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name)
      ORDER BY chosen.ordinal), '[]')
    FROM unnest(e.portion_codes) WITH ORDINALITY AS chosen (code, ordinal)
    LEFT JOIN test_portions portion ON portion.account_code = e.account_code AND portion.test_code = e.test_code
      AND portion.portion_code = chosen.code) AS exam_portions`;
+const WITH_TEST = 'eligibilities e JOIN tests t ON t.account_code = e.account_code AND t.test_code = e.test_code';
 const LOCK_OF_TEST = prepared(
   'eligibility-lock-of-test',
-  `SELECT ${BOOKED} FROM eligibilities e WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3
-   ORDER BY position DESC FOR UPDATE OF e`,
+  `SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2 AND e.test_code = $3
+   ORDER BY e.position DESC FOR UPDATE OF e`,
 );
-// Of many tests at once; what somebody holds is left to him and stands without members. The inner order is that of the index of a
-// candidate's records alone, which is then never passed over for another (eligibility-creation.ts).
-export const LOCK_FREE_OF_TESTS = prepared(
-  'eligibility-lock-free-of-tests',
+const LOCK_OF_CANDIDATE = prepared(
+  'eligibility-lock-of-candidate',
+  `SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2
+   ORDER BY e.position DESC FOR UPDATE OF e`,
+);
+// Of many candidates at once; a record that another transaction holds is left to it and stands without members. The inner order is that
+// of the index of a candidate's records alone, which is then never passed over for another (eligibility-creation.ts).
+export const LOCK_FREE_OF_CANDIDATES = prepared(
+  'eligibility-lock-free-of-candidates',
   `SELECT asked.n, free.*
-   FROM json_to_recordset($1) AS asked (n bigint, account_code text, candidate_id text, test_code text)
+   FROM json_to_recordset($1) AS asked (n bigint, account_code text, candidate_id text)
    CROSS JOIN LATERAL (
      SELECT svc_eligiblity_id, position FROM eligibilities e
-     WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id AND e.test_code = asked.test_code
+     WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id
      ORDER BY e.test_code, e.position DESC OFFSET 0) known
    LEFT JOIN LATERAL (
-     SELECT ${BOOKED} FROM eligibilities e WHERE e.svc_eligiblity_id = known.svc_eligiblity_id
+     SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.svc_eligiblity_id = known.svc_eligiblity_id
      OFFSET 0 FOR UPDATE OF e SKIP LOCKED) free ON true
    ORDER BY asked.n, known.position DESC`,
 );
 const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
-  `SELECT ${BOOKED} FROM eligibilities e WHERE svc_eligiblity_id = $1 FOR UPDATE OF e`,
+  `SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.svc_eligiblity_id = $1 FOR UPDATE OF e`,
 );
 const HOLD = prepared(
   'eligibility-hold',
   `SELECT svc_eligiblity_id, account_code, candidate_id, test_code, status, hold_reason, approval_pending,
-     schedule_start_date, eligibility_end_date, erased_datetime
+     decline_reason, schedule_start_date, eligibility_end_date, erased_datetime
    FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
 );
 const HOLD_ALL_OF = prepared(
@@ -56,9 +63,12 @@ export const SAVE_STATE = prepared(
   'eligibility-save-state',
   `UPDATE eligibilities e
    SET status = state.status, hold_reason = state.hold_reason, approval_pending = state.approval_pending,
-     booking_code = state.booking_code, booking_on = state.booking_on, updated_datetime = state.updated_datetime
+     decline_reason = state.decline_reason,
+     booking_code = state.booking_code, booking_on = state.booking_on, last_event_at = state.last_event_at,
+     updated_datetime = state.updated_datetime
    FROM json_to_recordset($1) AS state (n bigint, svc_eligiblity_id text, status text, hold_reason text,
-     approval_pending boolean, booking_code text, booking_on timestamptz, updated_datetime timestamptz)
+     approval_pending boolean, decline_reason text, booking_code text, booking_on timestamptz, last_event_at timestamptz,
+     updated_datetime timestamptz)
    WHERE ${fewOf('state.n')} AND e.svc_eligiblity_id = state.svc_eligiblity_id`,
 );
 
@@ -67,7 +77,20 @@ const NOTE_EXPIRY = prepared(
   `UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = $2 WHERE svc_eligiblity_id = $1`,
 );
 
-type State = Pick<Eligibility, 'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on'>;
+const OTHER_BOOKINGS = prepared(
+  'eligibility-other-bookings',
+  `SELECT e.booking_code, e.booking_on, t.duration_minutes FROM ${WITH_TEST}
+   WHERE e.account_code = $1 AND e.candidate_id = $2 AND e.svc_eligiblity_id <> $3 AND e.status = 'SCHEDULED'`,
+);
+const HAS_LIVE = prepared(
+  'eligibility-has-live',
+  `SELECT 1 FROM eligibilities WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND ${LIVE}`,
+);
+
+type State = Pick<
+  Eligibility,
+  'status' | 'hold_reason' | 'approval_pending' | 'decline_reason' | 'booking_code' | 'booking_on' | 'last_event_at'
+>;
 
 /** The records of one candidate and test, newest first, and which of them a call addresses. */
 export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEligibility> {
@@ -101,29 +124,56 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
  */
 @Injectable()
 export class EligibilityStore {
-  private readonly freeOfTests: Batched<object, BookedEligibility & { n: number }>;
+  private readonly freeOfCandidates: Batched<object, BookedEligibility & { n: number }>;
 
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {
-    this.freeOfTests = new Batched(database, LOCK_FREE_OF_TESTS, numbered);
+    this.freeOfCandidates = new Batched(database, LOCK_FREE_OF_CANDIDATES, numbered);
   }
 
   async lockOfTest(accountCode: string, candidateId: string, testCode: string): Promise<RecordsOfTest> {
-    const records = this.unitOfWork.isShared
-      ? await this.lockFree(accountCode, candidateId, testCode)
-      : await this.database.query<BookedEligibility>(LOCK_OF_TEST, [accountCode, candidateId, testCode]);
+    const values = [accountCode, candidateId, testCode];
+    return this.ofTest(await this.database.query<BookedEligibility>(LOCK_OF_TEST, values));
+  }
+
+  /** Locks all records of the candidate. */
+  async lockOfCandidate(
+    accountCode: string,
+    candidateId: string,
+    testCode: string,
+  ): Promise<{ records: RecordsOfTest; others: BookedEligibility[] }> {
+    const all = this.unitOfWork.isShared
+      ? await this.lockFree(accountCode, candidateId)
+      : await this.database.query<BookedEligibility>(LOCK_OF_CANDIDATE, [accountCode, candidateId]);
+    return {
+      records: this.ofTest(all.filter(({ test_code }) => test_code === testCode)),
+      others: all.filter(({ test_code }) => test_code !== testCode),
+    };
+  }
+
+  private ofTest(records: BookedEligibility[]): RecordsOfTest {
     records.forEach((record) => this.noteExpiry(record));
     return new RecordsOfTest(records);
   }
 
   /** Nobody is waited for while others wait for this transaction. @throws MustBeAlone when somebody holds one of them */
-  private async lockFree(account_code: string, candidate_id: string, test_code: string): Promise<BookedEligibility[]> {
-    const records = await this.freeOfTests.ask({ account_code, candidate_id, test_code });
+  private async lockFree(account_code: string, candidate_id: string): Promise<BookedEligibility[]> {
+    const records = await this.freeOfCandidates.ask({ account_code, candidate_id });
     if (records.some(({ svc_eligiblity_id }) => svc_eligiblity_id === null)) throw new MustBeAlone();
     return records;
+  }
+
+  /** Returns the open bookings of the candidate's other records, which the caller holds. */
+  otherBookings({ account_code, candidate_id, svc_eligiblity_id }: Eligibility): Promise<TimeSlot[]> {
+    return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
+  }
+
+  /** Whether the candidate has a live record for the same test. */
+  async hasLive({ account_code, candidate_id, test_code }: Eligibility): Promise<boolean> {
+    return (await this.database.queryOne(HAS_LIVE, [account_code, candidate_id, test_code])) !== null;
   }
 
   /** @throws DomainError eligibility_not_found */
@@ -169,18 +219,25 @@ export class EligibilityStore {
   /** Writes where the record stands, and when it changed. */
   changeState<Record extends Eligibility>(record: Record, changes: Partial<State>, now: Date): Record {
     Object.assign(record, changes, { updated_datetime: now });
-    const { svc_eligiblity_id, status, hold_reason, approval_pending, booking_code, booking_on, updated_datetime } =
-      record;
+    const { svc_eligiblity_id, status, hold_reason, approval_pending, decline_reason } = record;
+    const { booking_code, booking_on, last_event_at, updated_datetime } = record;
     this.unitOfWork.keep(SAVE_STATE, {
       svc_eligiblity_id,
       status,
       hold_reason,
       approval_pending,
+      decline_reason,
       booking_code,
       booking_on,
+      last_event_at,
       updated_datetime,
     });
     return record;
+  }
+
+  /** Writes what a booking made of the record, and the time of the event that tells of it. */
+  followBooking(record: BookedEligibility, changes: Partial<State>, now: Date): BookedEligibility {
+    return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }
 
   /** Writes the named members of the record, and when. */

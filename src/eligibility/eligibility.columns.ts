@@ -2,7 +2,15 @@ import type { CandidateModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 
 /** The columns of which a new record has the table's default. */
-export const DEFAULTED = ['position', 'hold_reason', 'booking_code', 'booking_on', 'erased_datetime'] as const;
+export const DEFAULTED = [
+  'position',
+  'hold_reason',
+  'decline_reason',
+  'booking_code',
+  'booking_on',
+  'last_event_at',
+  'erased_datetime',
+] as const;
 
 type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
 
@@ -47,6 +55,7 @@ const NOT_SHOWN = [
   'registration_mode',
   'booking_code',
   'booking_on',
+  'last_event_at',
   'updated_datetime',
   'erased_datetime',
 ] as const;

@@ -9,6 +9,8 @@ import type { EligibilityState } from './eligibility.fields.js';
 /** A record, and what a booking event tells of its test. */
 export interface BookedEligibility extends Eligibility {
   exam_code: string | null;
+  duration_minutes: number | null;
+  change_cutoff_hours: number | null;
   /** The record's portions, with their names, in its order. */
   exam_portions: { portion_code: string; portion_name: string | null }[];
 }
@@ -114,9 +116,20 @@ export class ApproveAccommodations extends Command<void> {
   }
 }
 
+/** The record stays PENDING, and its message says why. @throws DomainError forbidden_operation when no approval is pending */
+export class DeclineAccommodations extends Command<void> {
+  constructor(
+    readonly svcEligibilityId: string,
+    readonly reason: string,
+  ) {
+    super();
+  }
+}
+
 /**
  * Takes the live eligibility for a booking: SCHEDULED from here on. In the caller's transaction; the record stays locked.
- * @throws DomainError not_eligible_to_schedule, eligibility_not_found
+ * All records of the candidate stay locked, so that two bookings at once see each other.
+ * @throws DomainError not_eligible_to_schedule, booking_overlaps, eligibility_not_found
  */
 export class ScheduleEligibility extends Command<BookedEligibility> {
   constructor(
@@ -125,6 +138,7 @@ export class ScheduleEligibility extends Command<BookedEligibility> {
     readonly testCode: string,
     readonly bookingCode: string,
     readonly bookingOn: Date,
+    readonly allowOverlap: boolean,
   ) {
     super();
   }
@@ -159,11 +173,16 @@ export class LockEligibilitiesOfCandidate extends Command<void> {
 
 /** What may happen to the open booking of a record. */
 export type BookingOutcome =
-  { kind: 'moved'; bookingOn: Date } | { kind: 'cancelled' } | { kind: 'excused absence' } | { kind: 'absence' };
+  | { kind: 'moved'; bookingOn: Date; allowOverlap: boolean }
+  | { kind: 'cancelled' }
+  | { kind: 'excused absence' }
+  | { kind: 'absence' };
 
 /**
- * Follows the fate of the open booking. In the caller's transaction; the record stays locked.
- * @throws DomainError not_eligible_to_schedule when the booking is moved out of the window
+ * Follows the fate of the newest booking. In the caller's transaction; the record stays locked. To move a booking the caller
+ * holds all records of the candidate.
+ * @throws DomainError not_eligible_to_schedule when the booking is moved out of the window, booking_overlaps when it is moved
+ * to a time that another one has, forbidden_operation when an absence is excused that a newer eligibility has superseded
  */
 export class FollowBooking extends Command<BookedEligibility> {
   constructor(

@@ -143,8 +143,8 @@ export class EligibilityController {
 
   @Get('candidates/:candidate_id/eligibilities')
   @Access('read')
-  @ApiOperation({ summary: 'The eligibilities of a candidate with a given status' })
-  @ApiQuery({ ...STATUS_FILTER, required: true })
+  @ApiOperation({ summary: 'The eligibilities of a candidate with a given status; all of them without one' })
+  @ApiQuery({ ...STATUS_FILTER, required: false })
   @AnswerList(EligibilityResponseModel, 'Newest first.')
   @Problems(400, 404)
   @ChecksParameters()
@@ -153,7 +153,7 @@ export class EligibilityController {
     @Query() query: StatusQuery,
     @RequestFaults() faults: Faults,
   ): Promise<EligibilityResponseModel[]> {
-    const statuses = statusesOf(query.status, faults);
+    const statuses = statusesOf(query.status ?? 'all', faults);
     faults.refuse();
     return this.ofStatuses(path, statuses);
   }

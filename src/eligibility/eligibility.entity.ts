@@ -31,12 +31,20 @@ export class Eligibility {
   @Column('boolean')
   approval_pending: boolean;
 
+  /** Why the special accommodations were declined; they may be approved still. */
+  @Column('text', { nullable: true })
+  decline_reason: string | null;
+
   /** The open booking; set exactly while the status is SCHEDULED. */
   @Column('text', { nullable: true })
   booking_code: string | null;
 
   @Column('timestamptz', { nullable: true })
   booking_on: Date | null;
+
+  /** The `effective_date` of the newest event of its bookings: the next one's is later. */
+  @Column('timestamptz', { nullable: true })
+  last_event_at: Date | null;
 
   @Column('timestamptz', { nullable: true })
   schedule_start_date: Date | null;

@@ -44,6 +44,13 @@ export const notEligibleToSchedule = defineProblem(
   'The eligibility does not allow a booking now, or not at that time; an open booking is named in booking_code.',
   ['booking_code'],
 );
+export const bookingOverlaps = defineProblem(
+  'booking_overlaps',
+  'forbidden',
+  'The candidate has another booking at that time',
+  'The other booking is named in booking_code. Choose another time, or send allow_overlap: true.',
+  ['booking_code'],
+);
 export const invalidStatusFilter = defineProblem(
   'invalid_status_filter',
   'invalid',

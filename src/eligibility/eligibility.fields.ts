@@ -55,6 +55,7 @@ export interface EligibilityState {
   status: EligibilityStatus;
   hold_reason: string | null;
   approval_pending: boolean;
+  decline_reason: string | null;
   schedule_start_date: Date | null;
   eligibility_end_date: Date | null;
 }

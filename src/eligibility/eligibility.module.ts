@@ -18,6 +18,7 @@ import { FindEligibilitiesHandler, FindEligibilitiesOfTestHandler, FindLaunchSub
 import { SearchEligibilitiesHandler } from './search.handler.js';
 import {
   ApproveAccommodationsHandler,
+  DeclineAccommodationsHandler,
   CancelEligibilityHandler,
   CompleteEligibilityHandler,
   FollowBookingHandler,
@@ -49,6 +50,7 @@ import { UpdateEligibilityHandler } from './update.handler.js';
     HoldEligibilityHandler,
     ReleaseHoldHandler,
     ApproveAccommodationsHandler,
+    DeclineAccommodationsHandler,
     ScheduleEligibilityHandler,
     FollowBookingHandler,
     CompleteEligibilityHandler,

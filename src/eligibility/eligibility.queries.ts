@@ -17,6 +17,10 @@ export interface LaunchSubject {
   booking_code: string | null;
   /** Where the test is; null when the record cannot be launched at that moment. */
   launch_url: string | null;
+  /** Whether an operator holds the record: it can be launched once it is released. */
+  held: boolean;
+  /** From when a booked exam can be launched, where the test says so; null when it is not booked. */
+  available_from: Date | null;
 }
 
 /** The record with this id as the start of its test sees it at `now`; null when there is none. */

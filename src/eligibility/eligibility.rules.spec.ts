@@ -19,6 +19,7 @@ const record = (state: Partial<EligibilityState> = {}): EligibilityState => ({
   status: 'ELIGIBLE',
   hold_reason: null,
   approval_pending: false,
+  decline_reason: null,
   schedule_start_date: null,
   eligibility_end_date: null,
   ...state,
@@ -64,6 +65,12 @@ describe('eligible to schedule', () => {
     const state = record({ status: 'PENDING', hold_reason: 'Fee unpaid', approval_pending: true });
     expect(statusMessage(state, NOW)).toBe('Blocked: Fee unpaid');
     expect(statusMessage({ ...state, hold_reason: null }, NOW)).toBe('Pending approval of special accommodations');
+    expect(statusMessage({ ...state, hold_reason: null, decline_reason: 'No proof' }, NOW)).toBe(
+      'Special accommodations declined: No proof',
+    );
+    expect(statusMessage(record({ status: 'SCHEDULED', hold_reason: 'Fee unpaid' }), NOW)).toBe(
+      'Already scheduled, and blocked: Fee unpaid',
+    );
   });
 });
 

@@ -23,13 +23,16 @@ export function isEligibleToSchedule(record: EligibilityState, now: Date): boole
 export function statusMessage(record: EligibilityState, now: Date): string | null {
   switch (statusAt(record, now)) {
     case 'PENDING':
-      return record.hold_reason !== null
-        ? `Blocked: ${record.hold_reason}`
+      if (record.hold_reason !== null) return `Blocked: ${record.hold_reason}`;
+      return record.decline_reason !== null
+        ? `Special accommodations declined: ${record.decline_reason}`
         : 'Pending approval of special accommodations';
     case 'ELIGIBLE':
       return isInWindow(record, now) ? null : 'The scheduling window has not begun';
     case 'SCHEDULED':
-      return 'Already scheduled';
+      return record.hold_reason !== null
+        ? `Already scheduled, and blocked: ${record.hold_reason}`
+        : 'Already scheduled';
     case 'COMPLETED':
       return 'The exam has been taken';
     case 'ABSENT':
@@ -55,6 +58,7 @@ export const TRIGGERS = [
   'hold',
   'release',
   'approve',
+  'decline',
   'set vouchers',
   'book',
   'move booking',
@@ -69,14 +73,15 @@ export type Trigger = (typeof TRIGGERS)[number];
 const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
   update: ['PENDING', 'ELIGIBLE', 'SCHEDULED', 'EXPIRED'],
   cancel: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
-  hold: ['PENDING', 'ELIGIBLE'],
-  release: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  hold: ['PENDING', 'ELIGIBLE', 'SCHEDULED'],
+  release: ['PENDING', 'ELIGIBLE', 'SCHEDULED', 'EXPIRED'],
   approve: ['PENDING', 'ELIGIBLE', 'EXPIRED'],
+  decline: ['PENDING'],
   'set vouchers': ['PENDING', 'ELIGIBLE', 'EXPIRED'],
   book: ['ELIGIBLE'],
   'move booking': ['SCHEDULED'],
   'cancel booking': ['SCHEDULED'],
-  'excused absence': ['SCHEDULED'],
+  'excused absence': ['SCHEDULED', 'ABSENT'],
   absence: ['SCHEDULED'],
   result: ['SCHEDULED', 'ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'],
   launch: ['ELIGIBLE', 'SCHEDULED'],
@@ -104,14 +109,37 @@ function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean
     case 'release':
       return record.hold_reason !== null;
     case 'approve':
+    case 'decline':
       return record.approval_pending;
     case 'book':
       return isEligibleToSchedule(record, now);
     case 'launch':
-      return isInWindow(record, now);
+      return isInWindow(record, now) && record.hold_reason === null;
     default:
       return true;
   }
+}
+
+/** When an exam takes place; one of unknown duration is taken to last a second. */
+export interface TimeSlot {
+  booking_code: string | null;
+  booking_on: Date | null;
+  duration_minutes: number | null;
+}
+
+/** Returns the first booking of `others` that takes place while this one does, else null. */
+export function overlappingBooking(slot: Omit<TimeSlot, 'booking_code'>, others: readonly TimeSlot[]): string | null {
+  const [start, end] = spanOf(slot);
+  const overlaps = (other: TimeSlot) => {
+    const [otherStart, otherEnd] = spanOf(other);
+    return start < otherEnd && otherStart < end;
+  };
+  return others.find((other) => other.booking_on !== null && overlaps(other))?.booking_code ?? null;
+}
+
+function spanOf({ booking_on, duration_minutes }: Omit<TimeSlot, 'booking_code'>): [number, number] {
+  const start = booking_on!.getTime();
+  return [start, start + (duration_minutes === null ? 1_000 : duration_minutes * 60_000)];
 }
 
 // USPS Publication 28, appendix B: the library has states, DC and territories; the military codes are added.

@@ -11,6 +11,12 @@ export class OperatorEligibilityModel extends FoundEligibilityModel {
   @Field(boolean(), { required: true, description: 'Special accommodations wait for approval.' })
   approval_pending: boolean;
 
+  @Field(text({ max: 1000, lines: true }), {
+    always: true,
+    description: 'Why the special accommodations were declined; null when they were not.',
+  })
+  decline_reason: string | null;
+
   @Field(text({ max: 50 }), { always: true, description: 'The open booking.' })
   booking_code: string | null;
 

@@ -14,8 +14,13 @@ import { allowedActions } from './eligibility.rules.js';
 import type { OperatorEligibilityModel } from './operator-record.fields.js';
 
 /** What a PENDING record waits for. One may wait for both. */
-export const WAITS = { APPROVAL: 'approval_pending', HOLD: 'hold_reason IS NOT NULL' } as const;
+export const WAITS = {
+  APPROVAL: 'approval_pending AND decline_reason IS NULL',
+  HOLD: 'hold_reason IS NOT NULL',
+} as const;
 export type Wait = keyof typeof WAITS;
+/** A booked record may be held too. */
+const HELD_STATUS = { APPROVAL: "status = 'PENDING'", HOLD: "status IN ('PENDING', 'SCHEDULED')" } as const;
 
 const MOST_COUNTED = 10_000;
 
@@ -30,7 +35,7 @@ const FIND_MANY = prepared(
 const waiting = (wait: Wait) => `
   SELECT e.* FROM (
     SELECT svc_eligiblity_id FROM eligibilities
-    WHERE status = 'PENDING' AND ${WAITS[wait]} AND ${afterCursor(opaque('$2::bigint'))}
+    WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND ${afterCursor(opaque('$2::bigint'))}
       AND (${opaque('$1::text[]')} IS NULL OR account_code = ANY (${opaque('$1::text[]')}::text[]))
       AND (eligibility_end_date IS NULL OR eligibility_end_date > ${opaque('$4::timestamptz')})
     ORDER BY position DESC LIMIT $3) page
@@ -43,7 +48,7 @@ const WAITING = {
 /** $1 now. From the indexes of those records alone. */
 const waitingAccounts = (wait: Wait, approvals: number, holds: number) => `(
   SELECT account_code, ${approvals} AS approvals, ${holds} AS holds, position FROM eligibilities
-  WHERE status = 'PENDING' AND ${WAITS[wait]} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
+  WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
   ORDER BY position DESC LIMIT ${MOST_COUNTED})`;
 const COUNT_WAITING = prepared(
   'operator-records-count-waiting',
@@ -87,6 +92,7 @@ export class OperatorRecords {
       ...presentEligibility(record, now),
       hold_reason: record.hold_reason,
       approval_pending: record.approval_pending,
+      decline_reason: record.decline_reason,
       booking_code: record.booking_code,
       booking_on: formatOptionalDateTime(record.booking_on),
       voucher_codes: vouchers.get(record.svc_eligiblity_id) ?? [],

@@ -40,7 +40,7 @@ const IS_KNOWN = prepared(
 );
 const TO_LAUNCH = prepared(
   'eligibility-to-launch',
-  `SELECT eligibility.*, test.launch_url FROM eligibilities eligibility JOIN tests test USING (account_code, test_code)
+  `SELECT eligibility.*, test.launch_url, test.launch_minutes_before FROM eligibilities eligibility JOIN tests test USING (account_code, test_code)
    WHERE svc_eligiblity_id = $1`,
 );
 
@@ -78,19 +78,30 @@ export class FindEligibilitiesOfTestHandler implements IQueryHandler<FindEligibi
   }
 }
 
+type Launchable = Eligibility & { launch_url: string | null; launch_minutes_before: number | null };
+
 @QueryHandler(FindLaunchSubject)
 export class FindLaunchSubjectHandler implements IQueryHandler<FindLaunchSubject> {
   constructor(private readonly database: Database) {}
 
   async execute({ svcEligibilityId, now }: FindLaunchSubject): Promise<LaunchSubject | null> {
-    const record = await this.database.queryOne<Eligibility & { launch_url: string | null }>(TO_LAUNCH, [
-      svcEligibilityId,
-    ]);
+    const record = await this.database.queryOne<Launchable>(TO_LAUNCH, [svcEligibilityId]);
     if (!record) return null;
     const { svc_eligiblity_id, account_code, candidate_id, test_code, booking_code } = record;
-    const mayLaunch = mayTrigger(statusAt(record, now), 'launch') && isInWindow(record, now);
-    const launch_url = mayLaunch ? record.launch_url : null;
-    return { svc_eligiblity_id, account_code, candidate_id, test_code, booking_code, launch_url };
+    const held = record.hold_reason !== null;
+    const mayLaunch = !held && mayTrigger(statusAt(record, now), 'launch') && isInWindow(record, now);
+    const { booking_on, launch_minutes_before: minutes } = record;
+    return {
+      svc_eligiblity_id,
+      account_code,
+      candidate_id,
+      test_code,
+      booking_code,
+      launch_url: mayLaunch ? record.launch_url : null,
+      held,
+      available_from:
+        booking_on === null || minutes === null ? null : new Date(booking_on.getTime() - minutes * 60_000),
+    };
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type BookedEligibility,
   CancelEligibility,
   CompleteEligibility,
+  DeclineAccommodations,
   FollowBooking,
   HoldEligibility,
   ReleaseHold,
@@ -20,6 +21,7 @@ import {
 } from './eligibility.commands.js';
 import type { Eligibility } from './eligibility.entity.js';
 import {
+  bookingOverlaps,
   eligibilityBooked,
   eligibilityClosed,
   eligibilityNotFound,
@@ -33,7 +35,9 @@ import {
   isSameSet,
   mayTrigger,
   openStatus,
+  overlappingBooking,
   statusMessage,
+  type TimeSlot,
 } from './eligibility.rules.js';
 import { addressed } from './update.handler.js';
 
@@ -105,7 +109,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
   }
 }
 
-const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED' } as const;
+const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
 
 /** What an operator may do to an open record. */
 abstract class OperatorDecision {
@@ -118,18 +122,19 @@ abstract class OperatorDecision {
   protected async decide(
     svcEligibilityId: string,
     trigger: keyof typeof DECISIONS,
-    decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending'>>,
+    decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending' | 'decline_reason'>>,
   ): Promise<void> {
     await this.unitOfWork.run(async () => {
       const record = await this.store.lockById(svcEligibilityId);
       assertReaches(currentReach(), record.account_code);
       const now = this.clock.now();
       const status = statusAt(record, now);
-      if (!mayTrigger(status, trigger))
+      if (!mayTrigger(status, trigger) || (trigger === 'decline' && !record.approval_pending))
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
       const isNews = Object.entries(decision).some(([name, value]) => record[name as keyof Eligibility] !== value);
       if (isNews) {
-        const stored = status === 'EXPIRED' ? 'EXPIRED' : openStatus({ ...record, ...decision });
+        const isOpen = status === 'PENDING' || status === 'ELIGIBLE';
+        const stored = isOpen ? openStatus({ ...record, ...decision }) : status;
         this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
       }
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId, { accountCode: record.account_code });
@@ -166,7 +171,18 @@ export class ApproveAccommodationsHandler extends OperatorDecision implements IC
   }
 
   execute({ svcEligibilityId }: ApproveAccommodations): Promise<void> {
-    return this.decide(svcEligibilityId, 'approve', { approval_pending: false });
+    return this.decide(svcEligibilityId, 'approve', { approval_pending: false, decline_reason: null });
+  }
+}
+
+@CommandHandler(DeclineAccommodations)
+export class DeclineAccommodationsHandler extends OperatorDecision implements ICommandHandler<DeclineAccommodations> {
+  constructor(store: EligibilityStore, unitOfWork: UnitOfWork, clock: Clock) {
+    super(store, unitOfWork, clock);
+  }
+
+  execute({ svcEligibilityId, reason }: DeclineAccommodations): Promise<void> {
+    return this.decide(svcEligibilityId, 'decline', { decline_reason: reason });
   }
 }
 
@@ -184,9 +200,10 @@ export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligi
     testCode,
     bookingCode,
     bookingOn,
+    allowOverlap,
   }: ScheduleEligibility): Promise<BookedEligibility> {
-    return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId} ${testCode}`, async () => {
-      const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
+    return this.unitOfWork.runWithOthers(`${accountCode} ${candidateId}`, async () => {
+      const { records, others } = await this.store.lockOfCandidate(accountCode, candidateId, testCode);
       const record = records.live ?? records.newest;
       if (!record) throw eligibilityNotFound.error();
       const now = this.clock.now();
@@ -196,7 +213,8 @@ export class ScheduleEligibilityHandler implements ICommandHandler<ScheduleEligi
           members: openBookingOf(record),
         });
       assertHolds(record, bookingOn);
-      return this.store.changeState(
+      if (!allowOverlap) assertFree(record, bookingOn, others);
+      return this.store.followBooking(
         record,
         { status: 'SCHEDULED', booking_code: bookingCode, booking_on: bookingOn },
         now,
@@ -220,16 +238,20 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
       switch (outcome.kind) {
         case 'moved':
           assertHolds(record, outcome.bookingOn);
-          return this.store.changeState(record, { booking_on: outcome.bookingOn }, now);
-        case 'cancelled':
+          if (!outcome.allowOverlap) assertFree(record, outcome.bookingOn, await this.store.otherBookings(record));
+          return this.store.followBooking(record, { booking_on: outcome.bookingOn }, now);
         case 'excused absence':
-          return this.store.changeState(
+        case 'cancelled':
+          // A record whose candidate was absent is no live one: another may have taken its place.
+          if (record.status === 'ABSENT' && (await this.store.hasLive(record)))
+            throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
+          return this.store.followBooking(
             record,
             { ...NO_BOOKING, status: isWindowOver(record, now) ? 'EXPIRED' : openStatus(record) },
             now,
           );
         case 'absence':
-          return this.store.changeState(record, { ...NO_BOOKING, status: 'ABSENT' }, now);
+          return this.store.followBooking(record, { ...NO_BOOKING, status: 'ABSENT' }, now);
       }
     });
   }
@@ -249,7 +271,7 @@ export class CompleteEligibilityHandler implements ICommandHandler<CompleteEligi
       if (record.status === 'COMPLETED') return null;
       const now = this.clock.now();
       if (!mayTrigger(statusAt(record, now), 'result')) throw eligibilityNotFound.error();
-      return this.store.changeState(record, { ...NO_BOOKING, status: 'COMPLETED' }, now);
+      return this.store.followBooking(record, { ...NO_BOOKING, status: 'COMPLETED' }, now);
     });
   }
 }
@@ -260,6 +282,12 @@ function assertHolds(record: Eligibility, bookingOn: Date): void {
       detail: 'booking_on lies outside of the scheduling window.',
       members: openBookingOf(record),
     });
+}
+
+/** @throws DomainError booking_overlaps */
+function assertFree({ duration_minutes }: BookedEligibility, booking_on: Date, others: readonly TimeSlot[]): void {
+  const booking_code = overlappingBooking({ booking_on, duration_minutes }, others);
+  if (booking_code !== null) throw bookingOverlaps.error({ members: { booking_code } });
 }
 
 function openBookingOf({ booking_code }: Eligibility): { booking_code?: string } {

@@ -5,7 +5,7 @@ import { v4 as uuid } from 'uuid';
 import { Config } from '../config.js';
 import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
 import { FindLaunchSubject, type LaunchSubject } from '../eligibility/eligibility.queries.js';
-import { Clock } from '../platform/clock.js';
+import { Clock, formatDateTime } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { notFound } from '../platform/errors.js';
@@ -63,6 +63,13 @@ export class LaunchLinks {
     if (!record || !(caller.isOperator || caller.accountCodes.has(record.account_code)))
       throw eligibilityNotFound.error();
     if (record.launch_url === null) throw launchNotAvailable.error();
+    if (record.available_from !== null && now < record.available_from) {
+      const available_from = formatDateTime(record.available_from);
+      throw launchNotAvailable.error({
+        detail: `The exam can be launched from ${available_from} on.`,
+        members: { available_from },
+      });
+    }
     const token = generatedToken(this.config);
     const expiresAt = new Date(now.getTime() + LAUNCH_LIFE_S * 1000);
     await this.unitOfWork.run(async () => {
@@ -81,6 +88,8 @@ export class LaunchLinks {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
       if (!launch) return { launch, record: null };
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
+      // Rolls back: the URL is not used up by a click during a hold.
+      if (record?.held) throw launchNotAvailable.error({ detail: 'The exam is on hold. Ask the exam’s organiser.' });
       await this.database.execute(FORGET_USED, [launch.svc_eligiblity_id, new Date(now.getTime() - USED_KEPT_MS)]);
       this.unitOfWork.audit('launch.redeem', launch.svc_eligiblity_id, { accountCode: record?.account_code ?? null });
       return { launch, record };

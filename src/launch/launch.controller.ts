@@ -1,14 +1,15 @@
-import { Controller, Get, HttpCode, Param, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { formatDateTime } from '../platform/clock.js';
 import { methodNotAllowed } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
 import { Access, CurrentCaller } from '../platform/http/access.js';
-import { Answer, Problems, PublicProblems } from '../platform/http/documented.js';
+import { Answer, PageProblems, Problems, PublicProblems } from '../platform/http/documented.js';
 import { LaunchPath, TestLaunchInfo } from './launch.dto.js';
 import { LaunchKeys } from './launch-keys.js';
 import { LaunchLinks } from './launch-links.js';
+import { LaunchPageFilter } from './launch-page.filter.js';
 
 @ApiTags('Launch')
 @Controller()
@@ -44,7 +45,9 @@ export class LaunchController {
   @ApiOperation({ summary: 'Start the test: the address that testLaunchInfo gave, for the candidate’s browser' })
   @ApiParam({ name: 'launch_code', schema: { type: 'string', minLength: 43, maxLength: 44 } })
   @ApiResponse({ status: 303, description: 'To the test’s launch URL with a signed `launch_token` (ES256, 60 s).' })
-  @PublicProblems(404, 410)
+  @ApiResponse({ status: 204, description: 'To a prefetch, which does not use the URL up.' })
+  @UseFilters(LaunchPageFilter)
+  @PageProblems(403, 404, 410)
   async start(
     @Param('launch_code') code: string,
     @Req() request: Request,
@@ -52,7 +55,9 @@ export class LaunchController {
   ): Promise<void> {
     // Express serves HEAD by the GET route; a preview of the link must not use it up (RFC 9110 §9.2.1).
     if (request.method === 'HEAD') throw methodNotAllowed.error({ headers: { Allow: 'GET' } });
-    response.location(await this.launch.redeem(code));
+    response.vary('Accept');
+    if (isPrefetch(request)) response.status(204);
+    else response.location(await this.launch.redeem(code));
   }
 
   @Get('.well-known/jwks.json')
@@ -71,4 +76,11 @@ export class LaunchController {
   jwks(): Promise<object> {
     return this.keys.jwks();
   }
+}
+
+/** Whether a browser asks ahead of the click (Fetch Metadata, and the older headers of WebKit and Gecko). */
+function isPrefetch({ headers }: Request): boolean {
+  return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
+    /prefetch|preview/i.test(String(headers[name])),
+  );
 }

@@ -4,7 +4,8 @@ export const launchNotAvailable = defineProblem(
   'launch_not_available',
   'forbidden',
   'The test cannot be launched',
-  'The eligibility must be ELIGIBLE or SCHEDULED within its window, and the test must have a launch URL.',
+  'The eligibility must be ELIGIBLE or SCHEDULED within its window and not on hold, and the test must have a launch URL. A booked exam may be launched from the time in available_from on, where the test says so.',
+  ['available_from'],
 );
 export const launchGone = defineProblem(
   'launch_gone',

@@ -19,9 +19,13 @@ export class AccountsCatalogue1763640000000 implements MigrationInterface {
         exam_code text,
         launch_url text,
         duration_minutes int,
+        change_cutoff_hours int,
+        launch_minutes_before int,
         CONSTRAINT tests_pk PRIMARY KEY (account_code, test_code),
         CONSTRAINT tests_test_code_form CHECK (test_code ~ '^[A-Za-z0-9-]{1,50}$'),
-        CONSTRAINT tests_duration_positive CHECK (duration_minutes > 0)
+        CONSTRAINT tests_duration_positive CHECK (duration_minutes > 0),
+        CONSTRAINT tests_cutoff_positive CHECK (change_cutoff_hours >= 0),
+        CONSTRAINT tests_launch_positive CHECK (launch_minutes_before >= 0)
       );
 
       CREATE TABLE test_portions (

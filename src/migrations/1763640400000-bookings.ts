@@ -17,7 +17,6 @@ export class Bookings1763640400000 implements MigrationInterface {
         location_address text,
         location_timezone text,
         event_sequence int NOT NULL DEFAULT 0,
-        last_event_at timestamptz,
         created_datetime timestamptz NOT NULL,
         updated_datetime timestamptz NOT NULL,
         CONSTRAINT bookings_code_form CHECK (booking_code ~ '^[A-Z0-9]{10}$'),

@@ -7,14 +7,14 @@ export class EligibilitiesWaitingIndexes1763643200000 implements MigrationInterf
 
   async up(runner: QueryRunner): Promise<void> {
     for (const [name, condition] of [
-      ['approval', 'approval_pending'],
-      ['hold', 'hold_reason IS NOT NULL'],
+      ['approval', `status = 'PENDING' AND approval_pending AND decline_reason IS NULL`],
+      ['hold', `status IN ('PENDING', 'SCHEDULED') AND hold_reason IS NOT NULL`],
     ])
       await buildIndex(
         runner,
         `eligibilities_waiting_${name}_ix`,
         `ON eligibilities (position) INCLUDE (account_code, eligibility_end_date, svc_eligiblity_id)
-         WHERE status = 'PENDING' AND ${condition}`,
+         WHERE ${condition}`,
       );
   }
 

@@ -15,7 +15,7 @@ import {
   type ResultSource,
 } from './results.rules.js';
 
-const STATE = 'status, hold_reason, approval_pending, schedule_start_date, eligibility_end_date';
+const STATE = 'status, hold_reason, approval_pending, decline_reason, schedule_start_date, eligibility_end_date';
 /** The accounts of the caller, named one by one so that the indexes serve. */
 const MINE = 'ANY ($1::text[])';
 

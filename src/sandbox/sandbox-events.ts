@@ -10,7 +10,8 @@ import { DomainError } from '../platform/errors.js';
 import { DeliverRegistrationResult } from '../results/results.commands.js';
 import { eventNotPossible } from './sandbox.errors.js';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 const FIND = prepared(
   'sandbox-find-booking',
@@ -55,20 +56,22 @@ export class SandboxEvents {
     }
   }
 
-  /** An hour later, or where the window has no room for that, to the same time. */
+  /** Moves the booking by an hour, or by a minute where the window has no room for that. */
   private async move(account: string, bookingCode: string, booking: Found): Promise<void> {
     const { booking_on, delivery_mode, location_code, location_name, location_address, location_timezone } = booking;
     const location = { location_code, location_name, location_address, location_timezone };
     const to = (time: Date) =>
       this.commandBus.execute(
-        new RescheduleBooking(account, bookingCode, { booking_on: time, delivery_mode, ...location }),
+        new RescheduleBooking(account, bookingCode, { booking_on: time, delivery_mode, ...location }, true),
       );
-    try {
-      await to(new Date(booking_on.getTime() + HOUR_MS));
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.problem === bookingClosed) throw error;
-      await to(booking_on);
+    for (const by of [HOUR_MS, -HOUR_MS, MINUTE_MS, -MINUTE_MS]) {
+      try {
+        return void (await to(new Date(booking_on.getTime() + by)));
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.problem === bookingClosed) throw error;
+      }
     }
+    throw eventNotPossible.error();
   }
 
   /** As a test driver would, by the registration route. */

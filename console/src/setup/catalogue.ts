@@ -40,8 +40,22 @@ export const KINDS: Record<string, Kind> = {
     one: 'test',
     codeLabel: 'Test code',
     schema: 'TestBody',
-    labels: { name: 'Name', exam_code: 'Exam code', launch_url: 'Launch URL', duration_minutes: 'Duration in minutes' },
-    initial: { name: '', exam_code: '', launch_url: '', duration_minutes: '' },
+    labels: {
+      name: 'Name',
+      exam_code: 'Exam code',
+      launch_url: 'Launch URL',
+      duration_minutes: 'Duration in minutes',
+      change_cutoff_hours: 'Last change, hours before the start',
+      launch_minutes_before: 'Launch, minutes before the start',
+    },
+    initial: {
+      name: '',
+      exam_code: '',
+      launch_url: '',
+      duration_minutes: '',
+      change_cutoff_hours: '',
+      launch_minutes_before: '',
+    },
     hasPortions: true,
     load: (account_code, cursor, signal) =>
       entries(
@@ -51,7 +65,7 @@ export const KINDS: Record<string, Kind> = {
             signal,
           }),
         ),
-        ({ test_code: code, name, exam_code, launch_url, duration_minutes, portions }) => ({
+        ({ test_code: code, name, exam_code, launch_url, portions, ...numbers }) => ({
           code,
           text: name,
           more: portions.map(({ portion_code: portion }) => portion).join(', '),
@@ -59,7 +73,9 @@ export const KINDS: Record<string, Kind> = {
             name,
             exam_code: text(exam_code),
             launch_url: text(launch_url),
-            duration_minutes: text(duration_minutes),
+            duration_minutes: text(numbers.duration_minutes),
+            change_cutoff_hours: text(numbers.change_cutoff_hours),
+            launch_minutes_before: text(numbers.launch_minutes_before),
           },
           portions: portions
             .map(({ portion_code: portion, portion_name: title }) => [portion, title].filter(Boolean).join(' '))

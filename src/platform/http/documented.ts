@@ -89,14 +89,20 @@ const MEANING: Record<number, string> = {
 export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403);
 
 /** Documents the problem answers of a route that is open to everybody. */
-export function PublicProblems(...statuses: number[]) {
+export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses, {});
+
+/** Documents the problem answers of a route that people open in a browser: they get a page. */
+export const PageProblems = (...statuses: number[]) =>
+  problemAnswers(statuses, { 'text/html': { schema: { type: 'string' } } });
+
+function problemAnswers(statuses: readonly number[], others: Record<string, { schema: { type: 'string' } }>) {
   return applyDecorators(
     ApiExtraModels(ErrorModel, ErrorModelFault),
     ...[...new Set([...statuses, 429, 500, 503])].map((status) =>
       ApiResponse({
         status,
         description: MEANING[status] ?? 'Refused.',
-        content: { 'application/problem+json': { schema: { $ref: getSchemaPath(ErrorModel) } } },
+        content: { 'application/problem+json': { schema: { $ref: getSchemaPath(ErrorModel) } }, ...others },
       }),
     ),
   );

@@ -100,7 +100,7 @@ export class ProblemFilter implements ExceptionFilter {
     }
   }
 
-  private send(error: DomainError, request: Request, response: Response): void {
+  protected send(error: DomainError, request: Request, response: Response): void {
     const status = statusOf(error.problem.kind);
     closeAfterAnswer(request, response);
     response
