@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, opaque } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../platform/secrets.js';
@@ -18,6 +18,7 @@ const FIND_VALID = prepared(
      AND family.revoked_at IS NULL
      AND NOT users.disabled AND token.scopes <@ users.scopes
      AND NOT application.disabled AND token.scopes <@ application.scopes`,
+  acrossAccounts.rights,
 );
 
 interface ValidRow {

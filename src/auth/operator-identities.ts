@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { randomToken } from '../platform/secrets.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { LoggedIn } from './login.js';
@@ -42,6 +42,7 @@ const SET_RIGHTS = prepared(
    won AS (
      INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($3::text[]) ON CONFLICT DO NOTHING)
    SELECT * FROM given`,
+  acrossAccounts.rights,
 );
 
 /** A character that no user name has. */

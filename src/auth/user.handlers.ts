@@ -1,5 +1,5 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type Fault } from '../platform/errors.js';
 import { afterCursor } from '../platform/http/paging.js';
@@ -24,8 +24,12 @@ const VIEW = `
   SELECT username, position, scopes, disabled, created_datetime,
          ARRAY(SELECT account_code FROM user_accounts WHERE username = users.username ORDER BY 1) AS account_codes
   FROM users`;
-const FIND = prepared('user-find', `${VIEW} WHERE username = $1`);
-const LIST = prepared('user-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
+const FIND = prepared('user-find', `${VIEW} WHERE username = $1`, acrossAccounts.rights);
+const LIST = prepared(
+  'user-list',
+  `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
+  acrossAccounts.rights,
+);
 // Locked before it is changed: of two at once the second sees what the first left.
 const UPDATE = prepared(
   'user-update',
@@ -42,6 +46,7 @@ const UNKNOWN_ACCOUNTS = prepared(
 const LEAVE_ACCOUNTS = prepared(
   'user-leave-accounts',
   `DELETE FROM user_accounts WHERE username = $1 AND account_code <> ALL ($2::text[])`,
+  acrossAccounts.rights,
 );
 const JOIN_ACCOUNTS = prepared(
   'user-join-accounts',

@@ -3,7 +3,7 @@ import { CommandBus } from '@nestjs/cqrs';
 import { LockEligibility, type BookedEligibility } from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import type { Reach } from '../platform/context/caller.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { newEventId, nextOccurredAt, type EventMeta } from '../platform/events/domain-event.js';
 import { requestContext } from '../platform/context/request-context.js';
@@ -38,6 +38,7 @@ const LOCK_LAST_KEPT = prepared(
   'booking-lock-last-kept',
   `SELECT * FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT')
    ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
+  acrossAccounts.keyInHand,
 );
 const ADD = prepared(
   'booking-add',
@@ -54,6 +55,7 @@ const SAVE = prepared(
   `UPDATE bookings SET status = $2, booking_on = $3, delivery_mode = $4, location_code = $5, location_name = $6,
      location_address = $7, location_timezone = $8, event_sequence = $9, last_event_at = $10, updated_datetime = $11
    WHERE booking_code = $1`,
+  acrossAccounts.keyInHand,
 );
 
 type BookingEventClass = new (data: BookingSnapshot, meta: EventMeta) => BookingEvent;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
 import type { Change } from '../platform/changes/change.entity.js';
 import { Batched, numbered } from '../platform/database/batched.js';
-import { Database, fewOf, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, fewOf, prepared } from '../platform/database/database.js';
 import { MustBeAlone } from '../platform/unit-of-work/running-unit.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
@@ -41,12 +41,14 @@ export const LOCK_FREE_OF_TESTS = prepared(
 const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
   `SELECT ${BOOKED} FROM eligibilities e WHERE svc_eligiblity_id = $1 FOR UPDATE OF e`,
+  acrossAccounts.keyInHand,
 );
 const HOLD = prepared(
   'eligibility-hold',
   `SELECT svc_eligiblity_id, account_code, candidate_id, test_code, status, hold_reason, approval_pending,
      schedule_start_date, eligibility_end_date
    FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
+  acrossAccounts.keyInHand,
 );
 const HOLD_ALL_OF = prepared(
   'eligibility-hold-all-of-candidate',
@@ -60,11 +62,13 @@ export const SAVE_STATE = prepared(
    FROM json_to_recordset($1) AS state (n bigint, svc_eligiblity_id text, status text, hold_reason text,
      approval_pending boolean, booking_code text, booking_on timestamptz, updated_datetime timestamptz)
    WHERE ${fewOf('state.n')} AND e.svc_eligiblity_id = state.svc_eligiblity_id`,
+  acrossAccounts.keyInHand,
 );
 
 const NOTE_EXPIRY = prepared(
   'eligibility-note-expiry',
   `UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = $2 WHERE svc_eligiblity_id = $1`,
+  acrossAccounts.keyInHand,
 );
 
 type State = Pick<Eligibility, 'status' | 'hold_reason' | 'approval_pending' | 'booking_code' | 'booking_on'>;
