@@ -10,7 +10,7 @@ const TYPESCRIPT = { parser: { syntax: 'typescript' as const, decorators: true }
 export interface LoadedModule {
   readonly exports: Record<string, any>;
   /** The value of an expression that names nothing but what the module itself names. */
-  evaluate(expression: ts.Expression | string): unknown;
+  evaluate: (expression: ts.Expression | string) => unknown;
 }
 
 /** Loads sources with their real imports and keeps a way into each: constants that a module does not export are evaluated there. */
