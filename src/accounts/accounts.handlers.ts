@@ -1,7 +1,7 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
-import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { declareFaults, accountNotFound, forbiddenOperation, notFound, type DomainError } from '../platform/errors.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
@@ -68,6 +68,7 @@ const KEEP_TESTS = prepared(
 const FIND_KNOWN = prepared(
   'accounts-find-known',
   `SELECT account_code FROM accounts WHERE account_code = ANY (coalesce($1::text[], ARRAY(SELECT account_code FROM accounts)))`,
+  acrossAccounts.operators,
 );
 
 @CommandHandler(CreateAccount)
@@ -119,6 +120,7 @@ export class FindRetentionRulesHandler implements IQueryHandler<FindRetentionRul
     return this.database.query({
       text: `SELECT account_code, photo_retention_days, video_retention_days, candidate_retention_days FROM accounts
              WHERE coalesce(photo_retention_days, video_retention_days, candidate_retention_days) IS NOT NULL`,
+      across: acrossAccounts.sweep,
     });
   }
 }

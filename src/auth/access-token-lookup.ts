@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
-import { Database, prepared, opaque } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { GENERATED_TOKEN, sha256 } from '../platform/secrets.js';
@@ -21,6 +21,7 @@ const FIND_VALID = prepared(
      AND NOT users.disabled AND token.scopes <@ users.scopes
      AND NOT application.disabled AND token.scopes <@ application.scopes
      AND NOT ${isRefusedPassword('family.by_password', '$2::boolean')}`,
+  acrossAccounts.rights,
 );
 
 interface ValidRow {

@@ -1,6 +1,6 @@
 import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Config } from '../config.js';
-import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import type { Scope } from '../platform/context/caller.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { defineProblem, notFound, type Fault } from '../platform/errors.js';
@@ -28,8 +28,12 @@ const VIEW = `
   SELECT username, position, scopes, disabled, created_datetime,
          ARRAY(SELECT account_code FROM user_accounts WHERE username = users.username ORDER BY 1) AS account_codes
   FROM users`;
-const FIND = prepared('user-find', `${VIEW} WHERE username = $1`);
-const LIST = prepared('user-list', `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`);
+const FIND = prepared('user-find', `${VIEW} WHERE username = $1`, acrossAccounts.rights);
+const LIST = prepared(
+  'user-list',
+  `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
+  acrossAccounts.rights,
+);
 const UNKNOWN_ACCOUNTS = prepared(
   'user-unknown-accounts',
   `SELECT code FROM unnest($1::text[]) AS code WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE account_code = code)`,

@@ -1,5 +1,5 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database } from '../platform/database/database.js';
+import { acrossAccounts, Database } from '../platform/database/database.js';
 import { FindBookingCodes } from './bookings.queries.js';
 
 @QueryHandler(FindBookingCodes)
@@ -8,7 +8,10 @@ export class FindBookingCodesHandler implements IQueryHandler<FindBookingCodes> 
 
   async execute({ svcEligibilityIds }: FindBookingCodes): Promise<string[]> {
     const rows = await this.database.query<{ booking_code: string }>(
-      { text: 'SELECT booking_code FROM bookings WHERE svc_eligiblity_id = ANY ($1::text[])' },
+      {
+        text: 'SELECT booking_code FROM bookings WHERE svc_eligiblity_id = ANY ($1::text[])',
+        across: acrossAccounts.keyInHand,
+      },
       [svcEligibilityIds],
     );
     return rows.map((row) => row.booking_code);

@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../platform/database/database.js';
+import { acrossAccounts, Database } from '../platform/database/database.js';
 import { PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 
 const FIND = {
   text: 'SELECT * FROM bookings WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY created_datetime DESC',
+  across: acrossAccounts.keyInHand,
 };
-const ERASE = { text: 'UPDATE bookings SET candidate_id = $2 WHERE svc_eligiblity_id = ANY ($1::text[])' };
+const ERASE = {
+  text: 'UPDATE bookings SET candidate_id = $2 WHERE svc_eligiblity_id = ANY ($1::text[])',
+  across: acrossAccounts.keyInHand,
+};
 
 /** The bookings of a candidate: whose they are, and where and when; only the first tells who somebody is. */
 @Injectable()

@@ -7,7 +7,7 @@ import {
 } from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import type { Reach } from '../platform/context/caller.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { newEventId, type EventMeta } from '../platform/events/domain-event.js';
 import { requestContext } from '../platform/context/request-context.js';
@@ -42,6 +42,7 @@ const LOCK_LAST_KEPT = prepared(
   'booking-lock-last-kept',
   `SELECT * FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT')
    ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
+  acrossAccounts.keyInHand,
 );
 const ADD = prepared(
   'booking-add',
@@ -58,6 +59,7 @@ const SAVE = prepared(
   `UPDATE bookings SET status = $2, booking_on = $3, delivery_mode = $4, location_code = $5, location_name = $6,
      location_address = $7, location_timezone = $8, event_sequence = $9, updated_datetime = $10
    WHERE booking_code = $1`,
+  acrossAccounts.keyInHand,
 );
 
 type BookingEventClass = new (data: BookingSnapshot, meta: EventMeta) => BookingEvent;

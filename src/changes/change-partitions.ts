@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Config } from '../config.js';
 import { Clock } from '../platform/clock.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { serviceUnavailable } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -22,7 +22,7 @@ const FIND_STRANGER = prepared(
   `SELECT 1 FROM change_epoch, pg_control_system() AS cluster WHERE ${IS_STRANGER}`,
 );
 // No transaction may write under the old epoch once the new one can be read.
-const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE');
+const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE', acrossAccounts.sweep);
 const BEGIN_EPOCH = prepared(
   'changes-begin-epoch',
   `UPDATE change_epoch SET epoch = epoch + 1, system_identifier = cluster.system_identifier::text,

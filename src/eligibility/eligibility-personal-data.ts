@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
-import { Database } from '../platform/database/database.js';
+import { acrossAccounts, Database } from '../platform/database/database.js';
 import { namesPerson } from '../platform/person.js';
 import { ERASED, PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 import { randomCode } from '../platform/secrets.js';
 import { ERASED_ID, ERASED_ID_LENGTH } from './eligibility.fields.js';
 
-const FIND = { text: 'SELECT * FROM eligibilities WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY position DESC' };
+const FIND = {
+  text: 'SELECT * FROM eligibilities WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY position DESC',
+  across: acrossAccounts.keyInHand,
+};
 /** $1 ids, $2 the pseudonym, $3 one for each client_eligibility_id, which are unique, $4 the present. */
 const ERASE = {
   text: `UPDATE eligibilities SET candidate_id = $2,
@@ -19,6 +22,7 @@ const ERASE = {
            updated_datetime = $4, erased_datetime = $4
          FROM unnest($1::text[], $3::text[]) AS erased (svc_eligiblity_id, client_eligibility_id)
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
+  across: acrossAccounts.keyInHand,
 };
 // Of other records: eligibilities_waiting_hold_ix has those that wait, and few others keep a reason.
 const FIND_HOLDS = {

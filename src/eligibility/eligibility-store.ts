@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
 import type { Change } from '../platform/changes/change.entity.js';
 import { Batched, numbered } from '../platform/database/batched.js';
-import { Database, fewOf, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, fewOf, prepared } from '../platform/database/database.js';
 import { nextOccurredAt } from '../platform/events/domain-event.js';
 import { MustBeAlone } from '../platform/unit-of-work/running-unit.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -48,12 +48,14 @@ export const LOCK_FREE_OF_CANDIDATES = prepared(
 const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
   `SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.svc_eligiblity_id = $1 FOR UPDATE OF e`,
+  acrossAccounts.keyInHand,
 );
 const HOLD = prepared(
   'eligibility-hold',
   `SELECT svc_eligiblity_id, account_code, candidate_id, test_code, status, hold_reason, approval_pending,
      decline_reason, schedule_start_date, eligibility_end_date, erased_datetime
    FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
+  acrossAccounts.keyInHand,
 );
 const HOLD_ALL_OF = prepared(
   'eligibility-hold-all-of-candidate',
@@ -70,11 +72,13 @@ export const SAVE_STATE = prepared(
      approval_pending boolean, decline_reason text, booking_code text, booking_on timestamptz, last_event_at timestamptz,
      updated_datetime timestamptz)
    WHERE ${fewOf('state.n')} AND e.svc_eligiblity_id = state.svc_eligiblity_id`,
+  acrossAccounts.keyInHand,
 );
 
 const NOTE_EXPIRY = prepared(
   'eligibility-note-expiry',
   `UPDATE eligibilities SET status = 'EXPIRED', updated_datetime = $2 WHERE svc_eligiblity_id = $1`,
+  acrossAccounts.keyInHand,
 );
 
 const OTHER_BOOKINGS = prepared(

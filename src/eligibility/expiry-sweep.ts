@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { insertChangesOf } from '../platform/changes/change-log.js';
 import { Clock } from '../platform/clock.js';
-import { Database, prepared, type Statement } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, type Statement } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -16,6 +16,7 @@ export const lockOpen = (where: string): string => `
 const LOCK_OVER = prepared(
   'eligibility-lock-over',
   `${lockOpen(`eligibility_end_date <= $1 ORDER BY eligibility_end_date LIMIT ${BATCH}`)} SKIP LOCKED`,
+  acrossAccounts.sweep,
 );
 const EXPIRE = prepared(
   'eligibility-expire',
@@ -26,6 +27,7 @@ const EXPIRE = prepared(
     SELECT eligibility_end_date, 'ELIGIBILITY', 'EXPIRED', account_code, svc_eligiblity_id, candidate_id, test_code,
       NULL::text, status, NULL::int, NULL::int, NULL::json
     FROM expired ORDER BY eligibility_end_date`)}`,
+  acrossAccounts.keyInHand,
 );
 
 /**

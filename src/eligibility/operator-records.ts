@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock, formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import { currentReach } from '../platform/context/request-context.js';
-import { Database, opaque, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, opaque, prepared } from '../platform/database/database.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import { assertReaches } from '../platform/reach.js';
 import { FindVouchersOfMany } from '../vouchers/vouchers.queries.js';
@@ -24,11 +24,16 @@ const HELD_STATUS = { APPROVAL: "status = 'PENDING'", HOLD: "status IN ('PENDING
 
 const MOST_COUNTED = 10_000;
 
-const FIND = prepared('operator-record-find', 'SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1');
+const FIND = prepared(
+  'operator-record-find',
+  'SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1',
+  acrossAccounts.checkedByCaller,
+);
 
 const FIND_MANY = prepared(
   'operator-records-find',
   'SELECT * FROM eligibilities WHERE svc_eligiblity_id = ANY ($1::text[])',
+  acrossAccounts.keyInHand,
 );
 
 /** $1 accounts, or null for all, $2 cursor, $3 rows, $4 now. The page first, from the index that holds only such records. */
@@ -54,6 +59,7 @@ const COUNT_WAITING = prepared(
   'operator-records-count-waiting',
   `SELECT account_code, sum(approvals)::int AS approvals, sum(holds)::int AS holds, sum(position)::text AS which
    FROM (${waitingAccounts('APPROVAL', 1, 0)} UNION ALL ${waitingAccounts('HOLD', 0, 1)}) waiting GROUP BY 1`,
+  acrossAccounts.figures,
 );
 
 /** Records as operators work on them. */

@@ -1,5 +1,5 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared, opaque } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, opaque } from '../platform/database/database.js';
 import { Batched } from '../platform/database/batched.js';
 import type { Faults } from '../platform/validation/faults.js';
 import { SHOWN, type ShownEligibility } from './eligibility.columns.js';
@@ -42,6 +42,7 @@ const TO_LAUNCH = prepared(
   'eligibility-to-launch',
   `SELECT eligibility.*, test.launch_url, test.launch_minutes_before FROM eligibilities eligibility JOIN tests test USING (account_code, test_code)
    WHERE svc_eligiblity_id = $1`,
+  acrossAccounts.keyInHand,
 );
 
 @QueryHandler(FindEligibilities)

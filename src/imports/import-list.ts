@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import type { Import } from './import.entity.js';
 import { MarkImports } from './imports.queries.js';
@@ -18,6 +18,7 @@ const MARK = prepared(
   `SELECT coalesce(string_agg(import_id || state || done, ' ' ORDER BY import_id), '') || max_finished AS mark
    FROM (SELECT coalesce(max(finished_datetime)::text, '') AS max_finished FROM eligibility_imports) ended
    LEFT JOIN eligibility_imports ON state IN ('RECEIVING', 'RUNNING') GROUP BY max_finished`,
+  acrossAccounts.figures,
 );
 
 /** Imports of many accounts, as operators look at them. */

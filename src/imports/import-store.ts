@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
 import { Import } from './import.entity.js';
@@ -25,6 +25,7 @@ const ADD_CHUNK = prepared(
      WHERE import_id = $1 AND state = 'RECEIVING' RETURNING import_id)
    INSERT INTO eligibility_import_chunks (import_id, chunk, first_row, rows)
    SELECT import_id, $2::int, $3::int, $4::bytea FROM alive`,
+  acrossAccounts.keyInHand,
 );
 const CLOSE = prepared(
   'import-close',
@@ -33,9 +34,18 @@ const CLOSE = prepared(
      started_datetime = CASE WHEN $2::int = 0 THEN $3::timestamptz END,
      finished_datetime = CASE WHEN $2::int = 0 THEN $3::timestamptz END
    WHERE import_id = $1 AND state = 'RECEIVING'`,
+  acrossAccounts.keyInHand,
 );
-const STATE = prepared('import-state', 'SELECT state FROM eligibility_imports WHERE import_id = $1');
-const DISCARD = prepared('import-discard', 'DELETE FROM eligibility_imports WHERE import_id = $1');
+const STATE = prepared(
+  'import-state',
+  'SELECT state FROM eligibility_imports WHERE import_id = $1',
+  acrossAccounts.keyInHand,
+);
+const DISCARD = prepared(
+  'import-discard',
+  'DELETE FROM eligibility_imports WHERE import_id = $1',
+  acrossAccounts.keyInHand,
+);
 // The account comes first whose turn was longest ago, and of its imports the one that was. An account keeps its turn when an
 // import ends: one that sends many small imports is not new with each.
 const CLAIM = prepared(
@@ -55,6 +65,7 @@ const CLAIM = prepared(
      started_datetime = coalesce(started_datetime, $2)
    FROM next WHERE claimed.import_id = next.import_id
    RETURNING claimed.*`,
+  acrossAccounts.workers,
 );
 const CHUNK_ROWS = prepared(
   'import-chunk-rows',
@@ -73,15 +84,18 @@ const RECORD = prepared(
    UPDATE eligibility_import_chunks chunk SET rows = NULL, outcomes = given.outcomes
    FROM done, unnest($10::jsonb[]) WITH ORDINALITY AS given (outcomes, number)
    WHERE chunk.import_id = done.import_id AND chunk.chunk = $3::int + given.number - 1`,
+  acrossAccounts.keyInHand,
 );
 const RELEASE = prepared(
   'import-release',
   'UPDATE eligibility_imports SET leased_until = NULL WHERE import_id = $1 AND lease_token = $2',
+  acrossAccounts.keyInHand,
 );
 const END = prepared(
   'import-end',
   `UPDATE eligibility_imports SET state = $2, ending = $4, finished_datetime = $3, leased_until = NULL, lease_token = NULL
    WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
+  acrossAccounts.keyInHand,
 );
 // What has not been done is never done any more. A statement of its own: a worker holds its chunk before the import.
 const REMOVE_UNDONE = prepared(
@@ -89,15 +103,18 @@ const REMOVE_UNDONE = prepared(
   `DELETE FROM eligibility_import_chunks chunk USING eligibility_imports ended
    WHERE chunk.import_id = ended.import_id AND chunk.outcomes IS NULL AND ended.state IN ('FAILED', 'ABORTED')
      AND ended.finished_datetime > $1::timestamptz - interval '1 day'`,
+  acrossAccounts.sweep,
 );
 const FIND_LOST = prepared(
   'import-find-lost',
   `SELECT import_id FROM eligibility_imports WHERE state = 'RECEIVING' AND leased_until < ${MACHINE_TIME}`,
+  acrossAccounts.sweep,
 );
 const REMOVE_OLD = prepared(
   'import-remove-old',
   `DELETE FROM eligibility_imports WHERE import_id IN (
      SELECT import_id FROM eligibility_imports WHERE finished_datetime < $1 LIMIT 1)`,
+  acrossAccounts.sweep,
 );
 const FIND = prepared('import-find', 'SELECT * FROM eligibility_imports WHERE import_id = $1 AND account_code = $2');
 const FIND_OF_ANY = prepared('import-find-of-any', 'SELECT * FROM eligibility_imports WHERE import_id = $1');

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Clock } from './clock.js';
-import { Database } from './database/database.js';
+import { acrossAccounts, Database } from './database/database.js';
 import { IDEMPOTENCY_KEY_LIFE_HOURS } from './unit-of-work/idempotency.js';
 import { Logger } from './observability/logger.js';
 import { sweep } from './sweep.js';
@@ -31,7 +31,7 @@ export class Housekeeping {
 
   @Interval(60_000)
   async run(): Promise<void> {
-    const batches = CHORES.map((text) => () => this.database.execute({ text }));
+    const batches = CHORES.map((text) => () => this.database.execute({ text, across: acrossAccounts.sweep }));
     await sweep(this.logger, 'what has served its time', BATCH, batches);
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
-import { Database, mustBeDoneAgain } from '../platform/database/database.js';
+import { acrossAccounts, Database, mustBeDoneAgain } from '../platform/database/database.js';
 import { DomainError, internalError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import type { Candidate } from '../platform/personal-data.js';
@@ -11,17 +11,22 @@ import { Erasure } from './erasure.js';
 const TAKE = {
   text: `SELECT id, account_code, filter->>'candidate_id' AS candidate_id FROM jobs
          WHERE kind = 'ERASE' AND state IN ('PREPARING', 'RUNNING') ORDER BY position LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  across: acrossAccounts.workers,
 };
 // The job named the candidate as long as it had to.
 const FINISH = {
   text: `UPDATE jobs SET state = 'DONE', matched = $3, unmatched_results = $4::uuid[],
            filter = jsonb_build_object('candidate_id', $2::text) WHERE id = $1`,
 };
-const PAUSE = { text: `UPDATE jobs SET state = 'PAUSED', paused_because = $2 WHERE id = $1` };
+const PAUSE = {
+  text: `UPDATE jobs SET state = 'PAUSED', paused_because = $2 WHERE id = $1`,
+  across: acrossAccounts.keyInHand,
+};
 /** Other jobs that were about the candidate alone. */
 const FORGET_FILTERS = {
   text: `UPDATE jobs SET filter = jsonb_set(filter, '{candidate_id}', to_jsonb($2::text))
          WHERE filter->>'candidate_id' = $1 AND (account_code IS NULL OR account_code = $3)`,
+  across: acrossAccounts.operators,
 };
 
 /** Does the jobs of the kind ERASE; each job is one transaction. */

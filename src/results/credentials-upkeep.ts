@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Database, prepared, type Statement } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, type Statement } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 import { Secrets } from '../platform/secrets.js';
@@ -26,15 +26,18 @@ const TABLES: readonly Table[] = [
     find: prepared(
       'result-revisions-whole',
       `SELECT svc_eligiblity_id, revision FROM result_revisions WHERE NOT credentials_apart LIMIT ${BATCH}`,
+      acrossAccounts.sweep,
     ),
     read: prepared(
       'result-revision-whole',
       'SELECT body FROM result_revisions WHERE svc_eligiblity_id = $1 AND revision = $2 AND NOT credentials_apart',
+      acrossAccounts.keyInHand,
     ),
     change: prepared(
       'result-revision-split',
       `UPDATE result_revisions SET credentials_apart = true, body = coalesce($3, body), credentials = $4
        WHERE svc_eligiblity_id = $1 AND revision = $2 AND NOT credentials_apart`,
+      acrossAccounts.keyInHand,
     ),
     key: (row) => [row['svc_eligiblity_id'], row['revision']],
     purpose: (row) => credentialsOf(row['svc_eligiblity_id'] as string, row['revision'] as number),
@@ -43,15 +46,18 @@ const TABLES: readonly Table[] = [
     find: prepared(
       'unmatched-results-whole',
       `SELECT id FROM unmatched_results WHERE NOT credentials_apart LIMIT ${BATCH}`,
+      acrossAccounts.sweep,
     ),
     read: prepared(
       'unmatched-result-whole',
       'SELECT body FROM unmatched_results WHERE id = $1 AND NOT credentials_apart',
+      acrossAccounts.keyInHand,
     ),
     change: prepared(
       'unmatched-result-split',
       `UPDATE unmatched_results SET credentials_apart = true, body = coalesce($2, body), credentials = $3
        WHERE id = $1 AND NOT credentials_apart`,
+      acrossAccounts.keyInHand,
     ),
     key: (row) => [row['id']],
     purpose: (row) => unmatchedCredentialsOf(row['id'] as string),

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../platform/database/database.js';
+import { acrossAccounts, Database } from '../platform/database/database.js';
 import { folded, hasFullName, namesPerson } from '../platform/person.js';
 import { ERASED, PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 import { isObject } from '../platform/validation/fields.js';
@@ -15,19 +15,24 @@ const STRETCH = 100;
 const FIND = {
   text: `SELECT svc_eligiblity_id, revision, source, body, result_id FROM result_revisions
          WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY svc_eligiblity_id, revision`,
+  across: acrossAccounts.keyInHand,
 };
 const ERASE = {
   text: `UPDATE result_revisions SET body = $3, photo = NULL, video_link = NULL, credentials = NULL, credentials_apart = true, result_id = $4
          WHERE svc_eligiblity_id = $1 AND revision = $2`,
+  across: acrossAccounts.keyInHand,
 };
 const FIND_LOCATORS = {
   text: 'SELECT svc_eligiblity_id, locator, locator_key FROM registration_locators WHERE svc_eligiblity_id = ANY ($1::text[])',
+  across: acrossAccounts.keyInHand,
 };
 const ERASE_LOCATOR = {
   text: 'UPDATE registration_locators SET locator = $2, locator_key = $3 WHERE svc_eligiblity_id = $1',
+  across: acrossAccounts.keyInHand,
 };
 const FIND_RESULT_IDS = {
   text: 'SELECT account_code, result_id FROM account_result_ids WHERE svc_eligiblity_id = ANY ($1::text[])',
+  across: acrossAccounts.keyInHand,
 };
 const ERASE_RESULT_ID = {
   text: 'UPDATE account_result_ids SET result_id = $3 WHERE account_code = $1 AND result_id = $2',
@@ -35,15 +40,20 @@ const ERASE_RESULT_ID = {
 const READ_UNMATCHED = {
   text: `SELECT id, source, account_code, account_codes, body, svc_eligiblity_id, reject_reason FROM unmatched_results
          WHERE id > $1 ORDER BY id LIMIT $2`,
+  across: acrossAccounts.matching,
 };
 // As the matching compares them.
 const SAME_EMAILS = {
   text: `SELECT given FROM unnest($1::text[]) AS given
          WHERE case_folded(btrim(given)) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
 };
-const REMOVE_UNMATCHED = { text: 'DELETE FROM unmatched_results WHERE id = ANY ($1::uuid[])' };
+const REMOVE_UNMATCHED = {
+  text: 'DELETE FROM unmatched_results WHERE id = ANY ($1::uuid[])',
+  across: acrossAccounts.keyInHand,
+};
 const REPLACE_REASONS = {
   text: `UPDATE unmatched_results SET reject_reason = '${ERASED}' WHERE id = ANY ($1::uuid[])`,
+  across: acrossAccounts.keyInHand,
 };
 /** Of the ids that results name, those that are exactly another candidate's. */
 const OTHERS = {

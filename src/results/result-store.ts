@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
 import { currentReach } from '../platform/context/request-context.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
 import { withoutCredentials, type KeptBody } from './result-body.js';
@@ -38,10 +38,12 @@ const FIND_REGISTRATIONS = prepared(
    FROM found JOIN eligibilities USING (svc_eligiblity_id)
    LEFT JOIN registration_locators USING (svc_eligiblity_id)
    WHERE eligibilities.account_code = ${MINE}`,
+  acrossAccounts.boundAround,
 );
 const EXAM_OF_BOOKING = prepared(
   'results-exam-of-booking',
   'SELECT svc_eligiblity_id FROM bookings WHERE booking_code = $1',
+  acrossAccounts.keyInHand,
 );
 const FIND_EXAMS = prepared(
   'results-find-exams',
@@ -81,6 +83,7 @@ const FIND_NEWEST = prepared(
      (SELECT body_hash FROM result_revisions WHERE svc_eligiblity_id = $1 AND source = $2
       ORDER BY revision DESC LIMIT 1) AS body_hash
    FROM result_revisions WHERE svc_eligiblity_id = $1`,
+  acrossAccounts.keyInHand,
 );
 const ADD = prepared(
   'results-add',
@@ -96,6 +99,7 @@ const ADD_LOCATOR = prepared(
 const HAS_LOCATOR = prepared(
   'results-has-locator',
   'SELECT 1 FROM registration_locators WHERE svc_eligiblity_id = $1 AND locator_key = ANY ($2::text[])',
+  acrossAccounts.keyInHand,
 );
 const ADD_RESULT_ID = prepared(
   'results-add-result-id',
@@ -119,10 +123,12 @@ const OPERATOR = `SELECT svc_eligiblity_id, eligibilities.account_code, test_cod
 const OF_RECORDS = prepared(
   'results-of-records',
   `${OPERATOR} WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY result_revisions.position DESC`,
+  acrossAccounts.keyInHand,
 );
 const FIND_FOR_OPERATOR = prepared(
   'results-find-for-operator',
   `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2`,
+  acrossAccounts.checkedByCaller,
 );
 const GET = prepared(
   'results-get',
@@ -130,6 +136,7 @@ const GET = prepared(
      CASE WHEN $3 THEN photo END AS photo, CASE WHEN $3 THEN video_link END AS video_link,
      CASE WHEN $3 THEN credentials END AS credentials, credentials_apart
    FROM result_revisions WHERE svc_eligiblity_id = $1 AND revision = $2`,
+  acrossAccounts.keyInHand,
 );
 
 export type RevisionKey = Pick<ResultRevision, 'svc_eligiblity_id' | 'revision'>;

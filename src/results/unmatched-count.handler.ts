@@ -1,5 +1,5 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { CountUnmatched, type UnmatchedCount } from './results.queries.js';
 
 const COUNT = prepared(
@@ -9,6 +9,7 @@ const COUNT = prepared(
      SELECT staff_account_codes, position FROM unmatched_results
      WHERE accepted_datetime IS NULL AND rejected_datetime IS NULL ORDER BY position DESC LIMIT 10000) waiting
    GROUP BY 1`,
+  acrossAccounts.figures,
 );
 
 @QueryHandler(CountUnmatched)

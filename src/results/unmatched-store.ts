@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuid } from 'uuid';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { currentReach, requestContext } from '../platform/context/request-context.js';
-import { Database, prepared, type Statement } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, type Statement } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
@@ -33,6 +33,7 @@ const KEEP = prepared(
    ON CONFLICT (source, account_code, username, body_hash) WHERE accepted_datetime IS NULL
    DO UPDATE SET code = excluded.code
    RETURNING xmax = 0 AS added`,
+  acrossAccounts.matching,
 );
 const LIST = prepared(
   'unmatched-list',
@@ -41,7 +42,11 @@ const LIST = prepared(
      AND ($3::text[] IS NULL OR staff_account_codes && $3)
    ORDER BY position DESC LIMIT $2`,
 );
-const GET_BODY = prepared('unmatched-get-body', 'SELECT body, credentials_apart FROM unmatched_results WHERE id = $1');
+const GET_BODY = prepared(
+  'unmatched-get-body',
+  'SELECT body, credentials_apart FROM unmatched_results WHERE id = $1',
+  acrossAccounts.keyInHand,
+);
 const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
 const FIND = prepared('unmatched-find', ONE);
 const LOCK = prepared('unmatched-lock', `${ONE} FOR UPDATE`);
@@ -51,10 +56,12 @@ const SETTLE = prepared(
   `UPDATE unmatched_results
    SET accepted_datetime = $2, svc_eligiblity_id = $3, settled_by = 'OPERATOR', photo = NULL, video_link = NULL,
      credentials = NULL, body = coalesce($4::text, body) WHERE id = $1`,
+  acrossAccounts.keyInHand,
 );
 const REJECT = prepared(
   'unmatched-reject',
   `UPDATE unmatched_results SET rejected_datetime = $2, rejected_by = $3, reject_reason = $4 WHERE id = $1`,
+  acrossAccounts.keyInHand,
 );
 const SETTLE_MATCHED = prepared(
   'unmatched-settle-matched',
@@ -63,11 +70,13 @@ const SETTLE_MATCHED = prepared(
      credentials = NULL, body = coalesce($7::text, body)
    WHERE source = $1 AND (account_code = $2 OR $1 = 'REGISTRATION' AND account_code IS NULL) AND username = $3
      AND body_hash = $4 AND accepted_datetime IS NULL`,
+  acrossAccounts.matching,
 );
 const SWEEP = prepared(
   'unmatched-sweep',
   `DELETE FROM unmatched_results WHERE id IN (
      SELECT id FROM unmatched_results WHERE received_datetime < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+  acrossAccounts.sweep,
 );
 
 export type UnmatchedSummary = Pick<

@@ -5,7 +5,7 @@ import { bookingClosed, bookingNotFound } from '../bookings/bookings.errors.js';
 import type { ChangeReason } from '../bookings/bookings.events.js';
 import { formatDateTime } from '../platform/clock.js';
 import { requestContext } from '../platform/context/request-context.js';
-import { Database, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { DomainError } from '../platform/errors.js';
 import { DeliverRegistrationResult } from '../results/results.commands.js';
 import { eventNotPossible } from './sandbox.errors.js';
@@ -18,6 +18,7 @@ const FIND = prepared(
   `SELECT account_code, status, booking_on, delivery_mode, location_code, location_name, location_address,
      location_timezone
    FROM bookings WHERE booking_code = $1`,
+  acrossAccounts.checkedByCaller,
 );
 
 type Found = RescheduleBooking['appointment'] & { account_code: string; status: string };

@@ -1,7 +1,7 @@
 import { CommandHandler, QueryBus, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { IsTestNamedByVoucher } from '../accounts/accounts.queries.js';
 import { Clock } from '../platform/clock.js';
-import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { accountNotFound, forbiddenOperation, notFound } from '../platform/errors.js';
 import { Faults } from '../platform/validation/faults.js';
@@ -21,10 +21,11 @@ const WANTED_AND_HELD = `
    WHERE account_code = $1 AND voucher_code = ANY
      ($2::text[] || ARRAY(SELECT voucher_code FROM voucher_redemptions WHERE svc_eligiblity_id = $3))
    ORDER BY voucher_code`;
-const FIND_WANTED_AND_HELD = prepared('vouchers-find-wanted-and-held', WANTED_AND_HELD);
+const FIND_WANTED_AND_HELD = prepared('vouchers-find-wanted-and-held', WANTED_AND_HELD, acrossAccounts.keyInHand);
 const LOCK_WANTED_AND_HELD = prepared(
   'vouchers-lock-wanted-and-held',
   `${WANTED_AND_HELD} FOR NO KEY UPDATE OF vouchers`,
+  acrossAccounts.keyInHand,
 );
 const LOCK_HELD = prepared(
   'vouchers-lock-held',
@@ -32,6 +33,7 @@ const LOCK_HELD = prepared(
    WHERE (account_code, voucher_code) IN
      (SELECT account_code, voucher_code FROM voucher_redemptions WHERE svc_eligiblity_id = $1)
    ORDER BY voucher_code FOR NO KEY UPDATE OF vouchers`,
+  acrossAccounts.keyInHand,
 );
 const REDEEM = prepared(
   'vouchers-redeem',
@@ -49,6 +51,7 @@ const RELEASE = prepared(
      RETURNING account_code, voucher_code)
    UPDATE vouchers SET uses = uses - 1 FROM released
    WHERE vouchers.account_code = released.account_code AND vouchers.voucher_code = released.voucher_code`,
+  acrossAccounts.keyInHand,
 );
 
 const FIND_NAMING_TEST = prepared(
@@ -59,6 +62,7 @@ const OF_MANY = prepared(
   'vouchers-of-many',
   `SELECT svc_eligiblity_id, array_agg(voucher_code ORDER BY voucher_code) AS codes
    FROM voucher_redemptions WHERE svc_eligiblity_id = ANY ($1::text[]) GROUP BY svc_eligiblity_id`,
+  acrossAccounts.keyInHand,
 );
 
 @CommandHandler(PutVoucher)

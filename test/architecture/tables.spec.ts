@@ -1,26 +1,71 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BOUND_RULES, brokenBounds } from './account-bounds';
+import { assembledIn, assemblers } from './assembled';
+import { Loader } from './loader';
+import { schemaOf, type Schema } from './schema';
+import { sqlTextsIn, strayIn, type SqlText } from './sql-texts';
+import { loadParser, statementsOf } from './sql-tree';
 import { arrowsIn, brokenBy, hiddenTablesIn, ownersIn, volatileFunctionsIn } from './tables';
 
 const root = join(__dirname, '../..');
 const violations = join(__dirname, 'violations');
+const isSql = ({ text }: SqlText): boolean => {
+  try {
+    return statementsOf(text).length > 0;
+  } catch {
+    return false;
+  }
+};
+
+let schema: Schema;
+/** What the service can run: what is declared, and what its functions make of samples of every kind (assembled.ts). */
+let statements: SqlText[];
+let assembled: readonly string[];
+let planted: SqlText[];
+
+beforeAll(async () => {
+  await loadParser();
+  const loader = new Loader(root);
+  const texts = sqlTextsIn(root, loader);
+  assembled = texts.assembled;
+  statements = [...texts.statements, ...(await assembledIn(loader))];
+  schema = await schemaOf(root, loader);
+  planted = sqlTextsIn(violations, new Loader(violations)).statements.filter(isSql);
+});
+
+const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
+
+describe("the statements that PostgreSQL's parser reads", () => {
+  it('are all that the service can run: each function that makes one is known', () => {
+    expect([...assembled].sort()).toEqual(assemblers);
+    expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
+  });
+
+  it('are SQL', () => {
+    expect(statements.filter((statement) => !isSql(statement)).map(toldOf)).toEqual([]);
+  });
+
+  it('leave out neither what is planted outside of them nor what is planted as none', () => {
+    const { statements: all, assembled: unknown } = sqlTextsIn(violations, new Loader(violations));
+    expect(unknown).toEqual(['src/eligibility/assembles-a-statement.ts: ']);
+    expect(all.filter((statement) => !isSql(statement)).map(toldOf)).toEqual(['src/eligibility/is-no-sql.ts: no-sql']);
+    expect(strayIn(violations, new Set(schema.keys()), all)).toEqual([
+      'src/accounts/joins-eligibilities.ts: eligibilities',
+      'src/eligibility/assembles-a-statement.ts: eligibilities',
+      'src/platform/reads-accounts.ts: accounts',
+    ]);
+  });
+});
 
 describe('a table belongs to one module', () => {
   const owners = ownersIn(root);
 
   it('in whose folder its entity stands; every table of the migrations has one', () => {
-    const made = new Set<string>();
-    const folder = join(root, 'src/migrations');
-    for (const file of readdirSync(folder).sort()) {
-      const sql = readFileSync(join(folder, file), 'utf8');
-      for (const [, name] of sql.matchAll(/CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/g)) made.add(name);
-      for (const [, name] of sql.matchAll(/DROP TABLE (?:IF EXISTS )?(\w+)/g)) made.delete(name);
-    }
-    expect([...owners.keys()].sort()).toEqual([...made].sort());
+    expect([...owners.keys()].sort()).toEqual([...schema.keys()].sort());
   });
 
   it('and is read by SQL of modules that may use the owner, and changed by no other', () => {
-    const wrong = arrowsIn(root, owners).filter((arrow) => brokenBy(arrow).length > 0);
+    const wrong = arrowsIn(statements, owners).filter((arrow) => brokenBy(arrow).length > 0);
     expect(wrong.map((arrow) => `${brokenBy(arrow).join()}: ${arrow.file} → ${arrow.to} (${arrow.table})`)).toEqual([]);
   });
 
@@ -31,18 +76,80 @@ describe('a table belongs to one module', () => {
 
 describe('the check of the tables', () => {
   it('is broken by planted SQL in the ways that SQL is written', () => {
-    const owners = ownersIn(violations);
-    const found = arrowsIn(violations, owners).map((arrow) => [arrow.file, arrow.table, ...brokenBy(arrow)]);
-    expect(found).toEqual([
-      ['src/accounts/joins-eligibilities.ts', 'eligibilities', 'directions-of-accounts'],
+    const found = arrowsIn(planted, ownersIn(violations)).map((arrow) => [arrow.file, arrow.table, ...brokenBy(arrow)]);
+    const inOtherModules = found.filter(([file]) => !file.endsWith('bound.ts'));
+    expect(inOtherModules).toEqual([
       ['src/accounts/reads-eligibilities.ts', 'eligibilities', 'directions-of-accounts'],
+      ['src/accounts/reads-in-lower-case.ts', 'eligibilities', 'directions-of-accounts'],
+      ['src/accounts/reads-in-parts.ts', 'eligibilities', 'directions-of-accounts'],
+      ['src/accounts/reads-in-parts.ts', 'bookings', 'directions-of-accounts'],
       ['src/bookings/locks-eligibilities.ts', 'eligibilities', 'changed-by-its-owner'],
+      ['src/bookings/locks-in-lower-case.ts', 'eligibilities', 'changed-by-its-owner'],
+      ['src/bookings/locks-its-own.ts', 'eligibilities'],
       ['src/bookings/reads-eligibilities.ts', 'eligibilities'],
       ['src/bookings/writes-eligibilities.ts', 'eligibilities', 'changed-by-its-owner'],
+      ['src/bookings/writes-in-lower-case.ts', 'eligibilities', 'changed-by-its-owner'],
       ['src/notifications/reads-accounts.ts', 'accounts', 'directions-of-notifications'],
-      ['src/platform/reads-accounts.ts', 'accounts', 'platform-knows-no-module'],
     ]);
-    expect(hiddenTablesIn(violations)).toEqual(['src/auth/hides-the-table.ts']);
+    expect(hiddenTablesIn(violations)).toEqual(['src/auth/hides-the-table.ts', 'src/auth/hides-the-table.ts']);
+  });
+});
+
+describe('a statement on a table with an account', () => {
+  it('bounds the account, or says by a reason of acrossAccounts why not', () => {
+    const wrong = statements.flatMap((statement) =>
+      brokenBounds(statement, schema).map((rule) => `${rule}: ${toldOf(statement)}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  const of = (file: string): SqlText[] => planted.filter((statement) => statement.file === file);
+
+  it('is caught when it does not, in each way that is planted', () => {
+    const found: Record<string, string[]> = {};
+    for (const statement of of('src/eligibility/unbound.ts'))
+      for (const rule of brokenBounds(statement, schema)) (found[rule] ??= []).push(statement.name!);
+    expect(Object.values(found).flat().length).toBe(of('src/eligibility/unbound.ts').length);
+    expect(Object.keys(found).sort()).toEqual([...BOUND_RULES].sort());
+    expect(found).toEqual({
+      'bounds-the-account': [
+        'a list without a bound',
+        'a bound of another column',
+        'a count',
+        'an EXISTS',
+        'a subquery among the columns',
+        'a CTE',
+        'a CTE that writes',
+        'a LATERAL join by what is no key',
+        'an UPDATE FROM by what is no key',
+        'a DELETE USING with the other table bound',
+        'a bound that is ORed away',
+        'a bound in one branch of an OR',
+        'a bound that falls with another parameter',
+        'a bound that is negated',
+        'every account but one',
+        'an ALL',
+        'a bound by itself',
+        'two tables that bound each other alone',
+        'an outer join whose condition bounds',
+        'a bound of the figures alone',
+        'a bound of the groups alone',
+        'one side of a UNION',
+        'a key without a reason',
+        'an upsert that conflicts on a key without the account',
+        'a lock of the table',
+      ],
+      'gives-no-needless-reason': ['a needless reason'],
+      'reads-by-key': ['a key that is none', 'a checked list'],
+      'answers-with-the-account': ['an answer that nobody can check'],
+      'gives-reason-of-its-place': ['the reason of another module'],
+    });
+  });
+
+  it('passes when it does, in each way that is accepted', () => {
+    expect(of('src/eligibility/bound.ts').length).toBe(9);
+    for (const statement of of('src/eligibility/bound.ts'))
+      expect([statement.name, brokenBounds(statement, schema)]).toEqual([statement.name, []]);
   });
 });
 

@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 import ts from 'typescript';
+import { moduleOf, nodesOf, sourcesIn } from './sources';
+import type { SqlText } from './sql-texts';
+import { tablesOf } from './sql-tree';
 
-/** SQL in a source that names a table of another module than its own. */
+/** A statement that names a table of another module than its own. */
 export interface Arrow {
   readonly file: string;
   readonly from: string;
@@ -20,36 +22,10 @@ interface Direction {
 }
 
 const config = join(__dirname, '../../.dependency-cruiser.cjs');
-// Words of SQL in capitals: so the house writes them, and prose does not.
-const SQL = /\b(SELECT|INSERT|UPDATE|DELETE|FROM|JOIN|INTO|USING|TRUNCATE|LOCK TABLE|COPY)\b/;
-/** A table that is written or locked; of a lock every table of the statement, as it need not name one. */
-const changes = (text: string, table: string): boolean =>
-  /\bFOR (NO KEY )?(UPDATE|SHARE)\b|\bFOR KEY SHARE\b/.test(text) ||
-  new RegExp(`\\b(INTO|UPDATE|DELETE FROM|TRUNCATE|LOCK TABLE) (ONLY )?${table}\\b`).test(text);
 const TABLE_TO_COME = /\b(FROM|JOIN|INTO|UPDATE|TABLE|ONLY)\s*$/;
-
-function sourcesIn(root: string): string[] {
-  return readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.spec.ts'))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .sort();
-}
-
-/** `auth` of `src/auth/…`; null for what stands on top of the modules. */
-function moduleOf(file: string): string | null {
-  return /^src\/([^/]+)\//.exec(file)?.[1] ?? null;
-}
-
-function nodesOf(root: string, file: string): ts.Node[] {
-  const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest, true);
-  const nodes: ts.Node[] = [];
-  const visit = (node: ts.Node): void => {
-    nodes.push(node);
-    node.forEachChild(visit);
-  };
-  visit(source);
-  return nodes;
-}
+/** In lower case prose has such words too: with a verb of SQL before them. */
+const TABLE_TO_COME_AFTER_VERB =
+  /\b(select|delete|insert|update|truncate|lock)\b[^.]*\b(from|join|into|update|table|only)\s*$/;
 
 /** Which module owns each table: the one in whose folder its entity stands. Throws where a table has two. */
 export function ownersIn(root: string): ReadonlyMap<string, string> {
@@ -73,20 +49,16 @@ function textOf(node: ts.Node): string | null {
   return null;
 }
 
-/** Every mention of a table in a statement or a part of one, outside of the folder of its owner. */
-export function arrowsIn(root: string, owners: ReadonlyMap<string, string>): Arrow[] {
+/** Every table that a statement names, in any part of it, outside of the folder of its owner. */
+export function arrowsIn(statements: readonly SqlText[], owners: ReadonlyMap<string, string>): Arrow[] {
   const arrows = new Map<string, Arrow>();
-  for (const file of sourcesIn(root)) {
+  for (const { file, text } of statements) {
     const from = moduleOf(file);
-    if (from === null || from === 'migrations') continue;
-    for (const text of nodesOf(root, file).map(textOf)) {
-      if (text === null || !SQL.test(text)) continue;
-      for (const word of text.match(/\w+/g) ?? []) {
-        const to = owners.get(word);
-        if (to === undefined || to === from) continue;
-        const arrow = { file, from, to, table: word, changes: changes(text, word) };
-        arrows.set(`${file} ${word} ${arrow.changes}`, arrow);
-      }
+    if (from === null) continue;
+    for (const { table, changes } of tablesOf(text)) {
+      const to = owners.get(table);
+      if (to !== undefined && to !== from)
+        arrows.set(`${file} ${table} ${changes}`, { file, from, to, table, changes });
     }
   }
   return [...arrows.values()];
@@ -98,8 +70,8 @@ export function hiddenTablesIn(root: string): string[] {
     nodesOf(root, file)
       .filter((node) => ts.isTemplateExpression(node))
       .filter((node) =>
-        [node.head, ...node.templateSpans.slice(0, -1).map((span) => span.literal)].some((part) =>
-          TABLE_TO_COME.test(part.text),
+        [node.head, ...node.templateSpans.slice(0, -1).map((span) => span.literal)].some(
+          (part) => TABLE_TO_COME.test(part.text) || TABLE_TO_COME_AFTER_VERB.test(part.text),
         ),
       )
       .map(() => file),

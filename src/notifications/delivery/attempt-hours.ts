@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Clock } from '../../platform/clock.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { CountAttempts, type AttemptCount } from '../notifications.queries.js';
 
 const HOUR_MS = 3_600_000;
@@ -20,6 +20,7 @@ const COUNT = prepared(
        count(a.failure) AS failed
      FROM notification_attempts a WHERE a.subscription_id = s.id AND a.at >= $1 GROUP BY 1) hour
    GROUP BY 1, 2`,
+  acrossAccounts.figures,
 );
 
 /** Attempts by account and hour. An hour that is over is counted once in a process. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
 
@@ -45,6 +45,7 @@ const OVERDUE = prepared(
          WHERE set_aside_at IS NULL AND name <> ALL ($1::text[]))), 0)::float8 AS unknown_age_s,
        count(*) FILTER (WHERE set_aside_at IS NOT NULL) AS set_aside
      FROM domain_events WHERE settled_at IS NULL AND name LIKE 'booking.%') untranslated`,
+  acrossAccounts.workers,
 );
 
 interface Figures {

@@ -26,7 +26,7 @@
  *
  * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
  */
-import { fewOf, MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
+import { acrossAccounts, fewOf, MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
 import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
 import type { Trigger } from './delivery.entity.js';
 
@@ -132,6 +132,7 @@ export const CLAIM = prepared(
    UPDATE deliveries d SET lease_token = lease.token, leased_until = ${LEASE_END}, begun = false
    FROM lease, alone s JOIN notifications n ON n.position = s.notification_position
    WHERE ${TAKEN} RETURNING ${CLAIMED}`,
+  acrossAccounts.workers,
 );
 
 /**
@@ -173,6 +174,7 @@ export const CLAIM_PROBES = prepared(
        probe_token = claimed.lease_token
      FROM claimed WHERE kept.id = claimed.subscription_id)
    SELECT * FROM claimed`,
+  acrossAccounts.workers,
 );
 
 /** $1 subscriptions, $2 positions, $3 tokens: these attempts have begun. What is claimed anew has not. */
@@ -215,4 +217,5 @@ export const FIND_WORK = prepared(
    SELECT s.id FROM lane JOIN subscriptions s ON s.id = lane.subscription_id
    WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND (s.health = 'UP' OR EXISTS (
      SELECT FROM deliveries d WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')}))`,
+  acrossAccounts.workers,
 );

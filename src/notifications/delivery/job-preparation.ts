@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform/database/database.js';
+import { acrossAccounts, Database } from '../../platform/database/database.js';
 import type { Job, JobKind } from '../../platform/jobs/job.entity.js';
-import { conditionsOf, type NotificationConditions } from './notification-filter.js';
+import { acrossOf, conditionsOf, type NotificationConditions } from './notification-filter.js';
 
 const BATCH = 5_000;
 /** A count that takes longer is given up for what is certain. */
@@ -78,7 +78,7 @@ export class JobPreparation {
          state = CASE WHEN NOT batch.is_last THEN j.state WHEN whole.size = 0 THEN 'DONE' ELSE 'RUNNING' END,
          matched = CASE WHEN batch.is_last THEN whole.size END
        FROM job, batch, whole WHERE j.id = job.id`;
-    return (await this.database.execute({ text }, values)) > 0;
+    return (await this.database.execute({ text, across: acrossAccounts.workers }, values)) > 0;
   }
 
   /** In the running unit of work. */
@@ -87,12 +87,13 @@ export class JobPreparation {
     if (kind !== 'REPLAY' && isOfCauses(filter)) {
       const where = ['true', ...conditionsOf(filter, values)].join(' AND ');
       const text = `SELECT coalesce(sum(change), 0)::int AS matched FROM (${AS_NOTIFICATIONS}) n WHERE ${where}`;
-      return (await this.database.queryOne<{ matched: number }>({ text }, values))!;
+      const across = acrossOf(filter) ?? acrossAccounts.boundAround;
+      return (await this.database.queryOne<{ matched: number }>({ text, across }, values))!;
     }
     const where = [SUBJECT(kind, 'statement_timestamp()'), ...conditionsOf(filter, values)].join(' AND ');
     const count = async (limit: string) => {
       const text = `SELECT count(*) AS matched FROM (SELECT FROM notifications n WHERE ${where} ${limit}) found`;
-      return (await this.database.queryOne<{ matched: number }>({ text }, values))!.matched;
+      return (await this.database.queryOne<{ matched: number }>({ text, across: acrossOf(filter) }, values))!.matched;
     };
     const bounded = async (limit: string) => {
       await this.database.execute({ text: 'SAVEPOINT counting' });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
 const BATCH = 5_000;
 
@@ -16,6 +16,7 @@ const REMOVE_ITEMS = prepared(
      SELECT i.job_id, i.notification_position FROM old JOIN job_items i ON i.job_id = old.id LIMIT ${BATCH})
    DELETE FROM job_items i USING batch
    WHERE i.job_id = batch.job_id AND i.notification_position = batch.notification_position`,
+  acrossAccounts.sweep,
 );
 const REMOVE_JOBS = prepared(
   'job-retention-jobs',
@@ -24,6 +25,7 @@ const REMOVE_JOBS = prepared(
      SELECT id FROM old WHERE NOT EXISTS (SELECT FROM job_items i WHERE i.job_id = old.id) LIMIT ${BATCH}),
    parts AS (DELETE FROM job_parts p USING bare WHERE p.job_id = bare.id)
    DELETE FROM jobs j USING bare WHERE j.id = bare.id`,
+  acrossAccounts.sweep,
 );
 /** What 0.1.0 kept of bulk resends that have ended; their figures stand in `jobs`. */
 const REMOVE_RESEND_ITEMS = prepared(

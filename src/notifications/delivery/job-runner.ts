@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { OtherCalls } from '../../platform/http/other-calls.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import { Logger } from '../../platform/observability/logger.js';
@@ -21,6 +21,7 @@ const ACTIVE = prepared(
   'jobs-active',
   `SELECT * FROM jobs WHERE state IN ('PREPARING', 'RUNNING', 'PAUSED') AND kind IN ('RESEND', 'REPLAY', 'RESOLVE')
    ORDER BY state = 'PAUSED', position LIMIT 200`,
+  acrossAccounts.workers,
 );
 
 const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;

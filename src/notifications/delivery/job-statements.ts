@@ -2,7 +2,7 @@
  * What one step of a bulk job does, each in one statement that takes the job's row for its time: of several processes one
  * does it, and once an operator's action on the job has been answered, none.
  */
-import { fewOf, opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 
 /** How many obligations a job has for a partner at once, and how many partners one step serves. */
@@ -95,6 +95,7 @@ export const HAND_OVER_RESENDS = prepared(
      WHERE d.trigger = 'AUTO' AND ${FREE}
      RETURNING d.subscription_id)
    ${HANDED_OVER}`,
+  acrossAccounts.workers,
 );
 
 /** $1 the job. One notification of a booking at a time, once nothing else is due for that booking. */
@@ -111,6 +112,7 @@ export const HAND_OVER_REPLAYS = prepared(
      ON CONFLICT ON CONSTRAINT deliveries_pk DO NOTHING
      RETURNING d.subscription_id)
    ${HANDED_OVER}`,
+  acrossAccounts.workers,
 );
 
 export interface Resolved {
@@ -159,6 +161,7 @@ export const RESOLVE_ITEMS = prepared(
        FROM items GROUP BY subscription_id) s
      WHERE p.job_id = $1 AND p.subscription_id = s.subscription_id)
    SELECT (SELECT max(position) FROM next) AS last, (SELECT count(*) FROM next)::int = ${RESOLVE_BATCH} AS more`,
+  acrossAccounts.workers,
 );
 
 /**
@@ -181,6 +184,7 @@ export const END_ORPHANS = prepared(
      SELECT subscription_id, count(*)::int AS count, (count(*) FILTER (WHERE outcome = 'SKIPPED'))::int AS skipped
      FROM orphan GROUP BY subscription_id) o
    WHERE p.job_id = $1 AND p.subscription_id = o.subscription_id`,
+  acrossAccounts.workers,
 );
 
 /** $1 the job. Ends it when each item has its outcome; pauses it when all that is left is of partners that failed. */
@@ -196,6 +200,7 @@ export const SETTLE = prepared(
      paused_because = CASE parts WHEN 0 THEN NULL ELSE because END
    FROM job, left_over
    WHERE j.id = job.id AND (parts = 0 OR j.state = 'RUNNING' AND parts = paused)`,
+  acrossAccounts.workers,
 );
 
 /**
@@ -233,6 +238,7 @@ export const WITHDRAW = prepared(
      SELECT free.*, n.retry FROM free LEFT JOIN notifications n ON n.position = free.position),
    ${TAKEN_BACK('')}
    SELECT DISTINCT subscription_id FROM dropped`,
+  acrossAccounts.workers,
 );
 
 /** $1 the job, which goes on: what stopped it may not be mended, so each partner gets one first. */
@@ -278,4 +284,5 @@ export const BEGIN_ITEMS = prepared(
      WHERE (job_id, position) NOT IN (SELECT job_id, position FROM allowed)),
    ${TAKEN_BACK('SELECT job_id, subscription_id, 1 FROM begun UNION ALL')}
    SELECT subscription_id, position FROM allowed`,
+  acrossAccounts.workers,
 );

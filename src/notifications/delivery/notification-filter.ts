@@ -1,4 +1,5 @@
 import type { ChangeReason } from '../../bookings/bookings.events.js';
+import { acrossAccounts, type AcrossAccounts } from '../../platform/database/database.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
 
@@ -20,6 +21,11 @@ export interface NotificationConditions {
   to?: string | null;
   booking_code?: string | null;
   candidate_id?: string | null;
+}
+
+/** Why the conditions of a filter bound no account: one that names none comes from an operator (filter-bounds.ts). */
+export function acrossOf({ account_codes, account_code }: NotificationConditions): AcrossAccounts | undefined {
+  return account_codes === undefined && account_code == null ? acrossAccounts.operators : undefined;
 }
 
 /** The conditions of a filter on `notifications n`, their values added to `values`. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database } from '../../platform/database/database.js';
+import { acrossAccounts, Database } from '../../platform/database/database.js';
 import {
   ERASED,
   PersonalData,
@@ -14,6 +14,7 @@ import { FindNotificationIds } from '../notifications.queries.js';
 const FIND = {
   text: `SELECT position, id, change_reason, booking_code, event_sequence, effective_date, body, state, delivered_datetime
          FROM notifications WHERE booking_code = ANY ($1::text[]) ORDER BY position`,
+  across: acrossAccounts.keyInHand,
 };
 const FIND_ATTEMPTS = {
   text: `SELECT notification_position, at, duration_ms, trigger, http_status, failure, reason, excerpt
@@ -22,6 +23,7 @@ const FIND_ATTEMPTS = {
 const REWRITE = {
   text: `UPDATE notifications SET body = rewritten.body FROM unnest($1::bigint[], $2::text[]) AS rewritten (position, body)
          WHERE notifications.position = rewritten.position`,
+  across: acrossAccounts.keyInHand,
 };
 // What a partner answered may repeat what it was sent.
 const FORGET_EXCERPTS = {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
 const BATCH = 1000;
 
@@ -24,6 +24,7 @@ export const REMOVE = prepared(
    removed AS (DELETE FROM notifications n USING old WHERE n.position = old.position RETURNING n.position)
    SELECT max(position) AS last, (SELECT count(*) FROM removed) AS removed,
      bool_and(created_datetime > statement_timestamp() - make_interval(days => $2)) AS is_young FROM stretch`,
+  acrossAccounts.sweep,
 );
 
 /** Takes delivered notifications away after NOTIFICATION_RETENTION_DAYS. What is in the queue stays. */

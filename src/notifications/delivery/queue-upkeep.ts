@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 
 const BATCH = 1000;
@@ -20,6 +20,7 @@ const QUEUE_PENDING = prepared(
      FROM picked WHERE n.position = picked.notification_position AND n.state = 'PENDING')
    UPDATE deliveries d SET trigger = 'AUTO' FROM picked
    WHERE d.subscription_id = picked.subscription_id AND d.notification_position = picked.notification_position`,
+  acrossAccounts.workers,
 );
 
 /** SQL of a subscription `s`: the moment since when it was not suspended for $1 hours, all together. */
@@ -52,6 +53,7 @@ const GIVE_UP = prepared(
        AND d.trigger = 'AUTO' AND ${FREE}
      RETURNING d.notification_position)
    UPDATE notifications n SET retry = 'MANUAL' FROM ended WHERE n.position = ended.notification_position`,
+  acrossAccounts.workers,
 );
 
 const RESOLVE_OWED = prepared(
@@ -69,6 +71,7 @@ const RESOLVE_OWED = prepared(
    UPDATE notifications n
    SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = statement_timestamp()
    FROM ended WHERE n.position = ended.notification_position AND n.state <> 'DELIVERED'`,
+  acrossAccounts.workers,
 );
 
 const RESOLVE_QUEUED = prepared(
@@ -82,6 +85,7 @@ const RESOLVE_QUEUED = prepared(
          SELECT FROM deliveries d WHERE d.subscription_id = s.id AND d.notification_position = q.position)
        ORDER BY q.position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) queued
      WHERE s.deleted_datetime IS NOT NULL LIMIT ${BATCH})`,
+  acrossAccounts.workers,
 );
 
 /**

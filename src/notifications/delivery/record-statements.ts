@@ -1,5 +1,5 @@
 /** How attempts ended, as it is written: by whoever holds the token (delivery-statements.ts, 4), and by nobody else. */
-import { fewOf, opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
 
 const RISE = `UPDATE subscriptions s
   SET health = 'UP', health_changed_at = statement_timestamp(), next_probe_at = NULL, probe_step = 0, probe_token = NULL
@@ -45,6 +45,7 @@ export const RECORD_DELIVERED = prepared(
      SELECT FROM deliveries later
      WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
        AND later.event_sequence > done.event_sequence OFFSET 0)`,
+  acrossAccounts.workers,
 );
 
 /**
@@ -105,4 +106,5 @@ export const RECORD_FAILED = prepared(
      SELECT FROM deliveries later
      WHERE later.subscription_id = done.subscription_id AND later.booking_code = done.booking_code
        AND later.event_sequence > done.event_sequence OFFSET 0)`,
+  acrossAccounts.workers,
 );

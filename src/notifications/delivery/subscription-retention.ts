@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
-import { Database, opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, opaque, prepared } from '../../platform/database/database.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { COUNTED_FROM } from './queue-upkeep.js';
 
@@ -20,6 +20,7 @@ const REMOVE_NOTIFICATIONS = prepared(
      WHERE n.state <> 'ERROR_QUEUE' LIMIT ${BATCH}),
    attempts AS (DELETE FROM notification_attempts a USING old WHERE a.notification_position = old.position)
    DELETE FROM notifications n USING old WHERE n.position = old.position`,
+  acrossAccounts.sweep,
 );
 const REMOVE_SUBSCRIPTIONS = prepared(
   'subscription-retention-subscriptions',
@@ -29,6 +30,7 @@ const REMOVE_SUBSCRIPTIONS = prepared(
    causes AS (DELETE FROM error_queue_causes c USING bare WHERE c.subscription_id = bare.id),
    counts AS (DELETE FROM error_queue_counts c USING bare WHERE c.subscription_id = bare.id)
    DELETE FROM subscriptions s USING bare WHERE s.id = bare.id`,
+  acrossAccounts.sweep,
 );
 /** $1 hours. What lies before the time that counts towards giving up will never count again. */
 const FORGET_SUSPENSIONS = prepared(
@@ -37,6 +39,7 @@ const FORGET_SUSPENSIONS = prepared(
    FROM (SELECT s.id, ${COUNTED_FROM} AS since FROM subscriptions s 
      WHERE s.suspensions <> '{}' AND s.suspended_datetime IS NULL) old
    WHERE s.id = old.id AND lower(s.suspensions) < old.since`,
+  acrossAccounts.sweep,
 );
 
 /** Of the subscriptions in $1. */
@@ -44,6 +47,7 @@ const FIND_DELETED = prepared(
   'subscription-retention-deleted',
   `SELECT id FROM unnest(${opaque('$1::uuid[]')}) AS known (id)
    WHERE NOT EXISTS (SELECT FROM subscriptions s WHERE s.id = known.id AND s.deleted_datetime IS NULL)`,
+  acrossAccounts.sweep,
 );
 
 /** Takes away what is left of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and suspensions of long ago; lets the loop forget it at once. */

@@ -7,7 +7,7 @@ import {
   ExcusedAbsent,
   type BookingEvent,
 } from '../../bookings/bookings.events.js';
-import { opaque, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, opaque, prepared } from '../../platform/database/database.js';
 import { storedName } from '../../platform/events/domain-event.js';
 import { LEASE, LEASE_END } from './delivery-lease.js';
 
@@ -151,4 +151,5 @@ export const TRANSLATE = prepared(
      drawn.may_be_told
    FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
      CROSS JOIN lease LEFT JOIN drawn ON true`,
+  acrossAccounts.workers,
 );

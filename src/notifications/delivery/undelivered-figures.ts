@@ -3,7 +3,7 @@ import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Gauge } from 'prom-client';
 import { Config } from '../../config.js';
 import { Clock } from '../../platform/clock.js';
-import { Database } from '../../platform/database/database.js';
+import { acrossAccounts, Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { CountUndelivered, EXAM_IN, type UndeliveredCount } from '../notifications.queries.js';
 
@@ -78,7 +78,9 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
 
   private async ask(): Promise<readonly UndeliveredCount[]> {
     const begun = performance.now();
-    this.counts = await this.database.query<UndeliveredCount>({ text: COUNT }, [this.clock.now()]);
+    this.counts = await this.database.query<UndeliveredCount>({ text: COUNT, across: acrossAccounts.figures }, [
+      this.clock.now(),
+    ]);
     const now = performance.now();
     this.notBefore = now + (now - begun) / SHARE;
     return this.counts;

@@ -1,5 +1,5 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
@@ -15,6 +15,7 @@ const LOCK = prepared(
   'error-queue-lock',
   `SELECT n.position, n.state, n.subscription_id, n.account_code, s.state AS partner_state
    FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id WHERE n.id = $1 FOR UPDATE OF n`,
+  acrossAccounts.checkedByCaller,
 );
 
 /** $1 position, $2 reason. What a bulk job has handed over is taken from it; not while an attempt is under way. */
@@ -32,6 +33,7 @@ const RESEND = prepared(
    SET state = 'PENDING', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL, queued_datetime = NULL,
      reason = $2
    FROM owed WHERE n.position = owed.notification_position`,
+  acrossAccounts.keyInHand,
 );
 
 /** $1 position, $2 reason. Not while an attempt is under way. */
@@ -46,6 +48,7 @@ const RESOLVE = prepared(
    SET state = 'RESOLVED', retry = NULL, queued_datetime = NULL, resolved_datetime = statement_timestamp(), reason = $2
    WHERE n.position = $1 AND (EXISTS (SELECT FROM owed) OR NOT EXISTS (
      SELECT FROM deliveries d WHERE d.subscription_id = n.subscription_id AND d.notification_position = n.position))`,
+  acrossAccounts.keyInHand,
 );
 
 interface QueuedRow {

@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { currentReach } from '../../platform/context/request-context.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import type { Fault } from '../../platform/errors.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { assertReaches } from '../../platform/reach.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
 
 /** Of a deleted one too: what it left may still be named. */
-const ACCOUNT_OF = prepared('filter-subscription-account', `SELECT account_code FROM subscriptions WHERE id = $1`);
+const ACCOUNT_OF = prepared(
+  'filter-subscription-account',
+  `SELECT account_code FROM subscriptions WHERE id = $1`,
+  acrossAccounts.checkedByCaller,
+);
 
 export interface Bounded {
   filter: NotificationConditions;

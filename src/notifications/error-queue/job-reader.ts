@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { formatDateTime } from '../../platform/clock.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { accountForbidden, notFound } from '../../platform/errors.js';
@@ -27,7 +27,11 @@ const jobs = (
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
 
-const FIND = prepared('job-find', `${jobs(`, ${within('$2')} AS reached`)} WHERE j.id = $1`);
+const FIND = prepared(
+  'job-find',
+  `${jobs(`, ${within('$2')} AS reached`)} WHERE j.id = $1`,
+  acrossAccounts.checkedByCaller,
+);
 
 const ACTIVE = prepared(
   'jobs-not-ended',
@@ -87,7 +91,7 @@ export class JobReader {
           ${outcome === undefined ? '' : 'AND outcome = $4'}
         ORDER BY notification_position LIMIT $3) i
       LEFT JOIN notifications n ON n.position = i.notification_position ORDER BY i.notification_position`;
-    return this.database.query<ItemRow>({ text }, values);
+    return this.database.query<ItemRow>({ text, across: acrossAccounts.keyInHand }, values);
   }
 }
 

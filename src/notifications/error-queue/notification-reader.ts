@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
 import { assertReaches } from '../../platform/reach.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
-import { conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
+import { acrossOf, conditionsOf, type NotificationConditions } from '../delivery/notification-filter.js';
 import { FilterBounds } from './filter-bounds.js';
 import type { CauseModel, NotificationDetail, NotificationModel } from './notifications.dto.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
@@ -27,6 +27,7 @@ const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
 const FIND_ONE = prepared(
   'notification-find',
   `SELECT ${LISTED}, n.body FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id WHERE n.id = $1`,
+  acrossAccounts.checkedByCaller,
 );
 const ATTEMPTS = prepared(
   'notification-attempts',
@@ -97,6 +98,7 @@ const SUMMARY = prepared(
    CROSS JOIN LATERAL (${endOfCause(MADE_AT, 'n.position', 'DESC', 1)}) newest
    CROSS JOIN LATERAL (${NEXT_EXAM}) exam
    ORDER BY cause.count DESC, s.position, cause.retry, cause.failure, cause.reason, cause.http_status`,
+  acrossAccounts.boundAround,
 );
 
 /** The row condition of each state; those of the queue and of the resolved fit partial indexes. */
@@ -135,7 +137,7 @@ export class NotificationReader {
     const columns = state === 'ERROR_QUEUE' ? QUEUED : LISTED;
     const text = `SELECT ${columns} FROM (SELECT n.* FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) n
       JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;
-    return this.database.query<ListedRow>({ text }, values);
+    return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 
   /** @throws DomainError `not_found`, `account_forbidden` */

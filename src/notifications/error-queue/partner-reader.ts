@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { afterCursor, type Page } from '../../platform/http/paging.js';
 import { FindActiveJobs, SurveyPartners, type PartnerCondition } from '../notifications.queries.js';
 import { JobReader, presentJob } from './job-reader.js';
@@ -32,6 +32,7 @@ const SURVEY = prepared(
   'partners-survey',
   `SELECT ${CONDITION} FROM subscriptions s ${CONDITION_FROM}
    WHERE s.deleted_datetime IS NULL ORDER BY s.position`,
+  acrossAccounts.figures,
 );
 
 /** $1 accounts, or null for all, $2 cursor, $3 rows. */

@@ -1,7 +1,7 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { Access } from '../../platform/http/access.js';
 import { Answer, Problems } from '../../platform/http/documented.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
@@ -101,6 +101,7 @@ const UNDELIVERED = prepared(
           ORDER BY notification_position LIMIT ${MOST_PENDING}) pending
         CROSS JOIN LATERAL (${lastTold('pending.booking_code')}) told WHERE told.booking_on >= ${NOW})
      ) AS next_booking_on`,
+  acrossAccounts.boundAround,
 );
 
 interface Undelivered {

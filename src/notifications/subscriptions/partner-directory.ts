@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
-import { Database, prepared } from '../../platform/database/database.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { sha256 } from '../../platform/secrets.js';
 import { PartnerClient, type PartnerEndpoint } from '../partner/partner-client.js';
@@ -9,7 +9,11 @@ import { signingKey, webhookSignature } from '../partner/signature.js';
 import type { Subscription } from './subscription.entity.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 
-const FIND = prepared('partner-find', `SELECT * FROM subscriptions WHERE id = ANY ($1::uuid[])`);
+const FIND = prepared(
+  'partner-find',
+  `SELECT * FROM subscriptions WHERE id = ANY ($1::uuid[])`,
+  acrossAccounts.keyInHand,
+);
 
 /** $1 subscriptions, $2 ends of certificates. */
 const RECORD_CERTIFICATES = prepared(
@@ -17,6 +21,7 @@ const RECORD_CERTIFICATES = prepared(
   `UPDATE subscriptions s SET certificate_not_after = o.not_after
    FROM unnest($1::uuid[], $2::timestamptz[]) AS o (id, not_after)
    WHERE s.id = o.id AND s.certificate_not_after IS DISTINCT FROM o.not_after`,
+  acrossAccounts.keyInHand,
 );
 
 /** A partner as the delivery loop sees it: where to send, how to sign, what is retried. */

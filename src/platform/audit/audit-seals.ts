@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { Database, prepared } from '../database/database.js';
+import { acrossAccounts, Database, prepared } from '../database/database.js';
 import { Logger } from '../observability/logger.js';
 
 const SEAL_EVERY_MS = 3_000;
@@ -35,6 +35,7 @@ export const SEALED_ROW = `id, json_build_array(id, to_char(at AT TIME ZONE 'UTC
 const NEW_ROWS = prepared(
   'audit-seal-new-rows',
   `SELECT ${SEALED_ROW} FROM audit_log WHERE id > $1 ORDER BY id LIMIT ${BATCH}`,
+  acrossAccounts.sealing,
 );
 
 const LATE_ROWS = prepared(
@@ -43,6 +44,7 @@ const LATE_ROWS = prepared(
    WHERE id <= $1 AND id > coalesce((SELECT through FROM audit_seals WHERE seal_id = $2), 0)
      AND id NOT IN (SELECT unnest(ids) FROM audit_seals WHERE seal_id > coalesce($2, 0))
    ORDER BY id LIMIT ${BATCH}`,
+  acrossAccounts.sealing,
 );
 
 const ADD = prepared(

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type Database, prepared } from '../database/database.js';
+import { acrossAccounts, type Database, prepared, type Statement } from '../database/database.js';
 import { connectTo } from '../database/service-client.js';
 import { digestAt, digestOf, SEALED_ROW, sealOf, type SealedRow } from './audit-seals.js';
 
@@ -63,6 +63,7 @@ const STATE = prepared(
    CROSS JOIN LATERAL (
      SELECT count(*)::int AS count, min(at) AS oldest
      FROM (SELECT at FROM audit_log WHERE id > coalesce(last.through, 0) ORDER BY id LIMIT 10000) unsealed) waiting`,
+  acrossAccounts.sealing,
 );
 const NEWEST = prepared(
   'audit-seals-newest',
@@ -86,7 +87,7 @@ export interface SealState {
 export async function newestSeals(database: Database, most: number): Promise<SealState> {
   const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
   const seals = (await database.query<Seal & { before: Buffer }>(NEWEST, [most])).reverse();
-  const reader: Reader = { query: async (text, values) => ({ rows: await database.query({ text }, values) }) };
+  const reader: Reader = { query: async (statement) => ({ rows: await database.query(statement, statement.values) }) };
   let checked_rows = 0;
   for (const [index, seal] of seals.entries()) {
     const before = index === 0 ? seal.before : seals[index - 1].hash;
@@ -107,7 +108,7 @@ export async function newestSeals(database: Database, most: number): Promise<Sea
 
 /** As much of a connection as a look at one seal takes. */
 interface Reader {
-  query(text: string, values: unknown[]): Promise<{ rows: SealedRow[] }>;
+  query(statement: Statement & { values: unknown[] }): Promise<{ rows: SealedRow[] }>;
 }
 
 async function faultOf(
@@ -115,7 +116,11 @@ async function faultOf(
   seal: Seal,
   before: Buffer | null,
 ): Promise<{ fromRow: number; because: string } | null> {
-  const found = await client.query(`SELECT ${SEALED_ROW} FROM audit_log WHERE id = ANY ($1::bigint[])`, [seal.ids]);
+  const found = await client.query({
+    text: `SELECT ${SEALED_ROW} FROM audit_log WHERE id = ANY ($1::bigint[])`,
+    values: [seal.ids],
+    across: acrossAccounts.sealing,
+  });
   const byId = new Map(found.rows.map((row) => [Number(row.id), row]));
   const ids = seal.ids.map(Number);
   const rows: SealedRow[] = [];
@@ -133,11 +138,13 @@ async function faultOf(
 
 /** The first row that should have a seal and has none. */
 async function firstUnsealed(client: pg.Client): Promise<number | null> {
-  const { rows } = await client.query<{ id: number | null }>(
-    `SELECT min(id) AS id FROM audit_log
+  const unsealed: Statement = {
+    text: `SELECT min(id) AS id FROM audit_log
      WHERE id <= (SELECT through FROM audit_seals
                   WHERE seal_id = (SELECT settled FROM audit_seals ORDER BY seal_id DESC LIMIT 1))
        AND NOT EXISTS (SELECT FROM (SELECT unnest(ids) AS sealed FROM audit_seals) seals WHERE sealed = id)`,
-  );
+    across: acrossAccounts.sealing,
+  };
+  const { rows } = await client.query<{ id: number | null }>(unsealed);
   return rows[0].id === null ? null : Number(rows[0].id);
 }

@@ -23,19 +23,51 @@ pg.defaults.parseInputDatesAsUTC = true;
  */
 export const MACHINE_TIME = 'transaction_timestamp()';
 
+/**
+ * Why a statement on a table with an account does not bound the account. A statement that names no reason must bound it
+ * (test/architecture/account-bounds.ts says by what); one that bounds it names none.
+ */
+export const acrossAccounts = {
+  /** The key comes from a row that the caller has read within its bound, or leads to the row that it checks next. */
+  keyInHand: 'keyInHand',
+  /** Reads by key and answers with the account, which the caller compares with the accounts that may be reached. */
+  checkedByCaller: 'checkedByCaller',
+  /** Reads more than is wanted, by an index or by several keys; the query around it keeps the rows of bound ones. */
+  boundAround: 'boundAround',
+  /** Serves an operator, whom no account bounds. */
+  operators: 'operators',
+  /** Deletes or changes rows of every account as time passes. */
+  sweep: 'sweep',
+  /** Claims or records work of whichever account is next: the delivery loop, jobs, imports, erasures. */
+  workers: 'workers',
+  /** Claims domain events of every account for the event bus. */
+  relay: 'relay',
+  /** Counts for every account at once; the console and the metrics give each account's figures to those who may see them. */
+  figures: 'figures',
+  /** Reads or sets which accounts a user may reach. */
+  rights: 'rights',
+  /** Seals the audit log, which is one chain for all accounts. */
+  sealing: 'sealing',
+  /** Looks for the accounts that an unmatched result may belong to. */
+  matching: 'matching',
+} as const;
+
+export type AcrossAccounts = keyof typeof acrossAccounts;
+
 /** A statement that PostgreSQL parses and plans once for each connection: `name` must belong to one text only. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
+  readonly across?: AcrossAccounts;
 }
 
 const names = new Set<string>();
 
 /** Declares a prepared statement. Names are unique in the process. */
-export function prepared(name: string, text: string): Statement {
+export function prepared(name: string, text: string, across?: AcrossAccounts): Statement {
   if (names.has(name)) throw new Error(`The statement ${name} is declared twice.`);
   names.add(name);
-  return { name, text };
+  return { name, text, across };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Secrets } from '../secrets.js';
-import { Database } from './database.js';
+import { acrossAccounts, Database } from './database.js';
 
 const PAGE = 200;
 const PASSES = 3;
@@ -67,6 +67,7 @@ export class EncryptedColumns {
       const page: Record<string, unknown>[] = await this.database.query(
         {
           text: [`SELECT ${keys}, ${stale.join(', ')} FROM`, table, after, `ORDER BY ${keys} LIMIT ${PAGE}`].join(' '),
+          across: acrossAccounts.sweep,
         },
         [this.secrets.newest, ...(last ?? [])],
       );
@@ -91,7 +92,7 @@ export class EncryptedColumns {
     const values = key.map((name) => row[name]);
     const where = key.map((name, at) => `${name} = $${at + 1}`).join(' AND ');
     const found = await this.database.queryOne<{ value: Buffer | null }>(
-      { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' ') },
+      { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' '), across: acrossAccounts.sweep },
       values,
     );
     // Gone meanwhile.
@@ -99,6 +100,8 @@ export class EncryptedColumns {
     const renewed = this.secrets.encrypt(this.secrets.decrypt(found.value, purpose), purpose);
     const set = `SET ${column} = $${key.length + 1} WHERE ${where} AND ${column} = $${key.length + 2}`;
     const text = ['UPDATE', table, set].join(' ');
-    return (await this.database.execute({ text }, [...values, renewed, found.value])) === 1;
+    return (
+      (await this.database.execute({ text, across: acrossAccounts.sweep }, [...values, renewed, found.value])) === 1
+    );
   }
 }

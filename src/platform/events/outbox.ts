@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '@nestjs/cqrs';
-import { Database, MACHINE_TIME, prepared, opaque } from '../database/database.js';
+import { acrossAccounts, Database, MACHINE_TIME, prepared, opaque } from '../database/database.js';
 import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
@@ -40,6 +40,7 @@ const CLAIM_LEFT_OVER = prepared(
      WHERE settled_at IS NULL AND set_aside_at IS NULL AND claimed_until < ${MACHINE_TIME} AND name = ANY ($1::text[])
      ORDER BY claimed_until LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
    RETURNING event_id, name, account_code, stream, sequence, data, occurred_at, traceparent`,
+  acrossAccounts.relay,
 );
 
 const UNSETTLED = prepared(
@@ -47,10 +48,12 @@ const UNSETTLED = prepared(
   `SELECT event_id, sequence FROM domain_events
    WHERE stream = $1 AND sequence <= $2 AND name = ANY ($3::text[]) AND settled_at IS NULL AND set_aside_at IS NULL
    ORDER BY sequence`,
+  acrossAccounts.relay,
 );
 const SET_ASIDE = prepared(
   'outbox-set-aside',
   `UPDATE domain_events SET set_aside_at = statement_timestamp() WHERE event_id = $1 AND settled_at IS NULL`,
+  acrossAccounts.relay,
 );
 
 interface EventRow {

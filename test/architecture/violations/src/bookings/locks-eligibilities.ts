@@ -1,1 +1,5 @@
-export const LOCK = `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`;
+export const LOCK = prepared(
+  'lock',
+  `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
+  'keyInHand',
+);

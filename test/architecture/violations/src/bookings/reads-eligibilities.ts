@@ -1,2 +1,2 @@
 // Allowed: bookings may use eligibility, and only reads.
-export const FIND = `SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1`;
+export const FIND = prepared('find', `SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1`, 'keyInHand');

@@ -1,1 +1,4 @@
-export const SAVE = `WITH saved AS (UPDATE eligibilities SET status = $2 RETURNING 1) SELECT count(*) FROM saved`;
+export const SAVE = prepared(
+  'save',
+  `WITH saved AS (UPDATE eligibilities SET status = $2 WHERE account_code = $1 RETURNING 1) SELECT count(*) FROM saved`,
+);

@@ -1,0 +1,92 @@
+import type { Schema } from './schema';
+import { type Tree, walk } from './sql-tree';
+
+/** Whose a value is: of parameters alone, of a row that is bound, or of nobody knows which row. */
+export type Origin = 'given' | 'bound' | 'open';
+
+export interface Source {
+  readonly name: string;
+  readonly table: string | null;
+  readonly columns: ReadonlySet<string> | null;
+  readonly keys: ReadonlySet<string>;
+  origin: Origin;
+  /** Finds out again what a subquery is, as its neighbours become bound. */
+  readonly again?: () => Origin;
+}
+
+interface Condition {
+  readonly term: Tree;
+  /** The sources that it may bound; of an outer join, those of the other side alone. */
+  readonly bounds: readonly Source[];
+}
+
+export interface Block {
+  readonly sources: Source[];
+  readonly conditions: Condition[];
+  readonly outer: Block | null;
+  readonly ctes: ReadonlyMap<string, Found>;
+}
+
+export interface Found {
+  readonly open: string[];
+  readonly origin: Origin;
+  readonly columns: ReadonlySet<string> | null;
+}
+
+export const ACCOUNT = 'account_code';
+export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
+/** Keys of other tables without a foreign key of one column: history outlives what it tells of. */
+export const NAMED: Readonly<Record<string, readonly string[]>> = {
+  audit_log: ['subject'],
+  changes: ['svc_eligiblity_id', 'booking_code'],
+  domain_events: ['stream'],
+  job_items: ['job_id', 'notification_position'],
+  notifications: ['booking_code'],
+};
+export const NONE: ReadonlySet<string> = new Set();
+
+export const worst = (origins: readonly Origin[]): Origin =>
+  origins.includes('open') ? 'open' : origins.includes('bound') ? 'bound' : 'given';
+
+export const hasAccount = (schema: Schema, table: string): boolean =>
+  [ACCOUNT, ...ACCOUNTS].some((column) => schema.get(table)?.columns.has(column));
+
+export const isNullTest = (term: Tree): boolean => term.NullTest?.nulltesttype === 'IS_NULL';
+
+export const stripped = (expression: Tree): Tree =>
+  expression?.TypeCast ? stripped(expression.TypeCast.arg) : expression;
+
+export const parametersOf = (tree: Tree): number[] =>
+  [...walk(tree)].filter(([kind]) => kind === 'ParamRef').map(([, { number }]) => number as number);
+
+export function pairsOf(left: Tree, right: Tree): [Tree, Tree][] {
+  const [lefts, rights] = [left, right].map((side) => side?.RowExpr?.args as Tree[] | undefined);
+  return lefts && rights ? lefts.map((one, at) => [one, rights[at]]) : [[left, right]];
+}
+
+export function renamed(alias: Tree): ReadonlySet<string> | null {
+  const names = (alias?.colnames ?? []).map(({ String: { sval } }: Tree) => sval as string);
+  return names.length > 0 ? new Set(names) : null;
+}
+
+/** What the columns of an answer are called; null when a star stands for columns that are not known. */
+export function namesOf(list: Tree, { sources }: Block): ReadonlySet<string> | null {
+  const names = new Set<string>();
+  for (const { ResTarget: target } of (list ?? []) as Tree[]) {
+    const fields = target.val?.ColumnRef?.fields as Tree[] | undefined;
+    if (fields?.at(-1).A_Star) {
+      const from = sources.filter(({ name }) => fields.length === 1 || name === fields[0].String.sval);
+      for (const { columns } of from) {
+        if (columns === null) return null;
+        for (const column of columns) names.add(column);
+      }
+    } else
+      names.add(
+        (target.name ??
+          fields?.at(-1).String.sval ??
+          target.val?.FuncCall?.funcname?.at(-1).String.sval ??
+          '') as string,
+      );
+  }
+  return names;
+}

@@ -1,0 +1,65 @@
+import { loadModule, parseSync } from 'libpg-query';
+
+/** A node of PostgreSQL's parse tree, as libpg-query writes it: `{ SelectStmt: { … } }`, or what stands within. */
+
+export type Tree = any;
+
+export interface Touched {
+  readonly table: string;
+  /** It writes or locks the rows. */
+  readonly changes: boolean;
+}
+
+/** To be awaited before anything is parsed. */
+export const loadParser = loadModule;
+
+/** @throws Error in PostgreSQL's words, when the text is no SQL */
+export function statementsOf(text: string): Tree[] {
+  return (parseSync(text).stmts ?? []).map(({ stmt }: Tree) => stmt);
+}
+
+/** Every object below the tree, itself included, with the name of what it is. */
+export function* walk(tree: Tree, kind = ''): Generator<[string, Tree]> {
+  if (Array.isArray(tree)) for (const one of tree) yield* walk(one, kind);
+  else if (tree !== null && typeof tree === 'object') {
+    yield [kind, tree];
+    for (const [name, value] of Object.entries(tree)) yield* walk(value, name);
+  }
+}
+
+const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
+
+const isRelation = (kind: string): boolean => kind === 'RangeVar' || kind === 'relation';
+
+/** The tables that a statement names, in its parts too: what it reads, and what it writes or locks. */
+export function tablesOf(text: string): Touched[] {
+  const tree = statementsOf(text);
+  const changed = new Set<Tree>();
+  const change = (part: Tree): void => {
+    for (const [kind, node] of walk(part)) if (isRelation(kind) || node === part) changed.add(node);
+  };
+  for (const [kind, node] of walk(tree)) {
+    if (WRITES.has(kind)) change(node.relation);
+    if (kind === 'LockStmt' || kind === 'TruncateStmt') change(node.relations);
+    if (kind === 'CopyStmt' && node.is_from) change(node.relation);
+    for (const { LockingClause: lock } of (node.lockingClause ?? []) as Tree[]) {
+      const names: string[] = (lock.lockedRels ?? []).map((locked: Tree) => locked.RangeVar.relname as string);
+      for (const [at, part] of walk(node.fromClause))
+        // Without OF, whatever the FROM reads, within its subqueries too.
+        if (names.length === 0 ? isRelation(at) : names.includes(nameOf(part))) change(part);
+    }
+  }
+  const found = new Map<string, Touched>();
+  for (const [kind, node] of walk(tree)) {
+    // The names in `FOR UPDATE OF …` are those of the FROM again.
+    if (!isRelation(kind) || typeof node.relname !== 'string') continue;
+    const touched = { table: node.relname as string, changes: changed.has(node) };
+    found.set(`${touched.table} ${touched.changes}`, touched);
+  }
+  return [...found.values()];
+}
+
+/** What a part of a FROM is called in its query. */
+export function nameOf(source: Tree): string {
+  return (source.alias?.aliasname ?? source.relname ?? '') as string;
+}

@@ -1,0 +1,2 @@
+@Entity('bookings')
+export class Booking {}

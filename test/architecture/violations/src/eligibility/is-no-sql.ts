@@ -1,0 +1,1 @@
+export const FIND = prepared('no-sql', 'SELECT FROM WHERE eligibilities');
