@@ -99,15 +99,15 @@ export class ConsoleSessionController {
   ): Promise<void> {
     // Without it another site could sign somebody in under a name of its own.
     if (!isFromConsole(request)) throw notTheConsole.error();
-    const address = request.ip ?? '';
-    await this.limit.count(address, response).catch((error: unknown) => {
+    const network = networkOf(request);
+    await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
     // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
-    const from = this.pseudonyms.of('address', networkOf(address)).toString('hex');
+    const from = this.pseudonyms.of('address', network).toString('hex');
     const user = await this.login.verify(username, password, CONSOLE_KEY, `${CONSOLE_KEY} ${from}`);
     if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user))) return;
-    await this.refusals.count(CONSOLE_KEY, address, username);
+    await this.refusals.count(CONSOLE_KEY, network, username);
     throw signInRefused.error();
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
-import { networkOf } from '../platform/http/address.js';
+import type { ClientNetwork } from '../platform/http/address.js';
 import { showQuota } from '../platform/http/quota-headers.js';
 import { Pseudonyms } from './pseudonyms.js';
 import { temporarilyUnavailable } from './token.errors.js';
@@ -32,10 +32,10 @@ export class TokenRequestLimit {
   ) {}
 
   /** @throws OAuthError temporarily_unavailable (429) beyond the quota */
-  async count(address: string, response: Response): Promise<void> {
+  async count(network: ClientNetwork, response: Response): Promise<void> {
     const quota = this.config.tokenRateLimitPerMinute;
     if (quota === 0) return;
-    const mac = this.pseudonyms.of('address', networkOf(address));
+    const mac = this.pseudonyms.of('address', network);
     const key = mac.toString('base64');
     const now = Date.now();
     const until = this.exhausted.get(key);

@@ -68,7 +68,7 @@ export class AddressLimit {
   }
 
   private bucketOf(request: Request): Bucket {
-    const key = networkOf(request.ip ?? '');
+    const key = networkOf(request);
     const now = Date.now();
     let bucket = this.buckets.get(key);
     if (!bucket) {
