@@ -3,6 +3,7 @@ import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { Scope } from '../platform/context/caller.js';
+import type { Flow } from '../platform/fair-queue.js';
 import { Passwords } from './passwords.js';
 import { Pseudonyms } from './pseudonyms.js';
 
@@ -40,6 +41,17 @@ export interface LoggedIn {
   readonly scopes: Scope[];
 }
 
+/** Somebody who wants to be a user. */
+export interface Attempt {
+  readonly username: string;
+  readonly password: string;
+  readonly application: string;
+  /** What the lock-out is of: the application, or a part of one that strangers reach without its secret. */
+  readonly within: string;
+  /** Whose turn it is to have a password hashed. */
+  readonly flow: Flow;
+}
+
 /**
  * Checks user name and password, with a lock-out that all processes share.
  *
@@ -60,18 +72,10 @@ export class Login {
     private readonly pseudonyms: Pseudonyms,
   ) {}
 
-  /**
-   * The user, or null for whatever reason there is. Failures count for the name and `within` together: the application,
-   * or a part of one that strangers can reach without its secret.
-   */
-  async verify(
-    username: string,
-    password: string,
-    application: string,
-    within = application,
-  ): Promise<LoggedIn | null> {
+  /** The user, or null for whatever reason there is. */
+  async verify({ username, password, application, within, flow }: Attempt): Promise<LoggedIn | null> {
     const user = await this.database.queryOne<LoggedIn & { disabled: boolean }>(FIND, [username]);
-    const fits = await this.passwords.verify(user?.password_hash ?? null, password);
+    const fits = await this.passwords.verify(flow, user?.password_hash ?? null, password);
     const right = fits && user !== null && !user.disabled;
     const { lockoutAttempts, lockoutS } = this.config;
     const settled = await this.database.queryOne<{ failures: number }>(SETTLE, [

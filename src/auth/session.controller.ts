@@ -105,7 +105,13 @@ export class ConsoleSessionController {
     });
     // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
     const from = this.pseudonyms.of('address', network).toString('hex');
-    const user = await this.login.verify(username, password, CONSOLE_KEY, `${CONSOLE_KEY} ${from}`);
+    const user = await this.login.verify({
+      username,
+      password,
+      application: CONSOLE_KEY,
+      within: `${CONSOLE_KEY} ${from}`,
+      flow: { group: CONSOLE_KEY, member: network },
+    });
     if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user))) return;
     await this.refusals.count(CONSOLE_KEY, network, username);
     throw signInRefused.error();

@@ -66,7 +66,9 @@ export class TokenEndpoint {
     const username = form.require('username');
     const password = form.require('password');
     const asked = form.get('scope');
-    const user = await this.login.verify(username, password, client.consumer_key);
+    const application = client.consumer_key;
+    const flow = { group: application, member: network };
+    const user = await this.login.verify({ username, password, application, within: application, flow });
     if (!user) {
       await this.refusals.count(client.consumer_key, network, username);
       throw invalidLogin();
