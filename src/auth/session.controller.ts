@@ -32,6 +32,14 @@ const notTheConsole = defineProblem(
   `The request did not come from a page of the console: it lacks the header ${CONSOLE_REQUEST}, or another site made it.`,
 );
 
+function tooManyGuesses(seconds: number): Error {
+  const minutes = Math.ceil(seconds / 60);
+  return rateLimited.error({
+    detail: `There were too many wrong passwords for this user name. Please be patient, and try again in ${minutes} min.`,
+    headers: { 'Retry-After': String(seconds) },
+  });
+}
+
 /** Documents the header without which a session counts for nothing. */
 const FromConsole = () =>
   ApiHeader({
@@ -105,7 +113,7 @@ export class ConsoleSessionController {
     });
     // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
     const from = this.pseudonyms.of('address', network).toString('hex');
-    const user = await this.login.verify({
+    const { user, patienceS } = await this.login.verify({
       username,
       password,
       application: CONSOLE_KEY,
@@ -114,7 +122,7 @@ export class ConsoleSessionController {
     });
     if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user))) return;
     await this.refusals.count(CONSOLE_KEY, network, username);
-    throw signInRefused.error();
+    throw patienceS === null ? signInRefused.error() : tooManyGuesses(patienceS);
   }
 
   @Delete('session')

@@ -68,7 +68,7 @@ export class TokenEndpoint {
     const asked = form.get('scope');
     const application = client.consumer_key;
     const flow = { group: application, member: network };
-    const user = await this.login.verify({ username, password, application, within: application, flow });
+    const { user } = await this.login.verify({ username, password, application, within: application, flow });
     if (!user) {
       await this.refusals.count(client.consumer_key, network, username);
       throw invalidLogin();
