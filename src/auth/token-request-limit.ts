@@ -19,7 +19,10 @@ const WINDOW_S = 60;
 /** More addresses than this in one minute are a flood of its own; then the database refuses them one by one. */
 const MOST_REMEMBERED = 10_000;
 
-/** Token requests a minute for each address, counted by all processes together. */
+/**
+ * Token requests a minute for each address, counted by all processes together.
+ * rate-limiter-flexible was considered: its memory has no bound of keys, and its store for PostgreSQL wants a table of its own.
+ */
 @Injectable()
 export class TokenRequestLimit {
   /** Addresses over their quota and until when: a flood is sent away without asking the database again. */

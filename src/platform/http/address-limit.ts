@@ -21,6 +21,7 @@ interface Bucket {
 /**
  * Requests of public routes, and what strangers are refused, for each address, by a token bucket in this process: enough for
  * the people behind one address, too little to keep a process busy. Off when the callers' rate limit is.
+ * rate-limiter-flexible was considered: it has windows and no bucket, and no bound of the keys that a flood of addresses makes.
  */
 @Injectable()
 export class AddressLimit {
