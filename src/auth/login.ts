@@ -73,7 +73,7 @@ export interface LoggedIn {
 }
 
 /** Somebody who wants to be a user. */
-export interface Attempt {
+interface Attempt {
   readonly username: string;
   readonly password: string;
   readonly application: string;
