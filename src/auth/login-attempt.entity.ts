@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Wrong passwords in a row for one user name, known or not, through one application: another one locks nobody out here. */
+/**
+ * Wrong passwords in a row for one user name, known or not, through one application: another one locks nobody out here. The row
+ * with an empty key counts those of an hour through all applications together.
+ */
 @Entity('login_attempts')
 export class LoginAttempt {
   /** HMAC of the user name: people also type their password there. */

@@ -32,6 +32,14 @@ const notTheConsole = defineProblem(
   `The request did not come from a page of the console: it lacks the header ${CONSOLE_REQUEST}, or another site made it.`,
 );
 
+function tooManyGuesses(seconds: number): Error {
+  const minutes = Math.ceil(seconds / 60);
+  return rateLimited.error({
+    detail: `There were too many wrong passwords for this user name. Please be patient, and try again in ${minutes} min.`,
+    headers: { 'Retry-After': String(seconds) },
+  });
+}
+
 /** Documents the header without which a session counts for nothing. */
 const FromConsole = () =>
   ApiHeader({
@@ -99,17 +107,23 @@ export class ConsoleSessionController {
   ): Promise<void> {
     // Without it another site could sign somebody in under a name of its own.
     if (!isFromConsole(request)) throw notTheConsole.error();
-    const address = request.ip ?? '';
-    await this.limit.count(address, response).catch((error: unknown) => {
+    const network = networkOf(request);
+    await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
     // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
-    const from = this.pseudonyms.of('address', networkOf(address)).toString('hex');
-    const user = await this.login.verify(username, password, CONSOLE_KEY, `${CONSOLE_KEY} ${from}`);
+    const from = this.pseudonyms.of('address', network).toString('hex');
+    const { user, patienceS } = await this.login.verify({
+      username,
+      password,
+      application: CONSOLE_KEY,
+      within: `${CONSOLE_KEY} ${from}`,
+      flow: { group: CONSOLE_KEY, member: network },
+    });
     if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user, { byPassword: true })))
       return;
-    await this.refusals.count(CONSOLE_KEY, address, username);
-    throw signInRefused.error();
+    await this.refusals.count(CONSOLE_KEY, network, username);
+    throw patienceS === null ? signInRefused.error() : tooManyGuesses(patienceS);
   }
 
   @Delete('session')

@@ -3,6 +3,7 @@ import { Config } from '../config.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { Scope } from '../platform/context/caller.js';
 import { requestContext } from '../platform/context/request-context.js';
+import type { ClientNetwork } from '../platform/http/address.js';
 import { AccessTokenLookup } from './access-token-lookup.js';
 import { GRANTS, type Grant } from './application.entity.js';
 import type { Client } from './client-authentication.js';
@@ -51,23 +52,25 @@ export class TokenEndpoint {
   ) {}
 
   /** @throws OAuthError */
-  async grant(client: Client, form: Form, address: string): Promise<TokenAnswer> {
+  async grant(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {
     const grantType = form.require('grant_type');
     if (!isGrant(grantType)) throw new OAuthError('unsupported_grant_type', 'Use password or refresh_token.');
     if (!client.grants.includes(grantType))
       throw new OAuthError('unauthorized_client', 'The application may not use this grant.');
     return grantType === 'password'
-      ? this.grantByPassword(client, form, address)
+      ? this.grantByPassword(client, form, network)
       : this.grantByRefreshToken(client, form);
   }
 
-  private async grantByPassword(client: Client, form: Form, address: string): Promise<TokenAnswer> {
+  private async grantByPassword(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {
     const username = form.require('username');
     const password = form.require('password');
     const asked = form.get('scope');
-    const user = await this.login.verify(username, password, client.consumer_key);
+    const application = client.consumer_key;
+    const flow = { group: application, member: network };
+    const { user } = await this.login.verify({ username, password, application, within: application, flow });
     if (!user) {
-      await this.refusals.count(client.consumer_key, address, username);
+      await this.refusals.count(client.consumer_key, network, username);
       throw invalidLogin();
     }
     const scopes = grantedScopes(asked, client.scopes, user.scopes);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { Database, prepared } from '../platform/database/database.js';
-import { networkOf } from '../platform/http/address.js';
+import type { ClientNetwork } from '../platform/http/address.js';
 import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -53,10 +53,10 @@ export class TokenRefusals {
     private readonly logger: Logger,
   ) {}
 
-  async count(consumerKey: string, address: string, username: string): Promise<void> {
+  async count(consumerKey: string, network: ClientNetwork, username: string): Promise<void> {
     const isUser = (await this.database.queryOne(IS_USER, [username])) !== null;
     const name = isUser ? username : `name:${short(this.pseudonyms.of('username', username))}`;
-    await this.database.execute(COUNT, [consumerKey, this.pseudonyms.of('address', networkOf(address)), name]);
+    await this.database.execute(COUNT, [consumerKey, this.pseudonyms.of('address', network), name]);
   }
 
   /** Writes what is a minute old. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { Config } from '../config.js';
 import { Database, prepared } from '../platform/database/database.js';
-import { networkOf } from '../platform/http/address.js';
+import type { ClientNetwork } from '../platform/http/address.js';
 import { showQuota } from '../platform/http/quota-headers.js';
 import { Pseudonyms } from './pseudonyms.js';
 import { temporarilyUnavailable } from './token.errors.js';
@@ -19,7 +19,10 @@ const WINDOW_S = 60;
 /** More addresses than this in one minute are a flood of its own; then the database refuses them one by one. */
 const MOST_REMEMBERED = 10_000;
 
-/** Token requests a minute for each address, counted by all processes together. */
+/**
+ * Token requests a minute for each address, counted by all processes together.
+ * rate-limiter-flexible was considered: its memory has no bound of keys, and its store for PostgreSQL wants a table of its own.
+ */
 @Injectable()
 export class TokenRequestLimit {
   /** Addresses over their quota and until when: a flood is sent away without asking the database again. */
@@ -32,10 +35,10 @@ export class TokenRequestLimit {
   ) {}
 
   /** @throws OAuthError temporarily_unavailable (429) beyond the quota */
-  async count(address: string, response: Response): Promise<void> {
+  async count(network: ClientNetwork, response: Response): Promise<void> {
     const quota = this.config.tokenRateLimitPerMinute;
     if (quota === 0) return;
-    const mac = this.pseudonyms.of('address', networkOf(address));
+    const mac = this.pseudonyms.of('address', network);
     const key = mac.toString('base64');
     const now = Date.now();
     const until = this.exhausted.get(key);

@@ -3,6 +3,7 @@ import { ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestj
 import { Config } from '../config.js';
 import { SCOPES } from '../platform/context/caller.js';
 import { Access } from '../platform/http/access.js';
+import { networkOf } from '../platform/http/address.js';
 import { PublicProblems } from '../platform/http/documented.js';
 import { GRANTS } from './application.entity.js';
 import {
@@ -41,7 +42,7 @@ export class TokenController {
   @ApiResponse({ status: 200, type: TokenModel, description: 'Granted (RFC 6749 §5.1).' })
   @OAuthProblems(429)
   token(@Req() request: TokenRequest): Promise<TokenAnswer> {
-    return this.endpoint.grant(request.oauthClient, request.body, request.ip ?? '');
+    return this.endpoint.grant(request.oauthClient, request.body, networkOf(request));
   }
 
   @Post('revoke')

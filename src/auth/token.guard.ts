@@ -1,6 +1,7 @@
 import { Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
+import { networkOf } from '../platform/http/address.js';
 import { AddressLimit } from '../platform/http/address-limit.js';
 import { ClientAuthentication, type Client } from './client-authentication.js';
 import { forbidStoring, invalidRequest, OAuthError } from './token.errors.js';
@@ -34,7 +35,7 @@ export class TokenGuard implements CanActivate {
     const response = http.getResponse<Response>();
     forbidStoring(response);
     if (this.reflector.get<boolean | undefined>(COUNTED, context.getHandler()) === true)
-      await this.limit.count(request.ip ?? '', response);
+      await this.limit.count(networkOf(request), response);
 
     request.oauthClient = await this.clients.authenticate(request.headers.authorization).catch((error: unknown) => {
       // Strangers may ask so often and no oftener, on routes without a quota of their own too.

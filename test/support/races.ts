@@ -1,5 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
+import { WorkerThread } from '../../src/platform/worker-thread';
 
 /** Somebody who is held, or will be, at a race point. */
 export interface Hold {
@@ -34,6 +35,39 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
     reached: Promise.race(holds.map(({ reached }) => reached)),
     release: () => {
       for (const hold of holds) hold.release();
+    },
+  };
+}
+
+/** Passwords that wait for their hash. */
+export interface HeldHashes {
+  /** The passwords whose turn has come, in that order. */
+  readonly begun: string[];
+  /** Lets them be hashed from now on, those to come too. */
+  release(): void;
+}
+
+/** Holds the threads that hash passwords, all of this process, when they are given one. */
+export function holdHashing(): HeldHashes {
+  const run = Object.getOwnPropertyDescriptor(WorkerThread.prototype, 'run')!.value as (
+    job: unknown,
+  ) => Promise<unknown>;
+  const begun: string[] = [];
+  let release!: () => void;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  WorkerThread.prototype.run = async function (this: object, job: { password?: string; known?: unknown }, ...rest: []) {
+    // The estimates of password-strength.ts are none.
+    if (typeof job.password === 'string' && !('known' in job)) {
+      begun.push(job.password);
+      await released;
+    }
+    return run.call(this, job, ...rest);
+  } as typeof WorkerThread.prototype.run;
+  return {
+    begun,
+    release: () => {
+      release();
+      WorkerThread.prototype.run = run as typeof WorkerThread.prototype.run;
     },
   };
 }

@@ -21,6 +21,7 @@ interface Bucket {
 /**
  * Requests of public routes, and what strangers are refused, for each address, by a token bucket in this process: enough for
  * the people behind one address, too little to keep a process busy. Off when the callers' rate limit is.
+ * rate-limiter-flexible was considered: it has windows and no bucket, and no bound of the keys that a flood of addresses makes.
  */
 @Injectable()
 export class AddressLimit {
@@ -68,7 +69,7 @@ export class AddressLimit {
   }
 
   private bucketOf(request: Request): Bucket {
-    const key = networkOf(request.ip ?? '');
+    const key = networkOf(request);
     const now = Date.now();
     let bucket = this.buckets.get(key);
     if (!bucket) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOfPeer, type ClientNetwork } from './address.js';
 
 /** Connections of the public listener, and of one address where addresses tell callers apart. */
 const MOST_CONNECTIONS = 4096;
@@ -45,9 +46,9 @@ export function sendContinue(request: IncomingMessage, response: ServerResponse)
 }
 
 function boundAddresses(server: Server): void {
-  const counts = new Map<string, number>();
+  const counts = new Map<ClientNetwork, number>();
   server.on('connection', (socket) => {
-    const address = socket.remoteAddress ?? '';
+    const address = networkOfPeer(socket.remoteAddress);
     const count = (counts.get(address) ?? 0) + 1;
     if (count > MOST_CONNECTIONS_PER_ADDRESS) {
       socket.destroy();

@@ -10,6 +10,7 @@ const WINDOW_MS = 60_000;
 /**
  * Requests a minute for each application and user, counted by this process alone: with n processes behind one address
  * the effective limit lies between the setting and n times the setting.
+ * rate-limiter-flexible was considered: it keeps a timer for each key, where one Map for each minute is enough.
  */
 @Injectable()
 export class RateLimit {

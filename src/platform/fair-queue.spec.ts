@@ -1,0 +1,35 @@
+import { FairQueue } from './fair-queue.js';
+
+const flow = (text: string) => ({ group: text[0], member: text[1] });
+/** An entry is named by its group, its member, and its number. */
+function queueOf(most: number, ...entries: string[]): [FairQueue<string>, (string | null)[]] {
+  const queue = new FairQueue<string>(most);
+  return [queue, entries.map((entry) => queue.push(flow(entry), entry))];
+}
+const rest = (queue: FairQueue<string>) => Array.from({ length: queue.length }, () => queue.shift());
+
+describe('a fair queue', () => {
+  it('serves groups in turn, and the members of a group in turn', () => {
+    const [queue] = queueOf(9, 'Aa1', 'Aa2', 'Aa3', 'Ab1', 'Ba1', 'Ba2', 'Ca1');
+    expect(rest(queue)).toEqual(['Aa1', 'Ba1', 'Ca1', 'Ab1', 'Ba2', 'Aa2', 'Aa3']);
+    expect([queue.shift(), queue.length]).toEqual([undefined, 0]);
+  });
+
+  it('passes over a group that may not have a turn yet, which keeps its place', () => {
+    const [queue] = queueOf(9, 'Aa1', 'Ba1', 'Ba2');
+    expect([queue.shift((group) => group !== 'A'), ...rest(queue)]).toEqual(['Ba1', 'Aa1', 'Ba2']);
+  });
+
+  it('drops the newest entry of the longest member of the longest group when it is full', () => {
+    const [queue, dropped] = queueOf(4, 'Aa1', 'Aa2', 'Aa3', 'Ab1', 'Ba1', 'Bb1', 'Ba2', 'Ba3');
+    expect(dropped).toEqual([null, null, null, null, 'Aa3', 'Aa2', 'Ba2', 'Ba3']);
+    expect(rest(queue)).toEqual(['Aa1', 'Ba1', 'Ab1', 'Bb1']);
+  });
+
+  it('keeps a flood of many members out of nobody’s way but its own', () => {
+    const strangers = Array.from('abcdefghij', (member) => `S${member}1`);
+    const [queue, dropped] = queueOf(5, ...strangers, 'Ca1', 'Ca2');
+    expect(dropped.slice(5)).toEqual(['Sf1', 'Sg1', 'Sh1', 'Si1', 'Sj1', 'Se1', 'Sd1']);
+    expect(rest(queue)).toEqual(['Sa1', 'Ca1', 'Sb1', 'Ca2', 'Sc1']);
+  });
+});
