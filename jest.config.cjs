@@ -51,10 +51,10 @@ module.exports = {
       displayName: 'unit',
       testMatch: [
         '<rootDir>/src/**/*.spec.ts',
-        '<rootDir>/model/*.spec.ts',
+        '<rootDir>/test/proof/model/*.spec.ts',
         '<rootDir>/clients/*/test/*.spec.ts',
         '<rootDir>/test/architecture/*.spec.ts',
-        '<rootDir>/test/simulation/*.spec.ts',
+        '<rootDir>/test/proof/simulation/*.spec.ts',
       ],
     },
     {

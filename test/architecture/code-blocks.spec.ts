@@ -47,7 +47,7 @@ const NOT_RUN: Record<string, string> = {
   'README.md: Production': 'docs/install.md has the same lines, and is walked; there is no engine of containers in CI',
   'README.md: Tests and checks': 'what CI is',
   'CONTRIBUTING.md: Work on it': 'what CI is, line by line; the second never ends',
-  'docs/delivery.md: The model': 'a step of CI; with mutations in model/delivery.model.spec.ts',
+  'docs/delivery.md: The model': 'a step of CI; with mutations in test/proof/model/delivery.model.spec.ts',
   'docs/high-availability.md: On Kubernetes':
     'there is no cluster in CI: scripts/helm.mjs renders what it would be given',
   'docs/high-availability.md: On one machine':

@@ -19,7 +19,6 @@ describe('the sources', () => {
   const sources = [
     ...sourcesIn(join(root, 'src')),
     ...sourcesIn(join(root, 'console')),
-    ...sourcesIn(join(root, 'model')),
     ...ofClients,
   ];
 
