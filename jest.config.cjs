@@ -1,3 +1,6 @@
+// The types of the client are generated: a fresh clone has none.
+require('node:child_process').execFileSync(process.execPath, [`${__dirname}/scripts/client-types.mjs`]);
+
 // Nest 12 ships ES modules only; Jest on Node 20 cannot require them, so SWC turns them (and our TypeScript) into CommonJS.
 const swc = (syntax) => [
   '@swc/jest',

@@ -39,7 +39,7 @@ export interface Section {
   readonly asked: readonly Asked[];
 }
 
-export interface Asked {
+interface Asked {
   readonly question: string;
   readonly measured: string;
   /** Names of {@link Section.figures}, each with what its value is called. */

@@ -33,7 +33,6 @@ const RUN_BY: Record<string, string> = {
   'docs/sandbox.md: A clock that can be moved': 'test/documents.e2e.ts',
   'docs/sandbox.md: An event for a booking': 'test/documents.e2e.ts',
   'docs/sandbox.md: A partner of its own': 'test/documents.e2e.ts',
-  'docs/sandbox.md: Every call, ready to send': 'test/documents.e2e.ts',
   'docs/test-drivers.md: By registration': 'test/documents.e2e.ts',
   'docs/test-drivers.md: By account and candidate': 'test/documents.e2e.ts',
   'docs/upgrade.md: Upgrade': 'test/documents.e2e.ts',
