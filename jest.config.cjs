@@ -54,11 +54,17 @@ module.exports = {
       displayName: 'unit',
       testMatch: [
         '<rootDir>/src/**/*.spec.ts',
-        '<rootDir>/test/proof/model/*.spec.ts',
+        '<rootDir>/test/proof/model/trace.spec.ts',
         '<rootDir>/clients/*/test/*.spec.ts',
         '<rootDir>/test/architecture/*.spec.ts',
         '<rootDir>/test/proof/simulation/*.spec.ts',
       ],
+    },
+    {
+      ...shared,
+      // Every state of the small configurations, with every mutation: a minute of one core.
+      displayName: 'model',
+      testMatch: ['<rootDir>/test/proof/model/delivery.model.spec.ts'],
     },
     {
       ...shared,

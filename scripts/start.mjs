@@ -46,9 +46,11 @@ const sources = [
   'test/proof',
   'ormconfig.ts',
   'tsconfig.json',
+  'nest-cli.json',
   'scripts/build.mjs',
   'scripts/build-console.mjs',
   'scripts/bundle.mjs',
+  'scripts/client-types.mjs',
   'package-lock.json',
 ];
 

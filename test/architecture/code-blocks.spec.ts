@@ -54,7 +54,6 @@ const NOT_RUN: Record<string, string> = {
   'docs/notifications.md: A package, and a test of your endpoint':
     'the walk of the package runs it at an address that exists',
   'docs/start.md: Five minutes': 'the first lines of README.md',
-  'docs/walks.md: Three walks': 'a step of CI',
 };
 
 /** What is wrong with a block, null when nothing is. */
