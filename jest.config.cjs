@@ -1,3 +1,6 @@
+// The types of the client are generated: a fresh clone has none.
+require('node:child_process').execFileSync(process.execPath, [`${__dirname}/scripts/client-types.mjs`]);
+
 // Nest 12 ships ES modules only; Jest on Node 20 cannot require them, so SWC turns them (and our TypeScript) into CommonJS.
 const swc = (syntax) => [
   '@swc/jest',
@@ -51,11 +54,17 @@ module.exports = {
       displayName: 'unit',
       testMatch: [
         '<rootDir>/src/**/*.spec.ts',
-        '<rootDir>/model/*.spec.ts',
+        '<rootDir>/test/proof/model/trace.spec.ts',
         '<rootDir>/clients/*/test/*.spec.ts',
         '<rootDir>/test/architecture/*.spec.ts',
-        '<rootDir>/test/simulation/*.spec.ts',
+        '<rootDir>/test/proof/simulation/*.spec.ts',
       ],
+    },
+    {
+      ...shared,
+      // Every state of the small configurations, with every mutation: a minute of one core.
+      displayName: 'model',
+      testMatch: ['<rootDir>/test/proof/model/delivery.model.spec.ts'],
     },
     {
       ...shared,

@@ -17,8 +17,6 @@ import { endWithOrchestrator, programOptions, tell } from './program.js';
 export interface ServerOptions {
   databaseUrl: string;
   portionCode: string;
-  /** What bookings become. */
-  told: keyof typeof TOLD;
 }
 
 /** The valid token $1 with scope `scope` and account $2: the rule of the service. */
@@ -59,9 +57,8 @@ const BODY = `json_strip_nulls(json_build_object('booking_code', $5::text, 'book
   to_char($12::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'exam_code', exam_code, 'exam_portions', portions,
   'location_address', $10::text, 'location_code', $8::text, 'location_name', $9::text, 'location_timezone', $11::text))`;
 
-/** What a booking's event becomes: the service's rows for each partner, or a job of graphile-worker. */
-const TOLD = {
-  notifications: `kept AS (
+/** What a booking's event becomes: rows for each partner. */
+const NOTIFICATIONS = `kept AS (
     INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
     SELECT $13::uuid, 'booking.created', account_code, $5, 1, body::jsonb, $12, $12, $12 FROM event),
   drawn AS MATERIALIZED (
@@ -76,12 +73,10 @@ const TOLD = {
     FROM drawn),
   owed AS (
     INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
-    SELECT subscription_id, place, $5, 1, 'FIRST' FROM drawn RETURNING 1)`,
-  jobs: `owed AS (SELECT graphile_worker.add_job('put', body, job_key => $13::uuid::text) FROM event)`,
-};
+    SELECT subscription_id, place, $5, 1, 'FIRST' FROM drawn RETURNING 1)`;
 
 /** The rows of a booking, and what its event becomes. */
-const BOOK = (told: keyof typeof TOLD) => `${CALLER('bookings')},
+const BOOK = `${CALLER('bookings')},
   record AS MATERIALIZED (
     SELECT e.*, t.exam_code,
       (SELECT json_agg(json_build_object('portion_code', portion_code, 'portion_name', portion_name))
@@ -104,7 +99,7 @@ const BOOK = (told: keyof typeof TOLD) => `${CALLER('bookings')},
     SELECT $12::timestamptz, 'BOOKING', 'SCHEDULED', account_code, svc_eligiblity_id, candidate_id, test_code, $5::text,
       'SCHEDULED', NULL::int, 1, body
     FROM event`)}),
-  ${TOLD[told]}
+  ${NOTIFICATIONS}
   SELECT svc_eligiblity_id, (SELECT count(*) FROM owed) AS owed FROM record`;
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, any>> {
@@ -113,7 +108,7 @@ async function bodyOf(request: IncomingMessage): Promise<Record<string, any>> {
   return JSON.parse(Buffer.concat(chunks).toString()) as Record<string, any>;
 }
 
-async function book(pool: pg.Pool, request: IncomingMessage, statement: string): Promise<object | null> {
+async function book(pool: pg.Pool, request: IncomingMessage): Promise<object | null> {
   const [, , account, , candidate_id, , test_code] = request.url!.split('/');
   const body = await bodyOf(request);
   const booking_code = randomCode(10);
@@ -121,7 +116,7 @@ async function book(pool: pg.Pool, request: IncomingMessage, statement: string):
   const where = [body.location_code, body.location_name, body.location_address, body.location_timezone];
   const { rows } = await pool.query<{ svc_eligiblity_id: string }>({
     name: 'book',
-    text: statement,
+    text: BOOK,
     values: [
       tokenHash(request),
       account,
@@ -232,12 +227,11 @@ function send(response: ServerResponse, answer: object | null): void {
   response.end(text);
 }
 
-function main({ databaseUrl, portionCode, told }: ServerOptions): void {
+function main({ databaseUrl, portionCode }: ServerOptions): void {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
-  const statement = BOOK(told);
   const answerOf = (request: IncomingMessage): Promise<object | null> => {
     if (request.method === 'GET') return read(pool, request);
-    return request.url!.endsWith('/bookings') ? book(pool, request, statement) : create(pool, request, portionCode);
+    return request.url!.endsWith('/bookings') ? book(pool, request) : create(pool, request, portionCode);
   };
   const server = createServer((request, response) => {
     answerOf(request).then(

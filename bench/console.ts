@@ -11,8 +11,7 @@ import pg from 'pg';
 import type { Page } from 'playwright-core';
 import { openPage, startBrowser } from '../test/support/browser.js';
 import { runCommand } from './command.js';
-import { makeOperator, startInside } from './inside.js';
-import { fillQueue } from './long-queue.js';
+import { fillQueue, makeOperator, startInside } from './inside.js';
 import { TEST_CODE } from './prepare.js';
 import { seedEligibilities } from './seed.js';
 

@@ -35,6 +35,15 @@ export interface Section {
   /** The measured table: a head and rows of cells. */
   readonly table: readonly (readonly string[])[];
   readonly figures: readonly Figure[];
+  /** Rows of docs/performance.md: what is asked, what was measured, and the figures that it is judged by. */
+  readonly asked: readonly Asked[];
+}
+
+interface Asked {
+  readonly question: string;
+  readonly measured: string;
+  /** Names of {@link Section.figures}, each with what its value is called. */
+  readonly judged: Readonly<Record<string, string>>;
 }
 
 export function isMet({ value, goal }: Figure): boolean | null {

@@ -92,7 +92,6 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
   const costs: Costs = new Map(NAMES.map((name) => [name, []]));
   // Round 0 warms the programs and the caches up and does not count.
   for (let number = 0; number <= sizes.rounds; number++) {
-    await stage.beginRound(number);
     for (const name of NAMES) {
       const from = number * sizes.calls;
       const both = [small.calls[name], large.calls[name]].map((call) => shifted(call, from)) as [Call, Call];
@@ -220,6 +219,10 @@ async function translate(client: pg.Client): Promise<void> {
     throw new Error(`${rows[0].events_done} events were translated.`);
 }
 
+function growthOf(name: string): string {
+  return `${name}: p50 on much data to that on little`;
+}
+
 type Costs = Map<string, { small: Cost; large: Cost }[]>;
 
 function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
@@ -254,7 +257,7 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
     ],
     figures: [
       ...NAMES.map((name) => ({
-        name: `${name}: p50 on much data to that on little`,
+        name: growthOf(name),
         value: ratio(name, 'p50'),
         unit: 'ratio' as const,
         goal: { atMost: MOST_GROWTH },
@@ -263,5 +266,10 @@ function sectionOf(costs: Costs, { rounds, calls, large }: Sizes): Section {
         ofRounds(`${name}: processor time of the service on little data`, 'µs', each(name, 'small', 'service')),
       ),
     ],
+    asked: NAMES.filter((name) => !ONE_AT_ONCE.includes(name)).map((name) => ({
+      question: `Growth, ${thousands(SMALL.eligibilities)} to ${thousands(large.eligibilities)} records: ${name}`,
+      measured: `p50 ${round(of(name, 'small', 'p50'))} to ${round(of(name, 'large', 'p50'))} ms`,
+      judged: { [growthOf(name)]: 'of the p50 on little data' },
+    })),
   };
 }

@@ -2,14 +2,6 @@ import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createBody, type Scene } from './scene.js';
 
-const LOOK_MS = 100;
-
-export interface ImportState {
-  state: string;
-  done: number;
-  created: number;
-}
-
 /** The same eligibility as a single call creates, as a file of CSV: a million of them are longer than a body may be as NDJSON. */
 async function* lines(scene: Scene, label: string, count: number): AsyncIterable<string> {
   const { candidate, ...record } = JSON.parse(createBody(scene, '')) as Record<string, string> & {
@@ -59,17 +51,8 @@ export class Imports {
     return import_id;
   }
 
-  state(id: string): Promise<ImportState> {
-    return this.call<ImportState>(`/${id}`);
-  }
-
-  async ended(id: string): Promise<ImportState> {
-    for (;;) {
-      const now = await this.state(id);
-      if (now.state === 'DONE') return now;
-      if (now.state !== 'RUNNING') throw new Error(`The import is ${now.state}.`);
-      await pause(LOOK_MS);
-    }
+  state(id: string): Promise<{ state: string }> {
+    return this.call<{ state: string }>(`/${id}`);
   }
 
   async abort(id: string): Promise<void> {

@@ -11,8 +11,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { parseArgs, promisify } from 'node:util';
 import { startBrowser } from '../test/support/browser.js';
 import { runCommand } from './command.js';
-import { makeOperator, startInside } from './inside.js';
-import { fillQueue } from './long-queue.js';
+import { fillQueue, makeOperator, startInside } from './inside.js';
 
 const LIGHTHOUSE = 'lighthouse@12.8.2';
 const GOAL = 95;

@@ -62,7 +62,6 @@ export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Sec
   await caller.call('POST', `/accounts/${scene.accountCode}/candidates`, createBody(scene, 'seeded-1'));
   // Round 0 warms up and does not count.
   for (let number = 0; number <= sizes.rounds; number++) {
-    await stage.beginRound(number);
     for (const [name, begin] of number % 2 === 0 ? phases : phases.toReversed()) {
       const end = await begin(number);
       const label = `${number}-${phases.findIndex(([phase]) => phase === name)}`;
@@ -87,6 +86,10 @@ export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Sec
   }
   await caller.close();
   return sectionOf(p99s, microseconds, sizes);
+}
+
+function besideOf(kind: string, name: string): string {
+  return `${kind}: p99 beside ${name} to that alone`;
 }
 
 function sectionOf(
@@ -115,7 +118,7 @@ function sectionOf(
         .filter((name) => name !== QUIET)
         .flatMap((name) =>
           KINDS.map((kind) => ({
-            name: `${kind}: p99 beside ${name} to that alone`,
+            name: besideOf(kind, name),
             value: toQuiet(name, kind),
             unit: 'ratio' as const,
             goal: { atMost: 1.5 },
@@ -123,6 +126,12 @@ function sectionOf(
         ),
       ofRounds('processor time of the service a call at a steady rate', 'µs', microseconds),
     ],
+    asked: [...p99s.keys()].map((name) => ({
+      question: name === QUIET ? 'Neighbours: nobody else' : `Neighbours: beside ${name}`,
+      measured: KINDS.map((kind) => `p99 of a ${kind} ${round(median(p99s.get(name)![kind]))} ms`).join(', '),
+      judged:
+        name === QUIET ? {} : Object.fromEntries(KINDS.map((kind) => [besideOf(kind, name), `of that ${kind} alone`])),
+    })),
   };
 }
 

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { until, type Daemon } from './daemon.js';
-import { installPrograms } from './debian.js';
-import { freePort, haproxy } from './deployed.js';
+import { until, type Daemon } from '../test/proof/daemon.js';
+import { installPrograms } from '../test/proof/debian.js';
+import { freePort, haproxy } from '../test/proof/deployed.js';
 import { median, medianRatio, ofRounds, round, type Section } from './figures.js';
 import { CONNECTIONS, Load, type LoadJob } from './load.js';
 import { withProcessorTime } from './processor-time.js';
@@ -13,7 +13,7 @@ import { ServiceProcess } from './service-process.js';
 import type { Stage } from './stage.js';
 
 const DATABASE = 'processes';
-const COUNTS = [1, 2, 4] as const;
+const COUNTS = [1, 2] as const;
 const KINDS = ['create', 'read'] as const;
 /** Who does what: all in one process, or those who answer and those who deliver apart. */
 const ROLES = { together: ['api,delivery'], apart: ['api', 'delivery'] } as const;
@@ -39,7 +39,7 @@ interface Measured {
 }
 
 /**
- * One, two and four processes that answer, behind one port and over one PostgreSQL, and bookings until they are
+ * One and two processes that answer, behind one port and over one PostgreSQL, and bookings until they are
  * notifications of one process with both roles and of two with one each; in alternating rounds. The port is that of
  * HAProxy with deploy/haproxy/haproxy.cfg, which root on Debian 12 gets by itself.
  */
@@ -109,7 +109,6 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   const keep = (key: string, measured: Measured) => results.set(key, [...(results.get(key) ?? []), measured]);
   // Round 0 warms the processes up and does not count.
   for (let number = 0; number <= rounds; number++) {
-    await stage.beginRound(number);
     for (const kind of KINDS)
       for (const count of number % 2 === 0 ? COUNTS : COUNTS.toReversed()) {
         const used = processes.slice(0, count);
@@ -168,7 +167,7 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
   return {
     title: 'Several processes',
     method:
-      `autocannon with ${CONNECTIONS} connections for each of one, two and four processes with \`ROLES=api\`, to the one port ` +
+      `autocannon with ${CONNECTIONS} connections for each of one and two processes with \`ROLES=api\`, to the one port ` +
       `of HAProxy (deploy/haproxy/haproxy.cfg) before them, and one PostgreSQL; bookings until they are notifications of a ` +
       `suspended partner, of one process with both roles and of two with one each; ${rounds} alternating rounds of ${seconds} s, ` +
       'medians. Load program, proxy and PostgreSQL share the cores with them: what another process can add is what these leave. ' +
@@ -203,12 +202,12 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
           'µs',
           each(kind, 2, 'service'),
         ),
-        ...([2, 4] as const).map((count) => ({
-          name: `${kind}: the service’s processor time a request, ${count} processes behind one port to one`,
-          value: toOne(kind, count, 'service'),
+        {
+          name: `${kind}: the service’s processor time a request, two processes behind one port to one`,
+          value: toOne(kind, 2, 'service'),
           unit: 'ratio' as const,
           goal: { atMost: MOST_PROCESSOR_TIME },
-        })),
+        },
       ]),
       {
         name: 'book: requests/s of answers and deliveries apart to those of one process',
@@ -223,5 +222,13 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
         goal: { atMost: MOST_PROCESSOR_TIME },
       },
     ],
+    asked: KINDS.map((kind) => ({
+      question: `Two processes behind one proxy: ${kind}`,
+      measured: `${round(toOne(kind, 2, 'perSecond'))} of the requests a second of one`,
+      judged: {
+        [`${kind}: the service’s processor time a request, two processes behind one port to one`]:
+          'of the processor time a request',
+      },
+    })),
   };
 }

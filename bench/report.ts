@@ -1,7 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMet, round, type Figure, type Section } from './figures.js';
-import { plot } from './plot.js';
 
 export interface Report {
   readonly form: 'quick' | 'full';
@@ -17,13 +16,13 @@ export interface Report {
 const ROOT = join(__dirname, '../..');
 const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
-const FULL_FORM = 'full form';
 /** One line for each run with processor times: the next one is compared with the last. */
 const HISTORY = join(RESULTS, 'history.jsonl');
 /** What processor times may rise by before it is said. */
 const NOTED_RISE = 1.1;
-/** What follows is written by hand, of programs that are run by themselves: it stays. */
-const BY_HAND = '\n## Programs of their own\n';
+/** The table of the page is between these marks; the rest is written by hand. */
+const BEGIN = '<!-- figures: written by npm run bench -- --full -->';
+const END = '<!-- end of figures -->';
 
 export function printSection(section: Section): void {
   const widths = section.table[0].map((_, column) => Math.max(...section.table.map((row) => row[column].length)));
@@ -61,47 +60,61 @@ function keepProcessorTimes({ form, cores, node, started, sections }: Report): v
   appendFileSync(HISTORY, `${JSON.stringify(line)}\n`);
 }
 
-/** A quick run does not take the place of the figures of a full one in the documentation. */
+/** A quick run does not replace the figures of a full one in the documentation. */
 export function writeReport(report: Report): void {
   mkdirSync(RESULTS, { recursive: true });
   writeFileSync(join(RESULTS, 'latest.json'), JSON.stringify(report, null, 2) + '\n');
-  const svg = plot(report.sections.flatMap((section) => section.figures));
-  writeFileSync(join(RESULTS, 'performance.svg'), svg);
-  writeFileSync(join(RESULTS, 'performance.md'), page(report));
+  writeFileSync(join(RESULTS, 'latest.md'), allSections(report));
   keepProcessorTimes(report);
-  const documented = existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
-  if (report.partial || (report.form === 'quick' && documented.includes(FULL_FORM))) {
-    process.stdout.write('\ndocs/performance.md keeps the figures of the last full run; these are in bench/results.\n');
-    return;
-  }
-  const byHand = documented.indexOf(BY_HAND);
-  writeFileSync(PAGE, page(report) + (byHand < 0 ? '' : documented.slice(byHand)));
-  writeFileSync(join(ROOT, 'docs/performance.svg'), svg);
-  process.stdout.write('\nWritten: docs/performance.md, docs/performance.svg, bench/results/latest.json\n');
+  process.stdout.write('\nWritten: bench/results/latest.json, bench/results/latest.md\n');
+  if (report.form === 'quick' || report.partial) return;
+  const [before, rest] = readFileSync(PAGE, 'utf8').split(BEGIN);
+  writeFileSync(PAGE, [before, ...askedLines(report), rest.slice(rest.indexOf(END))].join('\n'));
+  process.stdout.write('Written: the table of docs/performance.md\n');
 }
 
-function page({ form, started, cores, node, settings, sections }: Report): string {
-  const figures = sections.flatMap((section) => section.figures.filter((figure) => figure.goal !== null));
+function runOf({ form, started, cores, node, settings }: Report): string {
+  const postgres = Object.entries(settings).map(([name, value]) =>
+    name === 'server_version' ? value : `${name}=${value}`,
+  );
+  return (
+    `${form === 'full' ? 'Full' : 'Quick'} run of ${started.toISOString().slice(0, 10)} on ${cores}, Node ${node}, PostgreSQL ` +
+    `${postgres.join(', ')}. The load program, the service and PostgreSQL share the cores.`
+  );
+}
+
+/** The table of what a user asks, as it stands between the marks of the page. */
+function askedLines(report: Report): string[] {
+  const rows = report.sections.flatMap(({ asked, figures }) =>
+    asked.map(({ question, measured, judged }) => {
+      const by = Object.entries(judged).map(([name, called]) => ({
+        figure: figures.find((one) => one.name === name)!,
+        called,
+      }));
+      const goals = by.map(({ figure }) => figure).filter(({ goal }) => goal !== null);
+      return [
+        question,
+        measured,
+        by.map(({ figure, called }) => `${valueOf(figure)} ${called}`.trim()).join(', '),
+        goals.map(goalOf).join(', '),
+        goals.map((figure) => (isMet(figure) ? 'met' : 'missed')).join(', '),
+      ];
+    }),
+  );
+  return [BEGIN, '', runOf(report), '', ...table([['', 'Measured', 'Beside', 'Goal', 'Goal is'], ...rows]), ''];
+}
+
+function allSections(report: Report): string {
   return [
-    '# Performance',
-    '',
-    'Each figure is measured against something else in the same run: a ceiling, a peer, the same service on little data,',
-    'the same service left alone. Ratios outlive machines; the absolute numbers beside them do not.',
-    'Written by `npm run bench -- --full`; what was tried to get there stands in',
-    '[decision 11](decisions/0011-performance.md).',
-    '',
-    `${form === 'full' ? FULL_FORM : 'quick form'}, ${started.toISOString().slice(0, 10)}, ${cores}, Node ${node}, ` +
-      `PostgreSQL ${Object.entries(settings)
-        .map(([name, value]) => (name === 'server_version' ? value : `${name}=${value}`))
-        .join(', ')}. Load program, service and PostgreSQL share the cores.`,
-    '',
-    '![Measured figures against their goals](performance.svg)',
-    '',
-    ...table([
-      ['Figure', 'Measured', 'Goal', ''],
-      ...figures.map((figure) => [figure.name, valueOf(figure), goalOf(figure), isMet(figure) ? 'met' : 'missed']),
+    runOf(report),
+    ...report.sections.flatMap((section) => [
+      '',
+      `## ${section.title}`,
+      '',
+      section.method,
+      '',
+      ...table(section.table),
     ]),
-    ...sections.flatMap((section) => ['', `## ${section.title}`, '', section.method, '', ...table(section.table)]),
     '',
   ].join('\n');
 }

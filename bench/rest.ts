@@ -41,7 +41,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   stage.onClear(() => service.stop());
   const { scene } = service;
   const token = await service.clientToken();
-  const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode, told: 'notifications' };
+  const options: ServerOptions = { databaseUrl, portionCode: scene.portionCode };
   const [ceiling, plain, load] = await Promise.all([
     Program.start<{ url: string }>('ceiling', options, stage.log),
     Program.start<{ url: string }>('plain-nest', options, stage.log),
@@ -84,7 +84,6 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   const results = new Map<string, Measured[]>();
   // Round 0 warms the programs up and does not count.
   for (let round = 0; round <= rounds; round++) {
-    await stage.beginRound(round);
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
         // What the one before still had in flight must not stand in the way of this one.
@@ -146,6 +145,11 @@ async function assertSameBooking(
     throw new Error(`${url} leaves other rows: ${JSON.stringify(rows)}`);
 }
 
+const QUESTIONS: Readonly<Record<Kind, string>> = {
+  create: 'Create an eligibility',
+  read: 'Read an eligibility by its key',
+  book: 'Book, until the notification exists',
+};
 const TOLD_WITHIN_MS = 10_000;
 
 /** Bookings a second count once all of them are notifications. */
@@ -244,5 +248,13 @@ function sectionOf(results: Map<string, Measured[]>, rounds: number, seconds: nu
             },
           ]),
     ]),
+    asked: kinds.map((kind) => ({
+      question: QUESTIONS[kind],
+      measured: `${round(of(kind, 'service', 'perSecond'))} a second; p50 ${round(of(kind, 'service', 'p50'))} ms, p99 ${round(of(kind, 'service', 'p99'))} ms`,
+      judged: {
+        [`${kind}: requests/s of the ceiling’s`]: 'of the ceiling’s rate',
+        [`${kind}: p99 to the ceiling’s`]: 'of its p99',
+      },
+    })),
   };
 }

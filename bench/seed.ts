@@ -183,18 +183,13 @@ export async function seedHistory(client: Client, accountCode: string, count: nu
   await client.query('SET session_replication_role = replica');
   await seedPartners(client, accountCode, partners);
   await client.query(HISTORY, [accountCode, partners, count, queued]);
-  await seedBacklog(client, accountCode);
+  await client.query(BACKLOG, [WAITING, accountCode, [CLAIMED_PARTNER]]);
   await client.query('SET session_replication_role = origin');
 }
 
 /** One more than so many partners: the first is the one that is claimed for, the last is DOWN. */
 export async function seedPartners(client: Client, accountCode: string, partners: number): Promise<void> {
   await client.query(PARTNERS, [accountCode, partners]);
-}
-
-/** What waits for the partner of which the claim is measured. */
-export async function seedBacklog(client: Client, accountCode: string): Promise<void> {
-  await client.query(BACKLOG, [WAITING, accountCode, [CLAIMED_PARTNER]]);
 }
 
 export function streamOf(number: number): string {

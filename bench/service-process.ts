@@ -6,13 +6,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 const MAIN = join(__dirname, '../main.js');
 const START_MS = 180_000;
 
-/** Names a file that says by how much services are slowed down (self-check.ts). */
-export const PLANTED = 'BENCH_PLANTED_SLOWDOWN';
-
-export function slowedDown(): string[] {
-  return process.env[PLANTED] ? ['--require', join(__dirname, 'planted-slowdown.js')] : [];
-}
-
 /** The service as a process of its own, which can be killed and started again. */
 export class ServiceProcess {
   private child: ChildProcess | null = null;
@@ -40,7 +33,7 @@ export class ServiceProcess {
     const giveUpAt = Date.now() + START_MS;
     while (Date.now() < giveUpAt) {
       rmSync(serverFile, { force: true });
-      const child = spawn(process.execPath, [...slowedDown(), MAIN], {
+      const child = spawn(process.execPath, [MAIN], {
         env: { ...process.env, PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'fatal', DATA_DIR: this.dataDir, ...this.env },
         stdio: ['ignore', 'ignore', 'inherit'],
       });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReceiverReady } from './receiver.js';
 import type { Scene } from './scene.js';
-import { PLANTED, slowedDown } from './service-process.js';
 
 const READY_WITHIN_MS = 60_000;
 
@@ -44,7 +43,7 @@ export class BenchedService {
     mkdirSync(dataDir, { recursive: true });
     const log = openSync(join(dataDir, 'service.log'), 'a');
     const started = performance.now();
-    const child = spawn(process.execPath, [...profiling(dataDir), ...slowedDown(), join(__dirname, '../main.js')], {
+    const child = spawn(process.execPath, [...profiling(dataDir), join(__dirname, '../main.js')], {
       env: {
         PATH: process.env['PATH'],
         DATA_DIR: dataDir,
@@ -54,7 +53,6 @@ export class BenchedService {
         LOG_LEVEL: 'info',
         RATE_LIMIT_PER_MINUTE: '0',
         TOKEN_RATE_LIMIT_PER_MINUTE: '0',
-        [PLANTED]: process.env[PLANTED],
         ...env,
       },
       stdio: ['ignore', log, log],

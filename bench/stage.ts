@@ -14,15 +14,10 @@ export class Stage {
   private constructor(
     readonly folder: string,
     private readonly postgres: EmbeddedPostgres,
-    /** Called by each section before its rounds; round 0 warms up. */
-    readonly beginRound: (number: number) => Promise<void>,
   ) {}
 
   /** @param settings of PostgreSQL, beside those of the service's own */
-  static async open(
-    settings: Readonly<Record<string, string>> = {},
-    beginRound: (number: number) => Promise<void> = () => Promise.resolve(),
-  ): Promise<Stage> {
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-bench-'));
     // PostgreSQL may run as another user.
     chmodSync(folder, 0o755);
@@ -32,7 +27,7 @@ export class Stage {
       // The moment of a commit is what a notification's delay is counted from.
       settings: { track_commit_timestamp: 'on', ...settings },
     });
-    return new Stage(folder, postgres, beginRound);
+    return new Stage(folder, postgres);
   }
 
   /** The process identifier of the server, whose children serve the connections. */

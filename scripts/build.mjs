@@ -1,13 +1,19 @@
-// Compiles the sources into dist, bundles the service there, and builds the console and the guide.
+// Compiles the sources into dist as nest-cli.json says, bundles the service there, and builds the console and the guide. The Nest CLI
+// itself warns about its engines when it is installed on Node 20.
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildConsole } from './build-console.mjs';
+import './client-types.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+
+const { sourceRoot, compilerOptions } = JSON.parse(readFileSync(join(root, 'nest-cli.json'), 'utf8'));
+/** Endings of the files that are run as they are: code of threads. */
+const assets = compilerOptions.assets.map((pattern) => pattern.replace('**/*', ''));
 
 const started = new Date();
 // The console stays: it is built again only when it has changed.
@@ -15,8 +21,8 @@ mkdirSync(join(root, 'dist'), { recursive: true });
 for (const name of readdirSync(join(root, 'dist')))
   if (name !== 'console') rmSync(join(root, 'dist', name), { recursive: true, force: true });
 // The console's types are those of the API: a member that is renamed there fails here.
-await Promise.all([compile([]), compile(['-p', 'console']), buildConsole()]);
-copyFiles('src');
+await Promise.all([compile(['-p', compilerOptions.tsConfigPath]), compile(['-p', 'console']), buildConsole()]);
+copyFiles(sourceRoot);
 await import('./bundle.mjs');
 const { buildGuide } = await import('../site/build.mjs');
 for (const fault of await buildGuide(join(root, 'dist/guide'))) process.stderr.write(`The guide: ${fault}\n`);
@@ -31,11 +37,10 @@ function compile(options) {
   });
 }
 
-/** Code of threads is run as it is. */
 function copyFiles(folder) {
   for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
     const path = `${folder}/${entry.name}`;
-    if (path.endsWith('.cjs')) cpSync(join(root, path), join(root, 'dist', path));
+    if (assets.some((ending) => path.endsWith(ending))) cpSync(join(root, path), join(root, 'dist', path));
     else if (entry.isDirectory()) copyFiles(path);
   }
 }

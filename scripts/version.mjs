@@ -30,8 +30,5 @@ change('docs/openapi.json', ({ info }) => (info.version = version));
 
 replace('deploy/chart/Chart.yaml', /^((?:version|appVersion): ).*/gm);
 replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
-for (const file of [
-  'deploy/kubernetes/eligibility.yaml',
-  ...readdirSync(join(root, 'test/fixtures/chart')).map((name) => `test/fixtures/chart/${name}`),
-])
-  replace(file, /(candidate-eligibility-service:)\S+/g);
+for (const name of readdirSync(join(root, 'test/fixtures/chart')))
+  replace(`test/fixtures/chart/${name}`, /(candidate-eligibility-service:)\S+/g);

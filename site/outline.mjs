@@ -8,7 +8,7 @@ export const OUTLINE = [
       ['Five minutes', 'docs/start.md', 'start.html'],
       ['A walk through', 'README.md', 'readme.html'],
       ['Concepts', 'docs/concepts.md', 'concepts.html'],
-      ['Glossary', 'docs/glossary.md', 'glossary.html'],
+      ['Glossary', null, 'concepts.html#glossary'],
     ],
   ],
   [
@@ -56,7 +56,6 @@ export const OUTLINE = [
       ['Security', 'docs/security.md', 'security.html'],
       ['Report a vulnerability', 'SECURITY.md', 'vulnerabilities.html'],
       ['Performance', 'docs/performance.md', 'performance.html'],
-      ['Three walks', 'docs/walks.md', 'walks.html'],
       ['Decisions', 'docs/decisions/README.md', 'decisions/index.html'],
       ['Changes', 'CHANGELOG.md', 'changes.html'],
       ['Contribute', 'CONTRIBUTING.md', 'contribute.html'],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ensureSandbox } from '../src/sandbox';
@@ -132,15 +132,45 @@ describe('the lines of the documents', () => {
       expect(Object.keys(sandbox[name])).toEqual(Object.keys(member));
   });
 
-  it('of docs/sandbox.md write the variables of its file for Postman and .http', async () => {
-    const programs = readdirSync(join(ROOT, 'tools/requests')).filter((name) => name.endsWith('.mjs'));
-    for (const name of programs) cpSync(join(ROOT, 'tools/requests', name), join(folder, 'tools/requests', name));
-    cpSync(join(ROOT, 'docs/openapi.json'), join(folder, 'docs/openapi.json'));
-    mkdirSync(join(folder, 'requests'));
-    const [lines] = blocksOf('docs/sandbox.md', 'Every call, ready to send', 'sh');
-    await type(lines);
-    const written = readFileSync(join(folder, 'requests/http-client.private.env.json'), 'utf8');
-    expect(JSON.parse(written)).toMatchObject({ sandbox: { base_url: app.url, account_code: account } });
+  it('of docs/main-job.http do the main job, and the partner receives both notifications', async () => {
+    const [script, ...requests] = readFileSync(join(ROOT, 'docs/main-job.http'), 'utf8').split(/^### .*$/m);
+    const known: Record<string, any> = {};
+    const valueOf = (expression: string) =>
+      // eslint-disable-next-line @typescript-eslint/no-implied-eval
+      (new Function(...Object.keys(known), `return ${expression}`) as (...values: unknown[]) => string)(
+        ...Object.values(known),
+      );
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval
+    (new Function('require', 'exports', /\{\{([^]*?)\n\}\}/.exec(script)![1]) as (...values: unknown[]) => void)(
+      (name: string) => (name === '../data/sandbox.json' ? { ...sandbox, base_url: app.url } : undefined),
+      known,
+    );
+    let last: any;
+    for (const request of requests) {
+      const text = request.replaceAll(/\{\{(.+?)\}\}/g, (_all, expression: string) => valueOf(expression)).trim();
+      const [head, ...body] = text.split('\n\n');
+      const lines = head.split('\n');
+      const name = /^# @name (\w+)$/.exec(lines[0])?.[1];
+      const [line, ...fields] = name === undefined ? lines : lines.slice(1);
+      const [method, url] = line.split(' ');
+      const headers = fields.map((field) => field.split(': ') as [string, string]);
+      const response = await fetch(url, {
+        method,
+        // Whoever reads such files encodes the two parts.
+        headers: headers.map(([field, value]) => [
+          field,
+          value.replace(/^Basic (\S+) (\S+)$/, (_all, key, secret) => `Basic ${btoa(`${key}:${secret}`)}`),
+        ]),
+        ...(body.length > 0 && { body: body.join('\n\n') }),
+      });
+      expect([line, response.ok]).toEqual([line, true]);
+      const answer = await response.text();
+      last = answer === '' ? undefined : JSON.parse(answer);
+      if (name !== undefined) known[name] = last;
+      if (line.includes('/candidates/') && method === 'GET') expect(last[0].status).toBe('COMPLETED');
+    }
+    expect(requests.length).toBe(9);
+    expect(JSON.stringify(last)).toContain('BOOKING_CREATED');
   });
 
   it('of docs/notifications.md are a notification of every member', () => {

@@ -154,7 +154,7 @@ describe('README.md', () => {
 describe('docs/', () => {
   const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
-  it.each(['configuration', 'operations', 'notifications', 'architecture', 'glossary', 'decisions/README'])(
+  it.each(['configuration', 'operations', 'notifications', 'architecture', 'concepts', 'decisions/README'])(
     '%s.md names only files that exist',
     (name) => {
       const folder = dirname(join(ROOT, 'docs', name));

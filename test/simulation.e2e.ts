@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { SimulatedService, type Surroundings } from './simulation/service';
-import { SimulatedTime } from './simulation/simulated-time';
-import type { Turns } from './simulation/turns';
+import { SimulatedService, type Surroundings } from './proof/simulation/service';
+import { SimulatedTime } from './proof/simulation/simulated-time';
+import type { Turns } from './proof/simulation/turns';
 
 test('a simulation that cannot start leaves neither files nor a PostgreSQL', async () => {
   const [folder, before] = [mkdtempSync(join(tmpdir(), 'cannot-start-')), process.env['TMPDIR']];

@@ -33,7 +33,6 @@ const RUN_BY: Record<string, string> = {
   'docs/sandbox.md: A clock that can be moved': 'test/documents.e2e.ts',
   'docs/sandbox.md: An event for a booking': 'test/documents.e2e.ts',
   'docs/sandbox.md: A partner of its own': 'test/documents.e2e.ts',
-  'docs/sandbox.md: Every call, ready to send': 'test/documents.e2e.ts',
   'docs/test-drivers.md: By registration': 'test/documents.e2e.ts',
   'docs/test-drivers.md: By account and candidate': 'test/documents.e2e.ts',
   'docs/upgrade.md: Upgrade': 'test/documents.e2e.ts',
@@ -47,7 +46,7 @@ const NOT_RUN: Record<string, string> = {
   'README.md: Production': 'docs/install.md has the same lines, and is walked; there is no engine of containers in CI',
   'README.md: Tests and checks': 'what CI is',
   'CONTRIBUTING.md: Work on it': 'what CI is, line by line; the second never ends',
-  'docs/delivery.md: The model': 'a step of CI; with mutations in model/delivery.model.spec.ts',
+  'docs/delivery.md: The model': 'a step of CI; with mutations in test/proof/model/delivery.model.spec.ts',
   'docs/high-availability.md: On Kubernetes':
     'there is no cluster in CI: scripts/helm.mjs renders what it would be given',
   'docs/high-availability.md: On one machine':
@@ -55,7 +54,6 @@ const NOT_RUN: Record<string, string> = {
   'docs/notifications.md: A package, and a test of your endpoint':
     'the walk of the package runs it at an address that exists',
   'docs/start.md: Five minutes': 'the first lines of README.md',
-  'docs/walks.md: Three walks': 'a step of CI',
 };
 
 /** What is wrong with a block, null when nothing is. */

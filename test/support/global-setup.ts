@@ -10,7 +10,7 @@ import { TEMPLATE } from './database';
 
 /**
  * One PostgreSQL for the whole run, with one migrated template that every test file clones; of another release with `TEST_SERVER_URL`,
- * the URL of a superuser on a server that nothing else uses (bench/drill/oldest-postgres.ts).
+ * the URL of a superuser on a server that nothing else uses (test/proof/drill/oldest-postgres.ts).
  */
 export default async function globalSetup(): Promise<void> {
   execFileSync(process.execPath, [join(__dirname, '../../scripts/build-console.mjs')], {

@@ -1,6 +1,4 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { KEYED_POSTS } from '../src/repeating-fetch';
 
@@ -10,17 +8,6 @@ const { paths } = JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8
 };
 
 describe('the client’s package', () => {
-  it('has the types of docs/openapi.json: `npm run openapi` writes both', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'openapi-types-'));
-    const made = join(folder, 'openapi.ts');
-    const program = join(ROOT, 'node_modules/openapi-typescript/bin/cli.js');
-    const { status } = spawnSync(process.execPath, [program, join(ROOT, 'docs/openapi.json'), '--output', made]);
-    expect(status).toBe(0);
-    const isSame = readFileSync(made, 'utf8') === readFileSync(join(__dirname, '../src/openapi.ts'), 'utf8');
-    rmSync(folder, { recursive: true });
-    expect(isSame).toBe(true);
-  });
-
   it('has the version of the service, as have the other package and the document: `npm version` sets them all', () => {
     const versionOf = (path: string) => {
       const { version, info } = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {

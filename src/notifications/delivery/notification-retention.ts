@@ -9,7 +9,7 @@ const BATCH = 1000;
  * time of delivery would cost every delivery an index entry. A delivery is never older than the making, so that the
  * first stretch whose newest row is young enough ends the round.
  */
-export const REMOVE = prepared(
+const REMOVE = prepared(
   'notification-retention',
   `WITH stretch AS MATERIALIZED (
      SELECT position, subscription_id, state, created_datetime, delivered_datetime FROM notifications

@@ -1,0 +1,19 @@
+// Makes clients/typescript/src/openapi.ts, the types of docs/openapi.json, unless they are newer than the document.
+import { execFileSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { renameSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const document = join(root, 'docs/openapi.json');
+const types = join(root, 'clients/typescript/src/openapi.ts');
+const changed = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+if (changed(types) <= changed(document)) {
+  const generator = join(createRequire(import.meta.url).resolve('openapi-typescript/package.json'), '../bin/cli.js');
+  // Programs that start at once each make their own; what is read is always whole.
+  const made = `${types}.${process.pid}`;
+  execFileSync(process.execPath, [generator, document, '--output', made], { stdio: ['ignore', 'ignore', 'inherit'] });
+  renameSync(made, types);
+}

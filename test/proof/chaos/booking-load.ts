@@ -1,0 +1,113 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Partner } from '../../support/partner.js';
+import { TEST_CODE } from '../../../bench/prepare.js';
+
+const WORKERS = 4;
+const DAY_MS = 86_400_000;
+
+const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
+
+export interface LoadOptions {
+  /** Where the next call goes. */
+  readonly baseUrl: () => string;
+  readonly account: string;
+  readonly token: string;
+  /** Between two bookings of a worker. */
+  readonly restMs?: number;
+}
+
+/** Makes, moves and cancels bookings, and remembers what was acknowledged. */
+export class BookingLoad {
+  /** Changes of each booking. */
+  readonly acknowledged = new Map<string, number>();
+  readonly eligibilities = new Set<string>();
+  /** When calls were answered with what was asked for. */
+  readonly answeredAt: number[] = [];
+  calls = 0;
+  failures = 0;
+  private running = true;
+  private readonly workers: Promise<void>[];
+
+  constructor(private readonly options: LoadOptions) {
+    this.workers = Array.from({ length: WORKERS }, () => this.work());
+  }
+
+  async stop(): Promise<void> {
+    this.running = false;
+    await Promise.all(this.workers);
+  }
+
+  private async work(): Promise<void> {
+    while (this.running) {
+      try {
+        await this.oneBooking();
+        if (this.options.restMs) await pause(this.options.restMs);
+      } catch {
+        this.failures += 1;
+        await pause(50);
+      }
+    }
+  }
+
+  private async oneBooking(): Promise<void> {
+    const candidate = `C-${randomUUID()}`;
+    const { account } = this.options;
+    const { svc_eligiblity_id: id } = (await this.call('POST', `/accounts/${account}/candidates`, {
+      test_code: TEST_CODE,
+      eligibility_end_date: dateTime(Date.now() + 90 * DAY_MS),
+      candidate: { candidate_id: candidate, first_name: 'Ada', last_name: 'Lovelace' },
+    })) as { svc_eligiblity_id: string };
+    this.eligibilities.add(id);
+    const booking = { booking_on: dateTime(Date.now() + 7 * DAY_MS), delivery_mode: 'SVC_REMOTE_PROCTORED' };
+    const path = `/accounts/${account}/candidates/${candidate}/tests/${TEST_CODE}/bookings`;
+    const { booking_code: code } = (await this.call('POST', path, booking)) as { booking_code: string };
+    this.acknowledged.set(code, 1);
+    if (randomInt(2) === 0) {
+      await this.call('PUT', `/accounts/${account}/bookings/${code}`, {
+        ...booking,
+        booking_on: dateTime(Date.now() + 8 * DAY_MS),
+      });
+      this.acknowledged.set(code, 2);
+    }
+    if (randomInt(3) === 0) {
+      await this.call('DELETE', `/accounts/${account}/bookings/${code}`);
+      this.acknowledged.set(code, this.acknowledged.get(code)! + 1);
+    }
+  }
+
+  private async call(method: string, path: string, body?: object): Promise<unknown> {
+    const response = await fetch(this.options.baseUrl() + path, {
+      method,
+      headers: { authorization: `Bearer ${this.options.token}`, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(5_000),
+    });
+    const text = await response.text();
+    this.calls += 1;
+    if (!response.ok) throw new Error(`${response.status} ${text}`);
+    this.answeredAt.push(Date.now());
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  }
+}
+
+/** The partner is told of all events of the account from now on. */
+export async function subscribe(baseUrl: string, account: string, token: string, partner: Partner): Promise<void> {
+  const post = async (path: string, body?: object) => {
+    const response = await fetch(`${baseUrl}/admin/subscriptions${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+    return (await response.json()) as { id: string };
+  };
+  const { id } = await post('', {
+    account_code: account,
+    partner_url: partner.url,
+    ca_pem: partner.caPem,
+    wait_ms: 2000,
+    auto_retry_on: ['500', 'timeout', 'connection'],
+  });
+  await post(`/${id}/verify`);
+}

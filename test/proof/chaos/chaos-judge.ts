@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BookingLoad } from './booking-load.js';
+import type { Ledger } from './chaos-ledger.js';
+import { query } from '../../../bench/prepare.js';
+
+const SETTLE_MS = 120_000;
+
+/** Until nothing is left to do: leases of the killed have lapsed, the partner is back. */
+export async function settle(url: string): Promise<void> {
+  const giveUpAt = Date.now() + SETTLE_MS;
+  while (Date.now() < giveUpAt) {
+    const [row] = await query(
+      url,
+      `SELECT (SELECT count(*) FROM deliveries)::int + (SELECT count(*) FROM domain_events WHERE settled_at IS NULL)::int AS left`,
+    );
+    if (row['left'] === 0) return;
+    await pause(250);
+  }
+}
+
+/** What was acknowledged and what the partner accepted, compared with the bookings of the account. */
+export async function judge(url: string, account: string, load: BookingLoad, ledger: Ledger) {
+  const bookings = await query(url, 'SELECT booking_code, event_sequence FROM bookings WHERE account_code = $1', [
+    account,
+  ]);
+  const committed = new Map(bookings.map((row) => [row['booking_code'] as string, row['event_sequence'] as number]));
+  const sequences = new Map<string, Set<number>>();
+  let [lost, phantom, gaps, duplicates, unexplained] = [0, 0, 0, 0, 0];
+  for (const { booking, sequence, at } of ledger.accepted.values()) {
+    if (sequence > (committed.get(booking) ?? 0)) phantom += 1;
+    const seen = sequences.get(booking) ?? new Set();
+    // Two notifications of one event: made up, too.
+    if (seen.has(sequence)) phantom += 1;
+    sequences.set(booking, seen.add(sequence));
+    for (let i = 1; i < at.length; i++) {
+      duplicates += 1;
+      if (!ledger.wasKilledBetween(at[i - 1], at[i])) unexplained += 1;
+    }
+  }
+  for (const [booking, acknowledged] of load.acknowledged) {
+    if ((committed.get(booking) ?? 0) < acknowledged) lost += acknowledged - (committed.get(booking) ?? 0);
+  }
+  for (const [booking, last] of committed) {
+    const seen = sequences.get(booking) ?? new Set<number>();
+    for (let sequence = 1; sequence <= last; sequence++) if (!seen.has(sequence)) lost += 1;
+    if (seen.size > 0 && Math.max(...seen) !== seen.size) gaps += 1;
+  }
+  return {
+    committed: [...committed.values()].reduce((sum, n) => sum + n, 0),
+    lost,
+    phantom,
+    gaps,
+    duplicates,
+    unexplained,
+  };
+}

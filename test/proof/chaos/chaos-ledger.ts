@@ -1,0 +1,95 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { TraceChecker, type Observation } from '../model/trace.js';
+import type { Partner } from '../../support/partner.js';
+
+type Seen = Observation & { readonly at: number };
+
+/** What came to the partner, in the order in which it came. */
+export class Ledger {
+  readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
+  private readonly underWay = new Set<string>();
+  private readonly bookings = new Map<string, Seen[]>();
+  private readonly kills: number[] = [];
+  inFlightTwice = 0;
+  /** An event that came while an earlier one of its booking was not accepted, or another was under way. */
+  overtaken = 0;
+  refused = 0;
+  down = false;
+
+  listenTo(partner: Partner): void {
+    partner.answer(async (request) => {
+      const id = request.headers['webhook-id'];
+      const booking = (request.json as { booking_code: string }).booking_code;
+      const sequence = Number(request.headers['event-sequence']);
+      this.begins(booking, sequence);
+      if (this.underWay.has(id)) this.inFlightTwice += 1;
+      this.underWay.add(id);
+      await pause(randomInt(15));
+      this.underWay.delete(id);
+      const status = this.down ? 500 : 200;
+      this.seenOf(booking).push({ what: 'answer', sequence, status, at: Date.now() });
+      if (status === 500) {
+        this.refused += 1;
+        return { status };
+      }
+      const entry = this.accepted.get(id) ?? { booking, sequence, at: [] };
+      entry.at.push(Date.now());
+      this.accepted.set(id, entry);
+      return { status };
+    });
+  }
+
+  killed(): void {
+    this.kills.push(Date.now());
+  }
+
+  /** Somebody was killed between the two moments, or shortly before. */
+  wasKilledBetween(from: number, to: number): boolean {
+    return this.kills.some((kill) => kill > from - 1000 && kill < to);
+  }
+
+  /** How many bookings were told in a way that the model of the protocol cannot explain, and the first of them. */
+  unexplained(): { count: number; first: string | null } {
+    const checkers = new Map<number, TraceChecker>();
+    let [count, first]: [number, string | null] = [0, null];
+    for (const [booking, seen] of this.bookings) {
+      const events = Math.max(...seen.map((one) => (one.what === 'kill' ? 0 : one.sequence)));
+      const checker = checkers.get(events) ?? new TraceChecker(events);
+      checkers.set(events, checker);
+      const trace = this.traceOf(seen);
+      const at = checker.firstUnexplained(trace);
+      if (at === null) continue;
+      count += 1;
+      first ??= `${booking}: ${JSON.stringify(trace)}, not explained from ${at} on`;
+    }
+    return { count, first };
+  }
+
+  private begins(booking: string, sequence: number): void {
+    const seen = this.seenOf(booking);
+    const answers = seen.flatMap((one) => (one.what === 'answer' ? [one] : []));
+    for (let earlier = 1; earlier < sequence; earlier++)
+      if (!answers.some((one) => one.sequence === earlier && one.status === 200)) this.overtaken += 1;
+    if (seen.length > answers.length * 2) this.overtaken += 1;
+    seen.push({ what: 'begin', sequence, at: Date.now() });
+  }
+
+  private seenOf(booking: string): Seen[] {
+    const seen = this.bookings.get(booking) ?? [];
+    this.bookings.set(booking, seen);
+    return seen;
+  }
+
+  /** With a kill wherever there was one, or several, since the observation before. */
+  private traceOf(seen: readonly Seen[]): Observation[] {
+    const trace: Observation[] = [];
+    let before = 0;
+    for (const { at, ...observation } of seen) {
+      if (this.wasKilledBetween(before, at)) trace.push({ what: 'kill' });
+      trace.push(observation);
+      before = at;
+    }
+    return trace;
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Nothing is lost and nothing is made up, whatever crashes.
+ *
+ * Three processes of the service (two `api,delivery`, one `delivery`) share one PostgreSQL. Bookings are made, moved and
+ * cancelled without a break, while the partner flaps between 200 and 500; in each round one process, or PostgreSQL, is
+ * killed with SIGKILL at a random moment and started again. In the end everything must have settled:
+ *
+ *  - lost: a change that was acknowledged, or stands in the database, whose event the partner never accepted;
+ *  - phantom: an event at the partner of a change that is not in the database;
+ *  - gap: an event-sequence of a booking that is missing between others;
+ *  - overtaken: an event of a booking that came before an earlier one was accepted, or while another was under way;
+ *  - unexplained: a booking that was told in a way in which the model of the protocol (../model/) cannot;
+ *  - in flight twice: one event under way at the partner twice at the same moment;
+ *  - duplicate: an event accepted more than once, which may happen only when something was killed in between.
+ *
+ * usage: npm run chaos [-- --rounds N]   (default 50; the exit code is 1 when anything but a duplicate after a kill is found)
+ */
+import 'reflect-metadata';
+import { randomBytes, randomInt } from 'node:crypto';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
+import { migrate } from '../../../src/platform/database/migrate.js';
+import { startPartner } from '../../support/partner.js';
+import { BookingLoad, subscribe } from './booking-load.js';
+import { runCommand } from '../../../bench/command.js';
+import { judge, settle } from './chaos-judge.js';
+import { Ledger } from './chaos-ledger.js';
+import { prepare, query } from '../../../bench/prepare.js';
+import { ServiceProcess } from '../../../bench/service-process.js';
+
+const ROUND_MS = 2_500;
+
+function killPostgres(dataDir: string): void {
+  const pid = Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0]);
+  process.kill(pid, 'SIGKILL');
+}
+
+async function main(): Promise<boolean> {
+  const stops: (() => Promise<unknown>)[] = [];
+  try {
+    return await run(stops);
+  } finally {
+    for (const stop of stops.reverse()) await stop().catch(() => undefined);
+  }
+}
+
+/** Whether all was well. What it starts it enters in `stops`. */
+async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
+  const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });
+  const rounds = Number(values.rounds);
+  const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
+  chmodSync(folder, 0o755);
+  stops.push(() => rm(folder, { recursive: true, force: true }));
+  const dataDir = join(folder, 'database');
+  const database = await startEmbeddedPostgres({ dataDir, database: 'chaos' });
+  stops.push(() => database.stop());
+  await migrate(database.url);
+  const { account, token } = await prepare(database.url);
+  const secretsKey = randomBytes(32).toString('base64');
+  const services = ['api,delivery', 'api,delivery', 'delivery'].map(
+    (roles, index) =>
+      new ServiceProcess(join(folder, `service-${index}`), {
+        DATABASE_URL: database.url,
+        SECRETS_KEY: secretsKey,
+        ROLES: roles,
+        HOST: '127.0.0.1',
+        PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+        RATE_LIMIT_PER_MINUTE: '0',
+        RETRY_SCHEDULE_S: '0.2,0.5,1',
+      }),
+  );
+  for (const service of services) stops.push(() => service.kill('SIGTERM'));
+  await Promise.all(services.map((service) => service.start()));
+  const partner = await startPartner();
+  stops.push(() => partner.stop());
+  await subscribe(services[0].baseUrl, account, token, partner);
+  const ledger = new Ledger();
+  ledger.listenTo(partner);
+  const load = new BookingLoad({ baseUrl: () => services[randomInt(2)].baseUrl, account, token });
+  let postgresKills = 0;
+
+  for (let round = 1; round <= rounds; round++) {
+    await pause(randomInt(ROUND_MS / 2));
+    ledger.down = true;
+    await pause(randomInt(ROUND_MS / 4));
+    ledger.down = round % 2 === 0;
+    ledger.killed();
+    if (round % 3 === 0) {
+      postgresKills += 1;
+      killPostgres(dataDir);
+      await query(database.url, 'SELECT 1');
+    } else {
+      await services[round % 2 === 0 ? 2 : randomInt(3)].kill('SIGKILL');
+    }
+    await Promise.all(services.filter((service) => !service.isRunning).map((service) => service.start()));
+    ledger.down = false;
+    process.stdout.write(
+      `round ${round}/${rounds}: ${load.acknowledged.size} bookings, ${ledger.accepted.size} events accepted\n`,
+    );
+  }
+  await load.stop();
+  await settle(database.url);
+  const bookings = ledger.unexplained();
+  const verdict = await judge(database.url, account, load, ledger);
+  process.stdout.write(
+    [
+      '',
+      `rounds                  ${rounds} (${rounds - postgresKills} kills of the service, ${postgresKills} of PostgreSQL)`,
+      `calls                   ${load.calls}, ${load.failures} failed in a crash`,
+      `events committed        ${verdict.committed}`,
+      `events accepted         ${ledger.accepted.size}; refused with 500: ${ledger.refused}`,
+      `lost                    ${verdict.lost}`,
+      `phantom                 ${verdict.phantom}`,
+      `gaps                    ${verdict.gaps}`,
+      `in flight twice         ${ledger.inFlightTwice}`,
+      `overtaken               ${ledger.overtaken}`,
+      `unexplained bookings    ${bookings.count}${bookings.first === null ? '' : `; ${bookings.first}`}`,
+      `duplicates              ${verdict.duplicates}, of them without a kill in between: ${verdict.unexplained}`,
+      '',
+    ].join('\n'),
+  );
+  const wrong = [ledger.inFlightTwice, ledger.overtaken, bookings.count, verdict.unexplained];
+  const bad = wrong.reduce((sum, count) => sum + count, verdict.lost + verdict.phantom + verdict.gaps);
+  return bad === 0 && ledger.accepted.size > 0;
+}
+
+runCommand(main);

@@ -1,0 +1,66 @@
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Daemon } from './daemon.js';
+
+/** What is shipped in deploy/ for containers, started without them: the same files, with addresses in place of names. */
+const DEPLOY = join(__dirname, '../../../deploy');
+
+/** HAProxy with these files of deploy/haproxy; each `names` member must stand in one of them. */
+export function haproxy(folder: string, files: readonly string[], names: Readonly<Record<string, string>>): Daemon {
+  const unused = new Set(Object.keys(names));
+  const written = files.map((file) => {
+    let text = readFileSync(join(DEPLOY, 'haproxy', file), 'utf8')
+      // Docker's own name server.
+      .replace(/^resolvers compose\n(?: .*\n)*/m, '')
+      .replaceAll(' resolvers compose', '');
+    for (const [name, address] of Object.entries(names)) {
+      if (!text.includes(name)) continue;
+      unused.delete(name);
+      text = text.replaceAll(name, address);
+    }
+    const own = join(folder, file);
+    writeFileSync(own, text);
+    return own;
+  });
+  if (unused.size > 0) throw new Error(`No configuration of HAProxy names ${[...unused].join(', ')}.`);
+  return new Daemon('haproxy', ['/usr/sbin/haproxy', '-db', ...written.flatMap((file) => ['-f', file])], { folder });
+}
+
+export interface PoolerOptions {
+  readonly database: { readonly host: string; readonly port: number };
+  readonly password: string;
+  readonly port: number;
+  readonly mode?: 'session' | 'transaction';
+}
+
+/** pgbouncer as deploy/compose/pgbouncer.sh starts it. */
+export function pgbouncer(folder: string, { database, password, port, mode = 'session' }: PoolerOptions): Daemon {
+  const own = join(folder, `pgbouncer-${mode}`);
+  mkdirSync(own, { recursive: true });
+  // Its user is PostgreSQL's.
+  const { uid, gid } = statSync('/var/lib/postgresql');
+  chownSync(own, uid, gid);
+  return new Daemon(`pgbouncer-${mode}`, ['/bin/sh', '-s'], {
+    folder,
+    user: 'postgres',
+    input: readFileSync(join(DEPLOY, 'compose/pgbouncer.sh'), 'utf8'),
+    env: {
+      PATH: `/usr/sbin:${process.env['PATH']}`,
+      RUN_FOLDER: own,
+      DATABASE_HOST: database.host,
+      DATABASE_PORT: String(database.port),
+      POSTGRES_PASSWORD: password,
+      PORT: String(port),
+      POOL_MODE: mode,
+    },
+  });
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { Daemon, until } from '../daemon.js';
+import { POSTGRES_BIN } from '../debian.js';
+import { freePort } from '../deployed.js';
+
+const COMPOSE = join(__dirname, '../../../../deploy/compose');
+const PATH = `${POSTGRES_BIN}:${process.env['PATH']}`;
+const READY_MS = 60_000;
+const AS_POSTGRES = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups'];
+
+/** A PostgreSQL of Debian's with the database and the role that the image `postgres` would make. */
+export class DebianPostgres {
+  private readonly daemon: Daemon;
+
+  private constructor(
+    name: string,
+    private readonly folder: string,
+    readonly port: number,
+    private readonly password: string,
+    command: readonly string[],
+    private readonly env: Record<string, string>,
+    input?: string,
+  ) {
+    this.daemon = new Daemon(name, command, { folder, user: 'postgres', env, input });
+  }
+
+  static async primary(folder: string, name: string, password: string, more: string[] = []): Promise<DebianPostgres> {
+    const data = ownedByPostgres(folder, name);
+    const secret = join(data, '../secret');
+    writeFileSync(secret, password, { mode: 0o644 });
+    const [setpriv, ...as] = AS_POSTGRES;
+    const options = [
+      '--username',
+      'eligibility',
+      '--pwfile',
+      secret,
+      '--auth',
+      'scram-sha-256',
+      '--encoding',
+      'UTF8',
+      '--locale',
+      'C.UTF-8',
+    ];
+    execFileSync(setpriv, [...as, `${POSTGRES_BIN}/initdb`, '--pgdata', data, ...options], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    const port = await freePort();
+    const env = { PATH, PGDATA: data, PGHOST: '127.0.0.1', PGPORT: String(port), PGPASSWORD: password };
+    const command = [`${POSTGRES_BIN}/postgres`, ...settings(port, more)];
+    const server = new DebianPostgres(name, folder, port, password, command, env);
+    await server.start();
+    await server.query('CREATE DATABASE eligibility', 'postgres');
+    return server;
+  }
+
+  /** What deploy/compose/primary.sh does when the image has made its files. */
+  async prepareForStandby(replicationPassword: string): Promise<void> {
+    const env = {
+      ...process.env,
+      ...this.env,
+      POSTGRES_USER: 'eligibility',
+      POSTGRES_DB: 'eligibility',
+      REPLICATION_PASSWORD: replicationPassword,
+    };
+    execFileSync('/bin/sh', [join(COMPOSE, 'primary.sh')], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    await this.kill('SIGINT');
+    await this.start();
+  }
+
+  /** As deploy/compose/standby.sh starts one. */
+  static async standby(folder: string, primary: DebianPostgres, password: string): Promise<DebianPostgres> {
+    const data = ownedByPostgres(folder, 'standby');
+    const port = await freePort();
+    const env = {
+      PATH,
+      PGDATA: data,
+      PRIMARY_HOST: '127.0.0.1',
+      PRIMARY_PORT: String(primary.port),
+      REPLICATION_PASSWORD: password,
+    };
+    const command = ['/bin/sh', '-s', '--', ...settings(port)];
+    const script = readFileSync(join(COMPOSE, 'standby.sh'), 'utf8');
+    const server = new DebianPostgres('standby', folder, port, primary.password, command, env, script);
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return this.urlOf('eligibility');
+  }
+
+  urlOf(database: string): string {
+    return `postgres://eligibility:${this.password}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** A program of PostgreSQL's own (pg_dump) on the database. */
+  run(program: string, ...options: string[]): void {
+    execFileSync(`${POSTGRES_BIN}/${program}`, ['--dbname', this.url, ...options], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  }
+
+  /** The same, while this process goes on. */
+  background(program: string, ...options: string[]): Daemon {
+    const daemon = new Daemon(program, [`${POSTGRES_BIN}/${program}`, '--dbname', this.url, ...options], {
+      folder: this.folder,
+    });
+    daemon.start();
+    return daemon;
+  }
+
+  async query(text: string, database = 'eligibility'): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: this.urlOf(database) });
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  kill(signal: NodeJS.Signals): Promise<void> {
+    return this.daemon.kill(signal);
+  }
+
+  private async start(): Promise<void> {
+    this.daemon.start();
+    await until('PostgreSQL answers', () => this.query('SELECT 1', 'postgres'), READY_MS);
+  }
+}
+
+function settings(port: number, more: string[] = []): string[] {
+  const own = ['max_connections=120', `port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  return [...own, ...more].flatMap((one) => ['-c', one]);
+}
+
+function ownedByPostgres(folder: string, name: string): string {
+  const { uid, gid } = statSync('/var/lib/postgresql');
+  const outer = join(folder, name);
+  const data = join(outer, 'data');
+  mkdirSync(data, { recursive: true });
+  for (const one of [outer, data]) chownSync(one, uid, gid);
+  return data;
+}

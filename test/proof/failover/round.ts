@@ -1,0 +1,136 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startPartner } from '../../support/partner.js';
+import { BookingLoad, subscribe } from '../chaos/booking-load.js';
+import { judge, settle } from '../chaos/chaos-judge.js';
+import { Ledger } from '../chaos/chaos-ledger.js';
+import { until } from '../daemon.js';
+import { prepare, query } from '../../../bench/prepare.js';
+import { FeedFollower } from './feed-follower.js';
+import type { Harm, Stage } from './harm.js';
+import { PromotionWatch } from './patroni.js';
+import { longestPause, Prober } from './prober.js';
+
+export interface Scene extends Stage {
+  /** Of the proxy before the service. */
+  readonly baseUrl: string;
+  /** Without synchronous replication the standbys are so far behind when the primary is harmed. */
+  readonly behindMs: number;
+}
+
+export interface Outcome {
+  readonly kind: string;
+  readonly promotes: Harm['promotes'];
+  readonly changes: number;
+  /** Acknowledged to callers, or committed and never told. */
+  readonly lost: number;
+  /** Told to the partner, and in no table. */
+  readonly invented: number;
+  readonly disorder: number;
+  readonly feedFaults: number;
+  /** From the harm on. */
+  readonly promotedMs: number | null;
+  /** From the promotion on: the first answer, and the last call that was refused. */
+  readonly answeredMs: number | null;
+  readonly refusedMs: number | null;
+  readonly toldMs: number | null;
+  /** The longest time without an answer to a caller, and without an event at the partner. */
+  readonly callersPauseMs: number;
+  readonly partnerPauseMs: number;
+  readonly detail: string;
+}
+
+const PROMOTED_WITHIN_MS = 90_000;
+const REST_MS = 150;
+
+/** An account of its own, traffic, the harm, its end, calm, and what became of everything. */
+export async function playRound(scene: Scene, harm: Harm, number: number): Promise<Outcome> {
+  const { cluster, baseUrl } = scene;
+  await cluster.healthy();
+  const url = (await cluster.primary()).url('eligibility');
+  const { account, token } = await prepare(url, `failover-${number}`);
+  const partner = await startPartner();
+  await subscribe(baseUrl, account, token, partner);
+  const ledger = new Ledger();
+  ledger.listenTo(partner);
+  const feed = await FeedFollower.start(baseUrl, account, token);
+  const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: REST_MS });
+  const prober = new Prober(baseUrl, account, token, load.eligibilities);
+  await pause(2_000 + randomInt(1_500));
+
+  const harmed = Date.now();
+  const disturbed = setInterval(() => ledger.killed(), 250);
+  const { promotedAt } = await harmAndMend(scene, harm, (moment) => prober.isAnsweredSince(moment));
+  clearInterval(disturbed);
+  await until('callers are answered', () => prober.isAnsweredSince(Date.now() - 1_000), 60_000);
+  await pause(2_000);
+  await Promise.all([load.stop(), prober.stop()]);
+  const now = (await cluster.primary()).url('eligibility');
+  await settle(now);
+  const verdict = await judge(now, account, load, ledger);
+  const kept = await query(now, 'SELECT svc_eligiblity_id AS id FROM eligibilities WHERE account_code = $1', [account]);
+  const ids = new Set(kept.map((row) => row['id'] as string));
+  const lostEligibilities = [...load.eligibilities].filter((id) => !ids.has(id)).length;
+  const faults = await feed.judge(load.eligibilities, load.acknowledged);
+  const unexplained = ledger.unexplained();
+  await partner.stop();
+  const toldAt = [...ledger.accepted.values()].flatMap(({ at }) => at);
+  const since = promotedAt === null ? { answered: null, refused: null } : prober.since(promotedAt);
+  const toldSince = promotedAt === null ? [] : toldAt.filter((at) => at > promotedAt).map((at) => at - promotedAt);
+  const disorder = {
+    gaps: verdict.gaps,
+    overtaken: ledger.overtaken,
+    'in flight twice': ledger.inFlightTwice,
+    'unexplained bookings': unexplained.count,
+    'duplicates without a cause': verdict.unexplained,
+  };
+  return {
+    kind: harm.kind,
+    promotes: harm.promotes,
+    changes: verdict.committed + ids.size,
+    lost: verdict.lost + lostEligibilities,
+    invented: verdict.phantom,
+    disorder: sum(disorder),
+    feedFaults: sum({ ...faults }),
+    promotedMs: promotedAt === null ? null : promotedAt - harmed,
+    answeredMs: since.answered,
+    refusedMs: since.refused,
+    toldMs: toldSince.length === 0 ? null : Math.min(...toldSince),
+    callersPauseMs: longestPause(prober.probes.filter((one) => one.isAnswered).map(({ ended }) => ended)),
+    partnerPauseMs: longestPause(toldAt),
+    detail: JSON.stringify({ disorder, feed: faults, lostEligibilities, first: unexplained.first }),
+  };
+}
+
+/** Strikes, waits for what follows, undoes it, and waits until the cluster is whole. */
+async function harmAndMend(
+  { behindMs, ...stage }: Scene,
+  harm: Harm,
+  isAnsweredSince: (moment: number) => boolean,
+): Promise<{ promotedAt: number | null }> {
+  const { cluster } = stage;
+  const primary = await cluster.primary();
+  const standbys = cluster.machines.filter((one) => one !== primary);
+  const watch = await PromotionWatch.over(standbys);
+  try {
+    for (const { machine } of behindMs > 0 ? standbys : []) primary.machine.stopsReaching(machine);
+    await pause(behindMs);
+    const mend = await harm.strike(stage);
+    if (harm.promotes) {
+      await until('a standby is promoted', () => watch.at !== null, PROMOTED_WITHIN_MS);
+      await until('callers are answered', () => isAnsweredSince(watch.at!), 60_000);
+    }
+    // Not before the promotion: the system of a machine whose PostgreSQL is dead still sends what that has written.
+    for (const { machine } of behindMs > 0 ? standbys : []) primary.machine.reaches(machine);
+    await pause(1_000 + randomInt(2_000));
+    await mend();
+    await cluster.healthy();
+    return { promotedAt: watch.at };
+  } finally {
+    await watch.end();
+  }
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
+}

@@ -1,0 +1,62 @@
+import { quantile } from '../../../bench/figures.js';
+import type { Outcome } from './round.js';
+
+const seconds = (ms: number | null) => (ms === null ? '' : (ms / 1000).toFixed(1));
+const faultsOf = ({ lost, invented, disorder, feedFaults }: Outcome) => [lost, invented, disorder, feedFaults];
+
+/** One round as one line. */
+export function lineOf(outcome: Outcome): string {
+  const { kind, promotedMs, answeredMs, refusedMs, toldMs, callersPauseMs, partnerPauseMs, changes } = outcome;
+  const faults = faultsOf(outcome);
+  const promotion =
+    promotedMs === null
+      ? ''
+      : `; promoted after ${seconds(promotedMs)} s, then answered after ${seconds(answeredMs)} s, last refused ` +
+        `${seconds(refusedMs) || '-'} s, told ${seconds(toldMs)} s`;
+  const detail = faults.some((count) => count > 0) ? ` ${outcome.detail}` : '';
+  return (
+    `${kind}: ${faults.join(', ')} of ${changes} changes${promotion}; longest pause for callers ` +
+    `${seconds(callersPauseMs)} s, for the partner ${seconds(partnerPauseMs)} s${detail}`
+  );
+}
+
+/** By what was harmed: how many rounds, what was wrong, and the median and longest times in seconds. */
+export function tableOf(outcomes: readonly Outcome[]): string {
+  const head = [
+    'harmed',
+    'rounds',
+    'lost',
+    'invented',
+    'disorder',
+    'feed',
+    'promotion after',
+    'answered after promotion',
+    'told after promotion',
+    'pause for callers',
+    'pause for the partner',
+  ];
+  const kinds = [...new Set(outcomes.map(({ kind }) => kind))];
+  const rows = kinds.map((kind) => {
+    const rounds = outcomes.filter((outcome) => outcome.kind === kind);
+    const times = (read: (outcome: Outcome) => number | null) => {
+      const known = rounds.map(read).filter((ms) => ms !== null);
+      if (known.length === 0) return '';
+      const sorted = Float64Array.from(known).sort();
+      return `${seconds(quantile(sorted, 0.5))} (${seconds(sorted.at(-1)!)})`;
+    };
+    const faults = rounds.map(faultsOf);
+    return [
+      kind,
+      String(rounds.length),
+      ...[0, 1, 2, 3].map((fault) => String(faults.reduce((total, counts) => total + counts[fault], 0))),
+      times(({ promotedMs }) => promotedMs),
+      times(({ answeredMs }) => answeredMs),
+      times(({ toldMs }) => toldMs),
+      times(({ callersPauseMs }) => callersPauseMs),
+      times(({ partnerPauseMs }) => partnerPauseMs),
+    ];
+  });
+  const changes = outcomes.reduce((total, one) => total + one.changes, 0);
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return [`${outcomes.length} rounds, ${changes} changes; seconds: median (longest)`, '', ...lines].join('\n');
+}

@@ -1,0 +1,74 @@
+import { BookingCreated, BookingRescheduled, type BookingSnapshot } from '../../../src/bookings/bookings.events.js';
+import { newEventId } from '../../../src/platform/events/domain-event.js';
+import { UnitOfWork } from '../../../src/platform/unit-of-work/unit-of-work.js';
+import { processOf } from './simulated-time.js';
+import type { Story } from './story.js';
+
+const BOOKINGS = 4;
+const EVENTS = 3;
+
+interface Booking {
+  readonly code: string;
+  committed: number;
+  busy: boolean;
+}
+
+/** A few bookings, and the events that processes commit of them. */
+export class SimulatedBookings {
+  private readonly bookings: Booking[] = [];
+
+  constructor(private readonly story: Story) {
+    for (let n = 0; n < BOOKINGS; n++)
+      this.bookings.push({ code: `${story.account}${n}`.slice(-10), committed: 0, busy: false });
+  }
+
+  get isBusy(): boolean {
+    return this.bookings.some(({ busy }) => busy);
+  }
+
+  /** The next event of one of them. */
+  async commit(): Promise<void> {
+    const { account, chance, service, time, turns } = this.story;
+    const booking = chance.pick(this.bookings);
+    if (booking.busy || booking.committed === EVENTS) return;
+    booking.busy = true;
+    const sequence = booking.committed + 1;
+    const [process, Event] = [chance.below(2), sequence === 1 ? BookingCreated : BookingRescheduled];
+    const meta = {
+      eventId: newEventId(),
+      accountCode: account,
+      stream: booking.code,
+      sequence,
+      occurredAt: time.now,
+      traceparent: null,
+    };
+    this.story.tell(`commit ${booking.code} ${sequence}`);
+    const unitOfWork = service.apps[process].get(UnitOfWork);
+    const raise = () =>
+      unitOfWork.run(() => Promise.resolve(unitOfWork.raise(new Event(snapshot(booking.code), meta))));
+    void processOf.run(process, raise).then(
+      () => Object.assign(booking, { committed: sequence, busy: false }),
+      () => (booking.busy = false),
+    );
+    await turns.quiet();
+  }
+}
+
+function snapshot(booking_code: string): BookingSnapshot {
+  return {
+    booking_code,
+    booking_on: '2030-01-01T09:00:00Z',
+    candidate_fname: 'Ada',
+    candidate_mname: null,
+    candidate_lname: 'Lovelace',
+    candidate_id: 'ADA-1',
+    client_eligibility_id: null,
+    delivery_mode: 'SVC_REMOTE_PROCTORED',
+    exam_code: null,
+    exam_portions: [],
+    location_code: null,
+    location_name: null,
+    location_address: null,
+    location_timezone: null,
+  };
+}

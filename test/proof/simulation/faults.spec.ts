@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { PLANTED } from './faults';
+
+const root = join(__dirname, '../../..');
+const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
+  config: object;
+};
+const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
+
+/** The source as `npm run build` compiles it. */
+function compiled(file: string): string {
+  const fileName = join(root, 'src', file.replace(/\.js$/, '.ts'));
+  return ts.transpileModule(readFileSync(fileName, 'utf8'), { compilerOptions: options, fileName }).outputText;
+}
+
+test.each(PLANTED.map((fault) => [fault.name, fault] as const))('fits into the code once: %s', (_, { file, find }) => {
+  expect(compiled(file).split(find)).toHaveLength(2);
+});

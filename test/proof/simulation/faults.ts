@@ -1,0 +1,108 @@
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A condition of the delivery code that is taken out when the file is loaded. */
+interface Planted {
+  readonly name: string;
+  /** Below `src`, compiled. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+const DELIVERY = 'notifications/delivery';
+const STATEMENTS = `${DELIVERY}/delivery-statements.js`;
+const LEASE = `${DELIVERY}/delivery-lease.js`;
+const JOB_STATEMENTS = `${DELIVERY}/job-statements.js`;
+
+export const PLANTED: readonly Planted[] = [
+  {
+    name: 'a claim does not wait for an attempt under way',
+    file: STATEMENTS,
+    find: 'other.leased_until > ${database_js_1.MACHINE_TIME}',
+    replace: 'false',
+  },
+  {
+    name: 'a claim does not look at earlier events',
+    file: STATEMENTS,
+    find: "ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END",
+    replace: 'ELSE false END',
+  },
+  {
+    name: 'every row is free',
+    file: LEASE,
+    find: '(d.leased_until IS NULL OR d.leased_until < ${database_js_1.MACHINE_TIME})',
+    replace: 'true',
+  },
+  {
+    name: 'a lease is shorter than the wait time',
+    file: LEASE,
+    find: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000.0 + ${exports.LEASE_EXTRA_S})`',
+    replace: 'LEASE_END = `${database_js_1.MACHINE_TIME} + make_interval(secs => s.wait_ms / 1000000.0)`',
+  },
+  {
+    name: 'an attempt begins at any age',
+    file: LEASE,
+    find: 'MAY_START_MS = 12_000',
+    replace: 'MAY_START_MS = 12_000_000',
+  },
+  {
+    name: 'a claim ignores a suspension',
+    file: STATEMENTS,
+    find: "WHERE s.id = wanted.id AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL",
+    replace: 'WHERE s.id = wanted.id AND s.deleted_datetime IS NULL',
+  },
+  {
+    name: 'a release does not check the token',
+    file: STATEMENTS,
+    find: ' AND d.lease_token = o.token\n     RETURNING d.job_id, d.notification_position)',
+    replace: '\n     RETURNING d.job_id, d.notification_position)',
+  },
+  {
+    name: 'nobody looks for what was left',
+    file: STATEMENTS,
+    find: "WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND (s.health = 'UP'",
+    replace: "WHERE false AND (s.health = 'UP'",
+  },
+  {
+    name: 'events that were not published are forgotten',
+    file: 'platform/events/outbox.js',
+    find: 'AND claimed_until < ${database_js_1.MACHINE_TIME}',
+    replace: 'AND false',
+  },
+  {
+    name: 'what was given back begins all the same',
+    file: `${DELIVERY}/attempts-under-way.js`,
+    find: "if (item.progress === 'REVOKED' || ",
+    replace: 'if (',
+  },
+  {
+    name: 'a bulk job takes what is under way',
+    file: JOB_STATEMENTS,
+    find: 'const delivery_lease_js_1 = require("./delivery-lease.js")',
+    replace: "const delivery_lease_js_1 = { FREE: 'true' }",
+  },
+  {
+    name: 'no item of a job is a probe',
+    file: JOB_STATEMENTS,
+    find: 's.next_probe_at <= statement_timestamp()',
+    replace: 'false',
+  },
+];
+
+/** @throws Error when the fault cannot be planted any more: the code has moved, and the fault must move with it. */
+export function plant(name: string): void {
+  const fault = PLANTED.find((planted) => planted.name === name);
+  if (fault === undefined) throw new Error(`There is no fault "${name}".`);
+  const file = join(__dirname, '../../../src', fault.file);
+  const source = readFileSync(file, 'utf8');
+  if (source.split(fault.find).length !== 2) throw new Error(`"${name}" does not fit into ${fault.file} any more.`);
+  const { extensions } = createRequire(__filename);
+  const load = extensions['.js'];
+  extensions['.js'] = (module, filename) => {
+    if (filename !== file) return load(module, filename);
+    const compiled = module as NodeJS.Module & { _compile(text: string, name: string): void };
+    compiled._compile(source.replace(fault.find, fault.replace), filename);
+  };
+}

@@ -1,0 +1,160 @@
+import type { AttemptOutcome, PartnerEndpoint } from '../../../src/notifications/partner/partner-client.js';
+import { AttemptNotBegun } from '../../../src/notifications/partner/partner-connection.js';
+import { processOf, type SimulatedTime } from './simulated-time.js';
+import type { Chance, Turns } from './turns.js';
+
+/** What a partner was told of an event. */
+interface Told {
+  readonly sequence: number;
+  id: string | null;
+  underWay: number;
+  accepted: boolean;
+  /** It was refused: it waits for an operator, and later ones need not wait for it. */
+  refused: boolean;
+  /** An operator has it sent again, whenever its turn comes. */
+  asked: boolean;
+}
+
+/** What breaks a promise unless a bulk job has had one of these events of the booking sent, or settled. */
+export interface Suspicion {
+  readonly url: string;
+  readonly booking: string;
+  readonly sequences: readonly number[];
+  readonly promise: string;
+}
+
+/** A promise that was broken. */
+export class Broken extends Error {}
+
+/** The partners and the network to them: what they answer, and what they notice. */
+export class SimulatedPartners {
+  readonly down = new Set<string>();
+  /** Subscriptions, by their addresses, whose suspension has been answered. */
+  readonly suspended = new Set<string>();
+  /** Something was stopped or lost: an event may come twice. */
+  disturbed = false;
+  healthy = false;
+  attempts = 0;
+  broken: Broken | null = null;
+  suspicions: Suspicion[] = [];
+  private readonly told = new Map<string, Map<number, Told>>();
+
+  constructor(
+    private readonly chance: Chance,
+    private readonly time: SimulatedTime,
+    private readonly turns: Turns,
+    private readonly log: (line: string) => void,
+  ) {}
+
+  /** What was told of a booking to the partner at the address. */
+  of(url: string, booking: string): Map<number, Told> {
+    const key = `${url} ${booking}`;
+    const known = this.told.get(key) ?? new Map<number, Told>();
+    this.told.set(key, known);
+    return known;
+  }
+
+  /** An operator has the event sent again: it comes late, and perhaps twice. */
+  ask(url: string, booking: string, sequence: number): void {
+    this.event(url, booking, sequence).asked = true;
+  }
+
+  async put(
+    { url, waitMs }: PartnerEndpoint,
+    headers: Record<string, string>,
+    body: string,
+    mayBegin: () => boolean,
+  ): Promise<AttemptOutcome> {
+    const { booking_code: booking } = JSON.parse(body) as { booking_code: string };
+    const asked = this.time.ms;
+    // Whatever becomes of the process, the attempt does not outlast the wait time.
+    const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
+    // The connection.
+    await this.turns.wait();
+    if (this.time.ms - asked >= waitMs) {
+      this.event(url, booking, Number(headers['event-sequence'])).refused = true;
+      return outcome(null, this.time.ms - asked);
+    }
+    if (!mayBegin()) throw new AttemptNotBegun();
+    const event = this.begins(url, booking, headers['webhook-id'], Number(headers['event-sequence']));
+    let ended = false;
+    const end = () => {
+      if (!ended) event.underWay -= 1;
+      ended = true;
+    };
+    void late.then(end);
+    const hangs = !this.healthy && this.chance.hits(0.03);
+    if (hangs) await late;
+    else await Promise.race([late, processOf.exit(() => this.turns.wait())]);
+    const inTime = !ended;
+    end();
+    const durationMs = this.time.ms - asked;
+    const status = inTime ? this.statusOf(url) : null;
+    this.log(`${url} answers ${booking} ${event.sequence}: ${status ?? 'nothing'}`);
+    if (status === 200) event.accepted = true;
+    else if (status !== 500) event.refused = true;
+    // The answer is on its way.
+    await this.turns.wait();
+    return outcome(status, durationMs);
+  }
+
+  private statusOf(url: string): number {
+    if (this.healthy) return 200;
+    if (this.down.has(url)) return 500;
+    return this.chance.hits(0.06) ? 400 : 200;
+  }
+
+  private begins(url: string, booking: string, id: string, sequence: number): Told {
+    this.attempts += 1;
+    this.log(`process ${processOf.getStore()} sends ${url} ${booking} ${sequence}`);
+    const events = this.of(url, booking);
+    const event = this.event(url, booking, sequence);
+    for (const other of events.values())
+      if (other.underWay > 0) this.breaks(`${other === event ? 'one event' : 'two events of a booking'} at once`);
+    for (let earlier = 1; earlier < sequence && !event.asked; earlier++) {
+      const before = events.get(earlier);
+      if (!before?.accepted && !before?.refused && !before?.asked)
+        this.suspects(url, booking, [earlier, sequence], `event ${sequence} overtakes event ${earlier}`);
+    }
+    if (this.suspended.has(url)) this.breaks('an attempt begins after suspend has answered');
+    if (event.accepted && !event.asked && !this.disturbed)
+      this.suspects(url, booking, [sequence], 'an event is sent again after its 200');
+    event.id ??= id;
+    if (event.id !== id) this.breaks('an event has two ids');
+    event.underWay += 1;
+    return event;
+  }
+
+  private event(url: string, booking: string, sequence: number): Told {
+    const events = this.of(url, booking);
+    const event = events.get(sequence) ?? {
+      sequence,
+      id: null,
+      underWay: 0,
+      accepted: false,
+      refused: false,
+      asked: false,
+    };
+    events.set(sequence, event);
+    return event;
+  }
+
+  private suspects(url: string, booking: string, sequences: number[], promise: string): void {
+    this.suspicions.push({ url, booking, sequences, promise });
+  }
+
+  breaks(promise: string): void {
+    this.broken ??= new Broken(promise);
+  }
+}
+
+function outcome(status: number | null, durationMs: number): AttemptOutcome {
+  return {
+    delivered: status === 200,
+    httpStatus: status,
+    failure: status === 200 ? null : status === 500 ? 'server_error' : status === null ? 'timeout' : 'client_error',
+    reason: null,
+    excerpt: null,
+    durationMs,
+  };
+}

@@ -1,0 +1,149 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import { CommandBus, type Command } from '@nestjs/cqrs';
+import pg from 'pg';
+import { createApp } from '../../../src/app.js';
+import { Config } from '../../../src/config.js';
+import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/embedded-postgres.js';
+import { currentTransaction, Database, type Statement } from '../../../src/platform/database/database.js';
+import { migrate } from '../../../src/platform/database/migrate.js';
+import { PartnerClient } from '../../../src/notifications/partner/partner-client.js';
+import { processOf, type SimulatedTime } from './simulated-time.js';
+import type { SimulatedPartners } from './partners.js';
+import type { Chance, Turns } from './turns.js';
+
+/** What changes from seed to seed, as the processes see it. */
+export interface Surroundings {
+  chance: Chance;
+  partners: SimulatedPartners;
+  /** How probably a statement is refused, and as probably its answer is lost. */
+  databaseFaults: number;
+  running: boolean;
+}
+
+/** A name of its own in front of pg_catalog's: every statement of the service reads the simulated clock. */
+const CLOCK = [
+  'CREATE SCHEMA simulated',
+  'CREATE TABLE simulated.clock (now timestamptz NOT NULL)',
+  'INSERT INTO simulated.clock VALUES (pg_catalog.now())',
+  ...['clock_timestamp', 'statement_timestamp', 'transaction_timestamp', 'now'].map(
+    (name) =>
+      `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
+  ),
+  // Limits of real time: turns.ts has those of simulated time.
+  `CREATE FUNCTION simulated.set_config(name text, value text, local boolean) RETURNS text LANGUAGE sql
+     AS 'SELECT value'`,
+];
+
+/** Two processes of the service on one real PostgreSQL, whose time is simulated. */
+export class SimulatedService {
+  private constructor(
+    readonly apps: readonly INestApplicationContext[],
+    readonly control: pg.Client,
+    private readonly stop: () => Promise<void>,
+  ) {}
+
+  static async start(time: SimulatedTime, turns: Turns, around: Surroundings): Promise<SimulatedService> {
+    const folder = mkdtempSync(join(tmpdir(), 'simulation-'));
+    const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+    const stop = async () => {
+      for (const end of ends.toReversed()) await end();
+    };
+    try {
+      chmodSync(folder, 0o755);
+      const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
+      // Nothing in the server happens by itself, or by how often it happened before.
+      const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
+      const settings = { ...fast, ...steady };
+      const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
+      ends.push(() => server.stop());
+      const [control, monitor] = [0, 1].map(() => new pg.Client({ connectionString: server.url }));
+      ends.push(() => Promise.all([control.end(), monitor.end()]));
+      await Promise.all([control.connect(), monitor.connect()]);
+      turns.ask(monitor);
+      for (const statement of CLOCK) await control.query(statement);
+      await control.query('ALTER DATABASE simulation SET search_path = public, simulated, pg_catalog');
+      await migrate(server.url);
+      await control.query(`CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int LANGUAGE sql AS 'SELECT 0'`);
+      await control.query(`CREATE OR REPLACE FUNCTION doubt_empty_deliveries() RETURNS void LANGUAGE sql AS ''`);
+      time.install();
+      // First of all: what stops waits for real time.
+      ends.push(() => time.end());
+      const apps = [
+        await start(0, folder, server.url, turns, around),
+        await start(1, folder, server.url, turns, around),
+      ];
+      time.fixChance();
+      return new SimulatedService(apps, control, stop);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  }
+
+  /** The command of an operator, who asks the first process. */
+  execute<Result>(command: Command<Result>): Promise<Result> {
+    return processOf.run(0, () => this.apps[0].get(CommandBus, { strict: false }).execute(command));
+  }
+
+  async setClock(now: Date): Promise<void> {
+    await this.control.query('UPDATE simulated.clock SET now = $1', [now]);
+  }
+
+  async rows(text: string, values: unknown[] = []): Promise<Record<string, any>[]> {
+    return (await this.control.query<Record<string, any>>(text, values)).rows;
+  }
+
+  end(): Promise<void> {
+    return this.stop();
+  }
+}
+
+async function start(
+  process: number,
+  folder: string,
+  databaseUrl: string,
+  turns: Turns,
+  around: Surroundings,
+): Promise<INestApplicationContext> {
+  const config = new Config({
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: folder,
+    SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
+    PORT: '0',
+    HOST: '127.0.0.1',
+    METRICS_PORT: '0',
+    LOG_LEVEL: 'silent',
+    PARTNER_ALLOWED_NETWORKS: '127.0.0.0/8',
+    RETRY_SCHEDULE_S: '1,2,4',
+    BASE_URL: 'http://localhost',
+  });
+  const app = await processOf.run(process, () => createApp(config, databaseUrl));
+  app.get(PartnerClient).put = (endpoint, headers, body, mayBegin) =>
+    around.partners.put(endpoint, headers, String(body), mayBegin!);
+  hinder(app.get(Database), turns, around);
+  return app;
+}
+
+/** Every statement waits for its turn, and so does its answer; some are refused, of some the answer is lost. */
+function hinder(database: Database, turns: Turns, around: Surroundings): void {
+  const lost = () => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+  const around_ = <T>(work: (statement: Statement, values?: unknown[]) => Promise<T>) =>
+    async function (statement: Statement, values?: unknown[]): Promise<T> {
+      if (!around.running) return work(statement, values);
+      await turns.wait();
+      const alone = currentTransaction.current === undefined || currentTransaction.current === null;
+      if (around.chance.hits(around.databaseFaults)) throw lost();
+      const answer = await work(statement, values);
+      await turns.wait();
+      if (alone && around.chance.hits(around.databaseFaults)) {
+        around.partners.disturbed = true;
+        throw lost();
+      }
+      return answer;
+    };
+  database.query = around_(database.query.bind(database)) as typeof database.query;
+  database.execute = around_(database.execute.bind(database));
+}

@@ -1,0 +1,174 @@
+import { createRequire } from 'node:module';
+import { DeliverySchedule } from '../../../src/notifications/delivery/delivery-schedule.js';
+import { CreateSubscription } from '../../../src/notifications/subscriptions/subscriptions.commands.js';
+import { SimulatedBookings } from './bookings.js';
+import { Judge } from './judge.js';
+import { SimulatedOperators } from './operators.js';
+import type { SimulatedService, Surroundings } from './service.js';
+import { processOf, type SimulatedTime } from './simulated-time.js';
+import { Story } from './story.js';
+import { Chance, type Turns } from './turns.js';
+
+// The compiled sources read it at each call.
+const nodeCrypto = createRequire(__filename)('node:crypto') as { randomUUID: () => string };
+
+const ACTIONS = 260;
+const PULSE_MS = 250;
+const SWEEP_MS = 1_000;
+/** Longer than any lease: the wait time and 20 s. */
+const LEAP_MS = 26_000;
+const HEAL_MS = 15 * 60_000;
+
+/** One story of two processes, two partners and a few bookings, told by a seed. */
+export class Simulation {
+  private readonly story: Story;
+  private readonly bookings: SimulatedBookings;
+  private readonly operators: SimulatedOperators;
+  private readonly judge: Judge;
+  private nextPulse = 0;
+  private nextSweep = 0;
+
+  constructor(
+    seed: number,
+    private readonly service: SimulatedService,
+    private readonly time: SimulatedTime,
+    private readonly turns: Turns,
+    private readonly around: Surroundings,
+  ) {
+    this.story = new Story(seed, service, time, turns);
+    this.bookings = new SimulatedBookings(this.story);
+    this.operators = new SimulatedOperators(this.story);
+    this.judge = new Judge(this.story);
+  }
+
+  get attempts(): number {
+    return this.story.partners.attempts;
+  }
+
+  get log(): readonly string[] {
+    return this.story.log;
+  }
+
+  /** The promise that was broken, else null. */
+  async run(): Promise<string | null> {
+    const { chance, partners } = this.story;
+    await this.prepare();
+    Object.assign(this.around, { chance, partners, databaseFaults: 0, running: true });
+    try {
+      for (let n = 0; n < ACTIONS && partners.broken === null; n++) {
+        await this.act();
+        await this.judge.lookInto();
+      }
+      if (partners.broken === null) await this.heal();
+      if (partners.broken === null) await this.operators.assertAllStopped();
+      if (partners.broken === null) await this.judge.judge();
+      if (partners.broken !== null) await this.judge.tellWhatIsStored();
+    } finally {
+      this.around.running = false;
+    }
+    return partners.broken?.message ?? null;
+  }
+
+  /** Nothing is left of the story before, and what is made by chance is made by the seed's. */
+  private async prepare(): Promise<void> {
+    const { account, chance, subscriptions, urls } = this.story;
+    for (const process of [0, 1]) this.turns.continue(process);
+    await this.turns.quiet();
+    while (this.turns.hasAny) await this.turns.release(new Chance(0));
+    nodeCrypto.randomUUID = () => this.uuid();
+    Math.random = () => chance.next();
+    // Not by DELETE: where its rows lie tells nothing of the stories before either.
+    await this.service.rows(
+      `TRUNCATE job_items, job_parts, jobs, deliveries, domain_events, notification_attempts, notifications,
+         error_queue_causes, subscriptions RESTART IDENTITY`,
+    );
+    await this.service.rows(`INSERT INTO accounts (account_code, name) VALUES ($1, 'Simulated')`, [account]);
+    for (const partner_url of urls) {
+      const body = { account_code: account, partner_url, wait_ms: 1000 };
+      const { subscription } = await this.service.execute(new CreateSubscription(body));
+      await this.service.rows(`UPDATE subscriptions SET state = 'ACTIVE' WHERE id = $1`, [subscription.id]);
+      subscriptions.push(subscription.id);
+    }
+  }
+
+  private async act(): Promise<void> {
+    const { turns, around, operators } = this;
+    const { chance, partners, urls } = this.story;
+    if (turns.hasAny && chance.hits(0.7)) return turns.release(chance);
+    const dice = chance.next();
+    if (dice < 0.5) return this.pass(chance.below(200));
+    if (dice < 0.74) return this.bookings.commit();
+    if (dice < 0.78) return this.toggle(partners.down, chance.pick(urls), 'down');
+    if (dice < 0.82) return operators.suspendOrResume(chance.below(2));
+    if (dice < 0.84) return operators.resend();
+    if (dice < 0.865) return operators.startJob();
+    if (dice < 0.89) return operators.steerJob();
+    if (dice < 0.92) return this.stopOrContinue(chance.below(2));
+    if (dice < 0.94) return this.leap();
+    around.databaseFaults = chance.hits(0.5) ? 0.08 : 0;
+  }
+
+  /** Time passes, and the rounds of both processes begin. */
+  private async pass(ms: number): Promise<void> {
+    await this.turns.expire(this.time.ms + ms);
+    this.time.advance(ms, (process) => this.turns.isStopped(process));
+    await this.service.setClock(this.time.now);
+    for (const process of [0, 1]) {
+      const schedule = this.service.apps[process].get(DeliverySchedule);
+      if (this.turns.isStopped(process)) continue;
+      if (this.time.ms >= this.nextPulse) processOf.run(process, () => void schedule.pulse());
+      if (this.time.ms >= this.nextSweep) processOf.run(process, () => void schedule.sweep());
+    }
+    if (this.time.ms >= this.nextPulse) this.nextPulse = this.time.ms + PULSE_MS;
+    if (this.time.ms >= this.nextSweep) this.nextSweep = this.time.ms + SWEEP_MS;
+    await this.turns.quiet();
+  }
+
+  private toggle(set: Set<string>, url: string, what: string): void {
+    if (!set.delete(url)) set.add(url);
+    this.story.tell(`${url} ${what}: ${set.has(url)}`);
+  }
+
+  private stopOrContinue(process: number): void {
+    this.story.partners.disturbed = true;
+    if (this.turns.isStopped(process)) this.turns.continue(process);
+    else this.turns.stop(process);
+    this.story.tell(`process ${process} stopped: ${this.turns.isStopped(process)}`);
+  }
+
+  /** Longer than any lease, for whoever is in the middle of something. */
+  private async leap(): Promise<void> {
+    this.story.partners.disturbed = true;
+    this.story.tell('leap');
+    await this.pass(LEAP_MS);
+  }
+
+  /** All is well again: what was committed must arrive without anybody's doing. */
+  private async heal(): Promise<void> {
+    const { chance, partners } = this.story;
+    this.story.tell('heal');
+    partners.healthy = true;
+    this.around.databaseFaults = 0;
+    for (const process of [0, 1]) this.turns.continue(process);
+    const until = this.time.ms + HEAL_MS;
+    for (let n = 0; partners.broken === null; n++) {
+      while (this.turns.hasAny && partners.broken === null) await this.turns.release(chance);
+      await this.judge.lookInto();
+      if (n % 4 === 0 && (await this.isSettled())) return;
+      if (this.time.ms > until) return partners.breaks('something is never delivered');
+      if (n % 4 === 1 && !this.operators.isBusy) await this.operators.resumeAll();
+      if (n % 4 === 3 && !this.operators.isBusy) await this.operators.resumeJobs();
+      await this.pass(n < 100 ? PULSE_MS : 5_000);
+    }
+  }
+
+  private async isSettled(): Promise<boolean> {
+    const isDone = await this.judge.isAllDone();
+    return isDone && !this.operators.isBusy && !this.bookings.isBusy;
+  }
+
+  private uuid(): `${string}-${string}-${string}-${string}-${string}` {
+    const digits = (n: number) => Array.from({ length: n }, () => this.story.chance.below(16).toString(16)).join('');
+    return `${digits(8)}-${digits(4)}-4${digits(3)}-8${digits(3)}-${digits(12)}`;
+  }
+}
