@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { LockEligibility, type BookedEligibility } from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
-import type { Reach } from '../platform/context/caller.js';
+import { ACROSS_ACCOUNTS, type Reach } from '../platform/context/caller.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { newEventId, nextOccurredAt, type EventMeta } from '../platform/events/domain-event.js';
@@ -112,7 +112,7 @@ export class BookingStore {
   /** Locks the eligibility and its open booking. @throws DomainError booking_not_found, booking_closed */
   async lockOpen(accountCode: string, bookingCode: string): Promise<Booking> {
     const { svc_eligiblity_id } = await this.get(accountCode, bookingCode);
-    await this.commandBus.execute(new LockEligibility(svc_eligiblity_id));
+    await this.commandBus.execute(new LockEligibility(svc_eligiblity_id, ACROSS_ACCOUNTS));
     const booking = await this.database.queryOne<Booking>(LOCK, [bookingCode, accountCode]);
     if (!booking) throw bookingNotFound.error();
     if (booking.status !== 'BOOKED') throw bookingClosed.error();

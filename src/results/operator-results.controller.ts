@@ -5,11 +5,9 @@ import type { Response } from 'express';
 import { CandidatePath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { formatDateTime } from '../platform/clock.js';
-import { currentReach } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
-import { assertReaches } from '../platform/reach.js';
 import { Field } from '../platform/validation/fields.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, integer, oneOf, text } from '../platform/validation/rules.js';
@@ -99,7 +97,6 @@ export class OperatorResultsController {
     const key = { svc_eligiblity_id: svc_id, revision: Number(revision) };
     const found = await this.store.findForOperator(key);
     if (found === null) throw notFound.error({ detail: 'There is no such result.' });
-    assertReaches(currentReach(), found.account_code);
     const withMedia = media === 'true';
     if (withMedia)
       await this.reads.record('result', [

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
+import type { Reach } from '../platform/context/caller.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
@@ -41,7 +42,8 @@ const FIND_REGISTRATIONS = prepared(
 );
 const EXAM_OF_BOOKING = prepared(
   'results-exam-of-booking',
-  'SELECT svc_eligiblity_id FROM bookings WHERE booking_code = $1',
+  `SELECT svc_eligiblity_id FROM bookings
+   WHERE booking_code = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
 );
 const FIND_EXAMS = prepared(
   'results-find-exams',
@@ -121,7 +123,8 @@ const OF_RECORDS = prepared(
 );
 const FIND_FOR_OPERATOR = prepared(
   'results-find-for-operator',
-  `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2`,
+  `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2
+     AND ($3::text[] IS NULL OR eligibilities.account_code = ANY ($3))`,
 );
 const GET = prepared(
   'results-get',
@@ -178,8 +181,8 @@ export class ResultStore {
     return rows.map((row) => ({ ...row, status: statusAt(row, now) }));
   }
 
-  async findExamOfBooking(bookingCode: string): Promise<string | null> {
-    const row = await this.database.queryOne<{ svc_eligiblity_id: string }>(EXAM_OF_BOOKING, [bookingCode]);
+  async findExamOfBooking(bookingCode: string, reach: Reach): Promise<string | null> {
+    const row = await this.database.queryOne<{ svc_eligiblity_id: string }>(EXAM_OF_BOOKING, [bookingCode, reach]);
     return row?.svc_eligiblity_id ?? null;
   }
 
@@ -256,7 +259,7 @@ export class ResultStore {
   }
 
   findForOperator({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {
-    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision]);
+    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision, currentReach()]);
   }
 
   /** What is kept apart is null when it is not asked for. */
