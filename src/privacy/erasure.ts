@@ -70,7 +70,7 @@ export class Erasure {
       const erased = await this.recordsOf({ accountCode, candidateId: pseudonym });
       for (const record of erased) {
         const { svc_eligiblity_id, candidate_id, test_code } = record;
-        this.unitOfWork.audit('candidate.erase', svc_eligiblity_id);
+        this.unitOfWork.audit('candidate.erase', svc_eligiblity_id, { accountCode });
         this.unitOfWork.change({
           kind: 'ELIGIBILITY',
           change: 'ERASED',
