@@ -5,7 +5,7 @@ import { EXAM_IN, FindActiveJobs, type ExamIn } from '../notifications/notificat
 import { presentPartner } from '../notifications/partner-condition.fields.js';
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import { currentReach } from '../platform/context/request-context.js';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, Problems } from '../platform/http/documented.js';
 import { HOURS, MOST_ATTENTION, MOST_JOBS, OverviewModel } from './overview.dto.js';
 import { hasTrouble, needingAttention, TROUBLES } from './overview.rules.js';
@@ -16,6 +16,7 @@ const HOUR_MS = 3_600_000;
 @ApiTags('Administration')
 @Controller('admin/overview')
 @Access('admin', 'support')
+@Bounded('reach')
 export class OverviewController {
   constructor(
     private readonly snapshots: Snapshots,

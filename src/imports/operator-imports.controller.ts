@@ -4,7 +4,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatDateTime } from '../platform/clock.js';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { AnswerList, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { accountsOfList } from '../platform/known-accounts.js';
@@ -36,6 +36,7 @@ class ListedImportModel extends ImportModel {
 @ApiTags('Import and export')
 @Controller('admin/imports')
 @Access('admin', 'support')
+@Bounded('reach')
 export class OperatorImportsController {
   constructor(
     private readonly imports: ImportList,

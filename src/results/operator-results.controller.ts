@@ -6,7 +6,7 @@ import { CandidatePath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { formatDateTime } from '../platform/clock.js';
 import { notFound } from '../platform/errors.js';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
@@ -68,6 +68,7 @@ class RevisionQuery {
 @ApiTags('Administration')
 @Controller('admin')
 @Access('admin', 'support')
+@Bounded('row')
 export class OperatorResultsController {
   constructor(
     private readonly queryBus: QueryBus,
