@@ -168,7 +168,7 @@ export class Isolation {
       { name: 'support of an account without data', token: staffOfB, scopes: ['support'], hasNothing: true },
     );
     // What was begun while the data was made ends first.
-    for (let last = ''; last !== this.state || last === ''; ) {
+    for (let last = ''; last !== this.state || last === '';) {
       last = this.state;
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       this.state = await this.stateOfZ();
