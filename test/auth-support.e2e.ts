@@ -41,7 +41,7 @@ describe('the scope support', () => {
       // Nothing is pending of a record without accommodations.
       expect(action === 'approve-accommodations' ? [204, 403] : [204]).toContain(answer.status);
       const path = `/admin/eligibilities/${other['svc_eligiblity_id']}/${action}`;
-      expect(refusal(await ask('POST', path, body))).toEqual([403, 'account_forbidden']);
+      expect(refusal(await ask('POST', path, body))).toEqual([404, 'eligibility_not_found']);
     }
     expect(refusal(await ask('POST', '/admin/eligibilities/AB2CD3EF/release'))).toEqual([404, 'eligibility_not_found']);
   });
@@ -65,7 +65,7 @@ describe('the scope support', () => {
       ['POST', '/suspend'],
       ['POST', '/resume'],
     ])
-      expect(refusal(await ask(method, `/admin/subscriptions/${other}${rest}`))).toEqual([403, 'account_forbidden']);
+      expect(refusal(await ask(method, `/admin/subscriptions/${other}${rest}`))).toEqual([404, 'not_found']);
     for (const [method, rest, body] of [
       ['PATCH', '', { wait_ms: 2000 }],
       ['DELETE', '', undefined],

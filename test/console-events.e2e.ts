@@ -119,6 +119,27 @@ it('tells staff of some accounts of these alone', async () => {
   other.stop();
 }, 60_000);
 
+it('tells staff of one account nothing of the jobs and imports of another', async () => {
+  const { account, testCode, token } = subscribed.scene;
+  const [mine, other] = [account, (await app.given.scene()).account].map((one) => app.given.token([one], ['support']));
+  const ofMine = await Listener.of(await mine);
+  const ofOther = await Listener.of(await other);
+  await app.given.sql(
+    `INSERT INTO jobs (id, kind, state, filter, reason, account_code, actor)
+     VALUES (gen_random_uuid(), 'RESEND', 'PAUSED', '{}', 'mended', $1, 'somebody')`,
+    [account],
+  );
+  await app.call('POST', `/accounts/${account}/eligibility-imports`, {
+    token,
+    headers: { 'content-type': 'text/csv' },
+    body: `candidate_id,first_name,last_name,test_code\nI-1,A,B,${testCode}\n`,
+  });
+  for (const topic of ['jobs', 'imports']) await ofMine.has(topic);
+  await aLook();
+  expect(ofOther.topics).toEqual(new Set());
+  for (const listener of [ofMine, ofOther]) listener.stop();
+}, 60_000);
+
 it('ends with the session, which does not last longer by it', async () => {
   const login = await new OAuth(app).login({ scopes: SCOPES });
   const jar = new CookieJar();

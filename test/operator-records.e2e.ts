@@ -164,14 +164,14 @@ describe('the records of a candidate', () => {
       expect(refusal(await get(ofCandidate(mine.account, 'nobody') + rest))).toEqual([404, 'candidate_not_found']);
     }
     const id = record['svc_eligiblity_id'] as string;
-    expect(refusal(await get(`/admin/eligibilities/${id}`, support))).toEqual([403, 'account_forbidden']);
+    expect(refusal(await get(`/admin/eligibilities/${id}`, support))).toEqual([404, 'eligibility_not_found']);
     expect(refusal(await get('/admin/eligibilities/AB2CD3EF'))).toEqual([404, 'eligibility_not_found']);
     await app.given.sql(
       `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, simulated, username, received_datetime)
        VALUES ($1, 1, $2, 'ACCOUNT', '{}', '', false, 'driver', now())`,
       [id, foreign.account],
     );
-    expect(refusal(await get(`/admin/eligibilities/${id}/results/1`, support))).toEqual([403, 'account_forbidden']);
+    expect(refusal(await get(`/admin/eligibilities/${id}/results/1`, support))).toEqual([404, 'not_found']);
   });
 });
 

@@ -177,14 +177,14 @@ describe('unmatched results for support', () => {
     const all = (await app.call('GET', '/admin/unmatched-results', { token: operator })).body as any[];
     const others = all.find((row) => row.body.examMetaData.examCode === 'SENT-BY-OTHERS');
     const refused = await app.call('GET', `/admin/unmatched-results/${others.id}`, { token: support });
-    expect([refused.status, refused.body.code]).toEqual([403, 'account_forbidden']);
+    expect([refused.status, refused.body.code]).toEqual([404, 'unmatched_result_not_found']);
     const accept = (exam: string) =>
       app.call('POST', `/admin/unmatched-results/${list.body[1].id}/accept`, {
         token: support,
         body: { svc_eligiblity_id: exam },
       });
     const elsewhere = await app.given.eligibility(foreign);
-    expect((await accept(elsewhere['svc_eligiblity_id'] as string)).body.code).toBe('account_forbidden');
+    expect((await accept(elsewhere['svc_eligiblity_id'] as string)).body.code).toBe('eligibility_not_found');
     expect((await accept(record['svc_eligiblity_id'] as string)).status).toBe(204);
   });
 });

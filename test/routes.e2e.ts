@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Controller, Get, Module } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
 import { openApiDocument } from '../src/documents';
+import { Access } from '../src/platform/http/access';
 import { assertAccessDeclared, declaredRoutes } from '../src/platform/http/documented-access';
 import { startApp, type TestApp } from './support/app';
 
@@ -13,6 +14,23 @@ class SilentController {
     return 'unguarded';
   }
 }
+
+@Controller('things')
+@Access('admin', 'support')
+class UnboundedController {
+  @Get(':id')
+  get(): string {
+    return 'of whomever';
+  }
+
+  @Get('of/:account_code')
+  ofAccount(): string {
+    return 'of the account';
+  }
+}
+
+@Module({ imports: [DiscoveryModule], controllers: [UnboundedController] })
+class UnboundedModule {}
 
 @Module({ imports: [DiscoveryModule], controllers: [SilentController] })
 class SilentModule {}
@@ -33,6 +51,12 @@ describe('every route', () => {
     const silent = await NestFactory.create(SilentModule, { logger: false });
     expect(() => assertAccessDeclared(silent)).toThrow('SilentController_get');
     await silent.close();
+  });
+
+  it('is refused at the start when nothing says what keeps it within the accounts of its caller', async () => {
+    const unbounded = await NestFactory.create(UnboundedModule, { logger: false });
+    expect(() => assertAccessDeclared(unbounded)).toThrow('Routes without @Bounded: UnboundedController_get.');
+    await unbounded.close();
   });
 
   it('stands in docs/openapi.json as the code has it', () => {

@@ -6,7 +6,7 @@ import {
   type BookedEligibility,
 } from '../eligibility/eligibility.commands.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
-import type { Reach } from '../platform/context/caller.js';
+import { ACROSS_ACCOUNTS, type Reach } from '../platform/context/caller.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { newEventId, type EventMeta } from '../platform/events/domain-event.js';
@@ -118,7 +118,7 @@ export class BookingStore {
   /** Locks the eligibility and its open booking. @throws DomainError booking_not_found, booking_closed */
   async lockOpen(accountCode: string, bookingCode: string): Promise<Booking> {
     const { svc_eligiblity_id } = await this.get(accountCode, bookingCode);
-    await this.commandBus.execute(new LockEligibility(svc_eligiblity_id));
+    await this.commandBus.execute(new LockEligibility(svc_eligiblity_id, ACROSS_ACCOUNTS));
     return this.lockHeld(accountCode, bookingCode, ['BOOKED']);
   }
 

@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { SearchEligibilities } from '../eligibility/eligibility.queries.js';
 import { FoundEligibilityModel } from '../eligibility/search.fields.js';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { sealCursor } from '../platform/http/cursor.js';
 import { AnswerList, Problems } from '../platform/http/documented.js';
 import { linkNext, PageQuery, pageOf } from '../platform/http/paging.js';
@@ -29,6 +29,7 @@ class SearchQuery extends PageQuery {
 @ApiTags('Administration')
 @Controller('admin/candidates')
 @Access('admin', 'support')
+@Bounded('reach')
 export class CandidatesController {
   constructor(
     private readonly queryBus: QueryBus,

@@ -3,13 +3,11 @@ import { QueryBus } from '@nestjs/cqrs';
 import { Interval } from '@nestjs/schedule';
 import type { Request, Response } from 'express';
 import { FindCaller } from '../auth/auth.queries.js';
-import { FindActiveJobs } from '../notifications/notifications.queries.js';
 import { reachOf, type Caller, type Reach } from '../platform/context/caller.js';
 import { rateLimited } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { Readiness } from '../platform/observability/readiness.js';
-import { MOST_JOBS } from './overview.dto.js';
-import { Snapshots, unmatchedWithin, within, type Snapshot } from './snapshot.js';
+import { Snapshots, type Snapshot } from './snapshot.js';
 
 const LOOK_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
@@ -110,13 +108,12 @@ export class EventStreams implements BeforeApplicationShutdown {
 
   /** What there is, as who has this reach sees it. */
   private async figures(): Promise<(reach: Reach) => Marks> {
-    const snapshot = await this.snapshots.get();
-    const jobs = JSON.stringify(await this.queryBus.execute(new FindActiveJobs(MOST_JOBS)));
+    const snapshotOf = await this.snapshots.look();
     const known = new Map<string, Marks>();
     return (reach) => {
       const key = reach === null ? '' : reach.join(' ');
       let marks = known.get(key);
-      if (!marks) known.set(key, (marks = marksOf(snapshot, jobs, reach)));
+      if (!marks) known.set(key, (marks = marksOf(snapshotOf(reach))));
       return marks;
     };
   }
@@ -154,15 +151,6 @@ function begin(response: Response): void {
   response.setHeader('X-Accel-Buffering', 'no');
 }
 
-function marksOf(snapshot: Snapshot, jobs: string, reach: Reach): Marks {
-  const { undelivered, attempts, partners, waiting, unmatched, imports } = snapshot;
-  return new Map<Topic, string>([
-    ['undelivered', JSON.stringify(within(undelivered, reach))],
-    ['attempts', JSON.stringify(within(attempts, reach))],
-    ['partners', JSON.stringify(within(partners, reach))],
-    ['jobs', jobs],
-    ['waiting', JSON.stringify(within(waiting, reach))],
-    ['unmatched', JSON.stringify(unmatchedWithin(unmatched, reach))],
-    ['imports', imports],
-  ]);
+function marksOf(snapshot: Snapshot): Marks {
+  return new Map(TOPICS.map((topic) => [topic, JSON.stringify(snapshot[topic])]));
 }

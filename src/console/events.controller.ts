@@ -2,13 +2,14 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import type { Caller } from '../platform/context/caller.js';
-import { Access, CurrentCaller } from '../platform/http/access.js';
+import { Access, Bounded, CurrentCaller } from '../platform/http/access.js';
 import { Problems } from '../platform/http/documented.js';
 import { EventStreams, TOPICS } from './event-streams.js';
 
 @ApiTags('Administration')
 @Controller('admin/events')
 @Access('admin', 'support')
+@Bounded('reach')
 export class EventsController {
   constructor(private readonly streams: EventStreams) {}
 

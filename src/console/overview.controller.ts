@@ -5,17 +5,18 @@ import { EXAM_IN, FindActiveJobs, type ExamIn } from '../notifications/notificat
 import { presentPartner } from '../notifications/partner-condition.fields.js';
 import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
 import { currentReach } from '../platform/context/request-context.js';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, Problems } from '../platform/http/documented.js';
 import { HOURS, MOST_ATTENTION, MOST_JOBS, OverviewModel } from './overview.dto.js';
 import { hasTrouble, needingAttention, TROUBLES } from './overview.rules.js';
-import { Snapshots, unmatchedWithin, within, type Snapshot } from './snapshot.js';
+import { Snapshots, type Snapshot } from './snapshot.js';
 
 const HOUR_MS = 3_600_000;
 
 @ApiTags('Administration')
 @Controller('admin/overview')
 @Access('admin', 'support')
+@Bounded('reach')
 export class OverviewController {
   constructor(
     private readonly snapshots: Snapshots,
@@ -27,24 +28,23 @@ export class OverviewController {
   @Answer(200, OverviewModel)
   @Problems()
   async get(): Promise<OverviewModel> {
-    const [snapshot, jobs] = await Promise.all([
-      this.snapshots.get(),
-      this.queryBus.execute(new FindActiveJobs(MOST_JOBS)),
-    ]);
     const reach = currentReach();
-    const partners = within(snapshot.partners, reach);
+    const [snapshot, jobs] = await Promise.all([
+      this.snapshots.of(reach),
+      this.queryBus.execute(new FindActiveJobs(MOST_JOBS, reach)),
+    ]);
+    const { partners, waiting } = snapshot;
     const attention = needingAttention(partners, snapshot.at);
-    const waiting = within(snapshot.waiting, reach);
     const counts = Object.fromEntries(
       TROUBLES.map((trouble) => [trouble, partners.filter((one) => hasTrouble(one, trouble, snapshot.at)).length]),
     ) as Record<(typeof TROUBLES)[number], number>;
     return {
       at: formatDateTime(snapshot.at),
-      undelivered: undeliveredOf(within(snapshot.undelivered, reach)),
+      undelivered: undeliveredOf(snapshot.undelivered),
       partners: { well: partners.length - attention.length, ...counts },
       attention: attention.slice(0, MOST_ATTENTION).map(presentPartner),
-      hours: hoursOf(snapshot.at, within(snapshot.attempts, reach)),
-      unmatched_results: sum(unmatchedWithin(snapshot.unmatched, reach), ({ count }) => count),
+      hours: hoursOf(snapshot.at, snapshot.attempts),
+      unmatched_results: sum(snapshot.unmatched, ({ count }) => count),
       approvals: sum(waiting, ({ approvals }) => approvals),
       holds: sum(waiting, ({ holds }) => holds),
       jobs: [...jobs],

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { CountWaiting, type WaitingCount } from '../eligibility/eligibility.queries.js';
-import { MarkImports } from '../imports/imports.queries.js';
+import { MarkImports, type ImportMark } from '../imports/imports.queries.js';
 import {
   CountAttempts,
   CountUndelivered,
+  MarkActiveJobs,
   SurveyPartners,
   type AttemptCount,
+  type JobMark,
   type PartnerCondition,
   type UndeliveredCount,
 } from '../notifications/notifications.queries.js';
@@ -18,7 +20,7 @@ const FRESH_MS = 1_000;
 /** What takes its time has at most this part of it. */
 const SHARE = 1 / 4;
 
-/** What all operators look at, of all accounts: counted once for all of them. */
+/** What operators look at, of the accounts in one reach. */
 export interface Snapshot {
   readonly at: Date;
   readonly undelivered: readonly UndeliveredCount[];
@@ -26,11 +28,14 @@ export interface Snapshot {
   readonly partners: readonly PartnerCondition[];
   readonly waiting: readonly WaitingCount[];
   readonly unmatched: readonly UnmatchedCount[];
-  /** Changes whenever an import goes on. */
-  readonly imports: string;
+  readonly jobs: readonly JobMark[];
+  readonly imports: readonly ImportMark[];
 }
 
-/** Counts what needs an operator, however many ask: about once a second, and less often where it takes long. */
+/**
+ * Counts what needs an operator, however many ask: about once a second, and less often where it takes long. It is counted across
+ * accounts, once for all who ask, and each is given what lies in a reach: nothing else leaves this class.
+ */
 @Injectable()
 export class Snapshots {
   private newest: Snapshot | null = null;
@@ -42,7 +47,18 @@ export class Snapshots {
     private readonly clock: Clock,
   ) {}
 
-  async get(): Promise<Snapshot> {
+  /** Returns the newest figures of the accounts in the reach. */
+  async of(reach: Reach): Promise<Snapshot> {
+    return withinReach(await this.acrossAccounts(), reach);
+  }
+
+  /** Looks once for many who ask. */
+  async look(): Promise<(reach: Reach) => Snapshot> {
+    const newest = await this.acrossAccounts();
+    return (reach) => withinReach(newest, reach);
+  }
+
+  private async acrossAccounts(): Promise<Snapshot> {
     if (this.newest && performance.now() < this.notBefore) return this.newest;
     return (this.underWay ??= this.count().finally(() => (this.underWay = null)));
   }
@@ -50,29 +66,33 @@ export class Snapshots {
   private async count(): Promise<Snapshot> {
     const begun = performance.now();
     const at = this.clock.now();
-    const [undelivered, attempts, partners, waiting, unmatched, imports] = await Promise.all([
+    const [undelivered, attempts, partners, waiting, unmatched, jobs, imports] = await Promise.all([
       this.queryBus.execute(new CountUndelivered()),
       this.queryBus.execute(new CountAttempts()),
       this.queryBus.execute(new SurveyPartners()),
       this.queryBus.execute(new CountWaiting()),
       this.queryBus.execute(new CountUnmatched()),
+      this.queryBus.execute(new MarkActiveJobs()),
       this.queryBus.execute(new MarkImports()),
     ]);
-    this.newest = { at, undelivered, attempts, partners, waiting, unmatched, imports };
+    this.newest = { at, undelivered, attempts, partners, waiting, unmatched, jobs, imports };
     const now = performance.now();
     this.notBefore = now + Math.max(FRESH_MS, (now - begun) / SHARE);
     return this.newest;
   }
 }
 
-/** Those of the rows that concern accounts in reach. */
-export function within<Row extends { readonly account_code: string }>(
-  rows: readonly Row[],
-  reach: Reach,
-): readonly Row[] {
-  return reach === null ? rows : rows.filter(({ account_code }) => reach.includes(account_code));
-}
-
-export function unmatchedWithin(rows: readonly UnmatchedCount[], reach: Reach): readonly UnmatchedCount[] {
-  return reach === null ? rows : rows.filter(({ account_codes }) => account_codes.some((code) => reach.includes(code)));
+function withinReach(across: Snapshot, reach: Reach): Snapshot {
+  if (reach === null) return across;
+  const ofAccount = ({ account_code }: { readonly account_code: string }) => reach.includes(account_code);
+  return {
+    at: across.at,
+    undelivered: across.undelivered.filter(ofAccount),
+    attempts: across.attempts.filter(ofAccount),
+    partners: across.partners.filter(ofAccount),
+    waiting: across.waiting.filter(ofAccount),
+    unmatched: across.unmatched.filter(({ account_codes }) => account_codes.some((code) => reach.includes(code))),
+    jobs: across.jobs.filter(({ account_codes }) => account_codes?.every((code) => reach.includes(code)) ?? false),
+    imports: across.imports.filter(ofAccount),
+  };
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { text } from '../platform/validation/rules.js';
@@ -16,6 +16,7 @@ class EligibilityIdPath {
 @ApiTags('Administration')
 @Controller('admin/eligibilities/:svc_id')
 @Access('admin', 'support')
+@Bounded('row')
 export class EligibilityAdminController {
   constructor(private readonly commandBus: CommandBus) {}
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../platform/clock.js';
+import type { Reach } from '../platform/context/caller.js';
 import type { Change } from '../platform/changes/change.entity.js';
 import { Batched, numbered } from '../platform/database/batched.js';
 import { acrossAccounts, Database, fewOf, prepared } from '../platform/database/database.js';
@@ -47,15 +48,15 @@ export const LOCK_FREE_OF_CANDIDATES = prepared(
 );
 const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
-  `SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.svc_eligiblity_id = $1 FOR UPDATE OF e`,
-  acrossAccounts.keyInHand,
+  `SELECT ${BOOKED} FROM ${WITH_TEST}
+   WHERE e.svc_eligiblity_id = $1 AND ($2::text[] IS NULL OR e.account_code = ANY ($2)) FOR UPDATE OF e`,
 );
 const HOLD = prepared(
   'eligibility-hold',
   `SELECT svc_eligiblity_id, account_code, candidate_id, test_code, status, hold_reason, approval_pending,
      decline_reason, schedule_start_date, eligibility_end_date, erased_datetime
-   FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE`,
-  acrossAccounts.keyInHand,
+   FROM eligibilities
+   WHERE svc_eligiblity_id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2)) FOR UPDATE`,
 );
 const HOLD_ALL_OF = prepared(
   'eligibility-hold-all-of-candidate',
@@ -181,15 +182,15 @@ export class EligibilityStore {
   }
 
   /** @throws DomainError eligibility_not_found */
-  async lockById(svcEligibilityId: string): Promise<BookedEligibility> {
-    const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId]);
+  async lockById(svcEligibilityId: string, reach: Reach): Promise<BookedEligibility> {
+    const record = await this.database.queryOne<BookedEligibility>(LOCK_BY_ID, [svcEligibilityId, reach]);
     if (!record) throw eligibilityNotFound.error();
     this.noteExpiry(record);
     return record;
   }
 
-  async hold(svcEligibilityId: string): Promise<LockedEligibility | null> {
-    return this.database.queryOne<LockedEligibility>(HOLD, [svcEligibilityId]);
+  async hold(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
+    return this.database.queryOne<LockedEligibility>(HOLD, [svcEligibilityId, reach]);
   }
 
   async holdAllOf(accountCode: string, candidateId: string): Promise<void> {

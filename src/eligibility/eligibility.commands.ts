@@ -1,4 +1,5 @@
 import { Command } from '@nestjs/cqrs';
+import type { Reach } from '../platform/context/caller.js';
 import type { DomainError } from '../platform/errors.js';
 import type { Faults } from '../platform/validation/faults.js';
 import type { EligibilityModel } from './eligibility-model.fields.js';
@@ -152,11 +153,14 @@ export type LockedEligibility = Pick<
   EligibilityState;
 
 /**
- * Holds the record until the caller's transaction ends; null when there is none. Whoever changes what belongs to a record
+ * Holds the record until the caller's transaction ends; null when there is none in reach. Whoever changes what belongs to a record
  * (its booking, its results) holds the record first, so that nobody waits for somebody who waits for him.
  */
 export class LockEligibility extends Command<LockedEligibility | null> {
-  constructor(readonly svcEligibilityId: string) {
+  constructor(
+    readonly svcEligibilityId: string,
+    readonly reach: Reach,
+  ) {
     super();
   }
 }

@@ -4,7 +4,6 @@ import { Clock, formatDateTime, formatOptionalDateTime } from '../platform/clock
 import { currentReach } from '../platform/context/request-context.js';
 import { acrossAccounts, Database, opaque, prepared } from '../platform/database/database.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
-import { assertReaches } from '../platform/reach.js';
 import { FindVouchersOfMany } from '../vouchers/vouchers.queries.js';
 import { presentEligibility } from './eligibility-record.js';
 import type { Eligibility } from './eligibility.entity.js';
@@ -26,8 +25,8 @@ const MOST_COUNTED = 10_000;
 
 const FIND = prepared(
   'operator-record-find',
-  'SELECT * FROM eligibilities WHERE svc_eligiblity_id = $1',
-  acrossAccounts.checkedByCaller,
+  `SELECT * FROM eligibilities
+   WHERE svc_eligiblity_id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
 );
 
 const FIND_MANY = prepared(
@@ -71,11 +70,10 @@ export class OperatorRecords {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws DomainError eligibility_not_found, account_forbidden */
+  /** @throws DomainError eligibility_not_found */
   async get(svcEligibilityId: string): Promise<OperatorEligibilityModel> {
-    const record = await this.database.queryOne<Eligibility>(FIND, [svcEligibilityId]);
+    const record = await this.database.queryOne<Eligibility>(FIND, [svcEligibilityId, currentReach()]);
     if (record === null) throw eligibilityNotFound.error();
-    assertReaches(currentReach(), record.account_code);
     return (await this.present([record]))[0];
   }
 

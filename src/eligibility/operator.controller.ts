@@ -4,7 +4,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { declareFaults } from '../platform/errors.js';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { accountsOfList } from '../platform/known-accounts.js';
@@ -39,6 +39,7 @@ class RecordPath {
 @ApiTags('Administration')
 @Controller('admin/eligibilities')
 @Access('admin', 'support')
+@Bounded('row')
 export class OperatorEligibilitiesController {
   constructor(
     private readonly records: OperatorRecords,
@@ -47,6 +48,7 @@ export class OperatorEligibilitiesController {
   ) {}
 
   @Get()
+  @Bounded('reach')
   @ApiOperation({ summary: 'Records that wait for an operator, of all accounts' })
   @AnswerList(OperatorEligibilityModel)
   @Problems(400)

@@ -1,5 +1,6 @@
 import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
+import { ACROSS_ACCOUNTS } from '../platform/context/caller.js';
 import { Clock } from '../platform/clock.js';
 import { Database, opaque, prepared } from '../platform/database/database.js';
 import { presentEligibility } from './eligibility-record.js';
@@ -50,7 +51,7 @@ export class SearchEligibilitiesHandler implements IQueryHandler<SearchEligibili
   ) {}
 
   async execute({ accountCodes, prefix, ids, skip, take }: SearchEligibilities): Promise<FoundEligibilityModel[]> {
-    const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(null)));
+    const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
     const values = [accounts, prefix, ids, skip + take, skip, take];
     const now = this.clock.now();
     return (await this.database.query<Eligibility>(SEARCH, values)).map((record) => ({

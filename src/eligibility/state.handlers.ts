@@ -1,6 +1,6 @@
 import { CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { Clock } from '../platform/clock.js';
-import { assertReaches } from '../platform/reach.js';
+import { ACROSS_ACCOUNTS } from '../platform/context/caller.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { forbiddenOperation } from '../platform/errors.js';
@@ -125,8 +125,7 @@ abstract class OperatorDecision {
     decision: Partial<Pick<Eligibility, 'hold_reason' | 'approval_pending' | 'decline_reason'>>,
   ): Promise<void> {
     await this.unitOfWork.run(async () => {
-      const record = await this.store.lockById(svcEligibilityId);
-      assertReaches(currentReach(), record.account_code);
+      const record = await this.store.lockById(svcEligibilityId, currentReach());
       const now = this.clock.now();
       const status = statusAt(record, now);
       if (!mayTrigger(status, trigger) || (trigger === 'decline' && !record.approval_pending))
@@ -233,7 +232,7 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
 
   execute({ svcEligibilityId, outcome }: FollowBooking): Promise<BookedEligibility> {
     return this.unitOfWork.run(async () => {
-      const record = await this.store.lockById(svcEligibilityId);
+      const record = await this.store.lockById(svcEligibilityId, ACROSS_ACCOUNTS);
       const now = this.clock.now();
       switch (outcome.kind) {
         case 'moved':
@@ -267,7 +266,7 @@ export class CompleteEligibilityHandler implements ICommandHandler<CompleteEligi
 
   execute({ svcEligibilityId }: CompleteEligibility): Promise<BookedEligibility | null> {
     return this.unitOfWork.run(async () => {
-      const record = await this.store.lockById(svcEligibilityId);
+      const record = await this.store.lockById(svcEligibilityId, ACROSS_ACCOUNTS);
       if (record.status === 'COMPLETED') return null;
       const now = this.clock.now();
       if (!mayTrigger(statusAt(record, now), 'result')) throw eligibilityNotFound.error();

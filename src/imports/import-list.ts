@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
+import { Database, prepared } from '../platform/database/database.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
 import type { Import } from './import.entity.js';
-import { MarkImports } from './imports.queries.js';
+import { MarkImports, type ImportMark } from './imports.queries.js';
 import type { ImportState } from './imports.rules.js';
 
 /** $1 accounts, or null for all, $2 state, or null, $3 cursor, $4 rows. Ended ones go after some weeks: there are few. */
@@ -15,10 +15,9 @@ const LIST = prepared(
 );
 const MARK = prepared(
   'imports-mark',
-  `SELECT coalesce(string_agg(import_id || state || done, ' ' ORDER BY import_id), '') || max_finished AS mark
-   FROM (SELECT coalesce(max(finished_datetime)::text, '') AS max_finished FROM eligibility_imports) ended
-   LEFT JOIN eligibility_imports ON state IN ('RECEIVING', 'RUNNING') GROUP BY max_finished`,
-  acrossAccounts.figures,
+  `SELECT account_code, concat(max(finished_datetime), ' ',
+     string_agg(import_id || state || done, ' ' ORDER BY import_id) FILTER (WHERE state IN ('RECEIVING', 'RUNNING'))) AS mark
+   FROM eligibility_imports GROUP BY account_code ORDER BY account_code`,
 );
 
 /** Imports of many accounts, as operators look at them. */
@@ -36,7 +35,7 @@ export class ImportList {
 export class MarkImportsHandler implements IQueryHandler<MarkImports> {
   constructor(private readonly database: Database) {}
 
-  async execute(): Promise<string> {
-    return (await this.database.queryOne<{ mark: string }>(MARK))!.mark;
+  execute(): Promise<readonly ImportMark[]> {
+    return this.database.query<ImportMark>(MARK);
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { Reach } from '../platform/context/caller.js';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
@@ -117,7 +118,10 @@ const REMOVE_OLD = prepared(
   acrossAccounts.sweep,
 );
 const FIND = prepared('import-find', 'SELECT * FROM eligibility_imports WHERE import_id = $1 AND account_code = $2');
-const FIND_OF_ANY = prepared('import-find-of-any', 'SELECT * FROM eligibility_imports WHERE import_id = $1');
+const FIND_IN_REACH = prepared(
+  'import-find-in-reach',
+  `SELECT * FROM eligibility_imports WHERE import_id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
+);
 const OUTCOMES = prepared(
   'import-outcomes',
   `SELECT chunk, first_row, outcomes FROM eligibility_import_chunks
@@ -280,8 +284,8 @@ export class ImportStore {
   }
 
   /** Of any account: whoever asks sees to it that the account is in the caller's reach. */
-  async findOfAny(id: string): Promise<Import | null> {
-    return isUuid(id) ? this.database.queryOne<Import>(FIND_OF_ANY, [id]) : null;
+  async findInReach(id: string, reach: Reach): Promise<Import | null> {
+    return isUuid(id) ? this.database.queryOne<Import>(FIND_IN_REACH, [id, reach]) : null;
   }
 
   /** What became of the rows so far, by chunks in their order. */

@@ -1,4 +1,10 @@
 import { Query } from '@nestjs/cqrs';
 
-/** A text that changes whenever an import begins, goes on or ends. */
-export class MarkImports extends Query<string> {}
+export interface ImportMark {
+  readonly account_code: string;
+  /** Changes whenever an import of the account begins, goes on or ends. */
+  readonly mark: string;
+}
+
+/** Of all accounts that have imports. */
+export class MarkImports extends Query<readonly ImportMark[]> {}

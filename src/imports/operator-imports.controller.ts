@@ -6,11 +6,10 @@ import { Config } from '../config.js';
 import { formatDateTime } from '../platform/clock.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
-import { Access } from '../platform/http/access.js';
+import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, AnswerList, IdempotencyHeader, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { accountsOfList } from '../platform/known-accounts.js';
-import { assertReaches } from '../platform/reach.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, oneOf, text } from '../platform/validation/rules.js';
@@ -43,6 +42,7 @@ class ListedImportModel extends ImportModel {
 @ApiTags('Import and export')
 @Controller('admin/imports')
 @Access('admin', 'support')
+@Bounded('reach')
 export class OperatorImportsController {
   constructor(
     private readonly imports: ImportList,
@@ -69,15 +69,15 @@ export class OperatorImportsController {
 
   @Post(':import_id/abort')
   @HttpCode(200)
+  @Bounded('row')
   @Idempotent()
   @ApiOperation({ summary: 'End the import of any account; rows that are done stay done' })
   @Answer(200, ListedImportModel)
   @Problems(404, 409)
   @IdempotencyHeader()
   async abort(@Param('import_id') id: string): Promise<ListedImportModel> {
-    const found = await this.store.findOfAny(id);
+    const found = await this.store.findInReach(id, currentReach());
     if (found === null) throw notFound.error({ detail: 'There is no such import.' });
-    assertReaches(currentReach(), found.account_code);
     return presentListed(await this.endings.abort(found.import_id, 'ABORTED_BY_OPERATOR'));
   }
 }

@@ -4,7 +4,7 @@ import type { Request, Response } from 'express';
 import { formatDateTime } from '../platform/clock.js';
 import { methodNotAllowed } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
-import { Access, CurrentCaller } from '../platform/http/access.js';
+import { Access, CurrentCaller, Bounded } from '../platform/http/access.js';
 import { Answer, PageProblems, Problems, PublicProblems } from '../platform/http/documented.js';
 import { LaunchPath, TestLaunchInfo } from './launch.dto.js';
 import { LaunchKeys } from './launch-keys.js';
@@ -21,6 +21,7 @@ export class LaunchController {
 
   @Get('eligibilities/:svc_eligibility_code/testLaunchInfo')
   @Access('launch')
+  @Bounded('row')
   @ApiOperation({ summary: 'Get a test launch URL' })
   @Answer(200, TestLaunchInfo, 'The URL works once, for 300 seconds.')
   @Problems(400, 404)

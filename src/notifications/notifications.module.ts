@@ -15,7 +15,12 @@ import { JobsController } from './error-queue/jobs.controller.js';
 import { StartJobHandler, SteerJobHandler } from './error-queue/jobs.handlers.js';
 import { NotificationReader } from './error-queue/notification-reader.js';
 import { NotificationsController } from './error-queue/notifications.controller.js';
-import { FindActiveJobsHandler, PartnerReader, SurveyPartnersHandler } from './error-queue/partner-reader.js';
+import {
+  FindActiveJobsHandler,
+  MarkActiveJobsHandler,
+  PartnerReader,
+  SurveyPartnersHandler,
+} from './error-queue/partner-reader.js';
 import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
@@ -82,6 +87,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     PartnerReader,
     SurveyPartnersHandler,
     FindActiveJobsHandler,
+    MarkActiveJobsHandler,
     PartnerProbe,
     SendSampleHandler,
     QueueUpkeep,

@@ -1,4 +1,5 @@
 import { Query } from '@nestjs/cqrs';
+import type { Reach } from '../platform/context/caller.js';
 import type { PartnerHealth, SubscriptionState } from './subscriptions/subscription.entity.js';
 
 export const EXAM_IN = ['past', '2h', '24h', '7d', 'later'] as const;
@@ -53,9 +54,23 @@ export interface PartnerCondition {
 /** Of all partners of all accounts. */
 export class SurveyPartners extends Query<readonly PartnerCondition[]> {}
 
-/** Bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first, as far as the caller reaches. */
+/** Bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first, all of whose accounts are in reach. */
 export class FindActiveJobs extends Query<readonly object[]> {
-  constructor(readonly most: number) {
+  constructor(
+    readonly most: number,
+    readonly reach: Reach,
+  ) {
     super();
   }
 }
+
+/** A bulk job that has not ended. */
+export interface JobMark {
+  /** The accounts that it concerns; null: any, so that operators alone see it. */
+  readonly account_codes: readonly string[] | null;
+  /** Changes whenever the job goes on. */
+  readonly mark: string;
+}
+
+/** Of all accounts. */
+export class MarkActiveJobs extends Query<readonly JobMark[]> {}

@@ -5,8 +5,7 @@ import { accountNotFound, type Fault } from './errors.js';
 
 /** Those of the account codes that exist. Asked by modules that do not know the accounts, which answer it. */
 export class FindKnownAccounts extends Query<string[]> {
-  /** @param accountCodes null: all accounts */
-  constructor(readonly accountCodes: readonly string[] | null) {
+  constructor(readonly accountCodes: Reach) {
     super();
   }
 }

@@ -1,7 +1,11 @@
 import type { Reach } from './context/caller.js';
 import { accountForbidden } from './errors.js';
 
-/** @throws DomainError account_forbidden for what belongs to an account, or to none, that is out of reach */
-export function assertReaches(reach: Reach, accountCode: string | null): void {
-  if (reach !== null && (accountCode === null || !reach.includes(accountCode))) throw accountForbidden.error();
+/**
+ * Refuses an account that a path or a filter names. A row is never refused so: the statement that reads it is bounded, and what lies
+ * out of reach is not found.
+ * @throws DomainError account_forbidden
+ */
+export function assertReaches(reach: Reach, accountCode: string): void {
+  if (reach !== null && !reach.includes(accountCode)) throw accountForbidden.error();
 }

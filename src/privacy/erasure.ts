@@ -80,7 +80,7 @@ export class Erasure {
       for (const record of erased) {
         const { svc_eligiblity_id, candidate_id, test_code } = record;
         if (told.has(svc_eligiblity_id)) continue;
-        this.unitOfWork.audit('candidate.erase', svc_eligiblity_id);
+        this.unitOfWork.audit('candidate.erase', svc_eligiblity_id, { accountCode });
         this.unitOfWork.change({
           kind: 'ELIGIBILITY',
           change: 'ERASED',

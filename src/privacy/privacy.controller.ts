@@ -73,6 +73,8 @@ export class PrivacyController {
     const page = pageOf(query);
     const found = await this.database.manager.find(AuditRow, {
       where: {
+        // A test or a school of another account may have been given the same code.
+        account_code,
         subject: In([...subject.svcEligibilityIds, ...subject.bookingCodes]),
         ...(page.after === null ? {} : { id: LessThan(page.after) }),
       },

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { FindOperatorRecords } from '../eligibility/eligibility.queries.js';
+import { ACROSS_ACCOUNTS } from '../platform/context/caller.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { Database, opaque, prepared } from '../platform/database/database.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
@@ -100,7 +101,9 @@ export class LikelyExams {
   private async accountsOf({ account_codes }: Unmatched): Promise<string[]> {
     const reach = currentReach();
     if (reach !== null) return account_codes.filter((account) => reach.includes(account));
-    return account_codes.length > 0 ? [...account_codes] : this.queryBus.execute(new FindKnownAccounts(null));
+    return account_codes.length > 0
+      ? [...account_codes]
+      : this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS));
   }
 }
 

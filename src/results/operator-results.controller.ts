@@ -5,12 +5,10 @@ import type { Response } from 'express';
 import { CandidatePath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities } from '../eligibility/eligibility.queries.js';
 import { formatDateTime } from '../platform/clock.js';
-import { currentReach } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
-import { Access, CurrentCaller } from '../platform/http/access.js';
+import { Access, CurrentCaller, Bounded } from '../platform/http/access.js';
 import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
-import { assertReaches } from '../platform/reach.js';
 import { Field } from '../platform/validation/fields.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, integer, oneOf, text } from '../platform/validation/rules.js';
@@ -71,6 +69,7 @@ class RevisionQuery {
 @ApiTags('Administration')
 @Controller('admin')
 @Access('admin', 'support')
+@Bounded('row')
 export class OperatorResultsController {
   constructor(
     private readonly queryBus: QueryBus,
@@ -101,7 +100,6 @@ export class OperatorResultsController {
     const key = { svc_eligiblity_id: svc_id, revision: Number(revision) };
     const found = await this.store.findForOperator(key);
     if (found === null) throw notFound.error({ detail: 'There is no such result.' });
-    assertReaches(currentReach(), found.account_code);
     const withMedia = media === 'true' && scopes.has('results');
     if (withMedia)
       await this.reads.record('result', [

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
+import type { Reach } from '../platform/context/caller.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
@@ -42,8 +43,8 @@ const FIND_REGISTRATIONS = prepared(
 );
 const EXAM_OF_BOOKING = prepared(
   'results-exam-of-booking',
-  'SELECT svc_eligiblity_id FROM bookings WHERE booking_code = $1',
-  acrossAccounts.keyInHand,
+  `SELECT svc_eligiblity_id FROM bookings
+   WHERE booking_code = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
 );
 const FIND_EXAMS = prepared(
   'results-find-exams',
@@ -127,8 +128,8 @@ const OF_RECORDS = prepared(
 );
 const FIND_FOR_OPERATOR = prepared(
   'results-find-for-operator',
-  `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2`,
-  acrossAccounts.checkedByCaller,
+  `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2
+     AND ($3::text[] IS NULL OR eligibilities.account_code = ANY ($3))`,
 );
 const GET = prepared(
   'results-get',
@@ -189,8 +190,8 @@ export class ResultStore {
     return rows.map((row) => ({ ...row, locator_key: keyOf(row), status: statusAt(row, now) }));
   }
 
-  async findExamOfBooking(bookingCode: string): Promise<string | null> {
-    const row = await this.database.queryOne<{ svc_eligiblity_id: string }>(EXAM_OF_BOOKING, [bookingCode]);
+  async findExamOfBooking(bookingCode: string, reach: Reach): Promise<string | null> {
+    const row = await this.database.queryOne<{ svc_eligiblity_id: string }>(EXAM_OF_BOOKING, [bookingCode, reach]);
     return row?.svc_eligiblity_id ?? null;
   }
 
@@ -278,7 +279,7 @@ export class ResultStore {
   }
 
   findForOperator({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {
-    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision]);
+    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision, currentReach()]);
   }
 
   /** What is kept apart is null when it is not asked for. */

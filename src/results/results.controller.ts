@@ -5,7 +5,7 @@ import type { Response } from 'express';
 import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilitiesOfTest } from '../eligibility/eligibility.queries.js';
 import type { Caller } from '../platform/context/caller.js';
-import { Access, CurrentCaller } from '../platform/http/access.js';
+import { Access, Bounded, CurrentCaller } from '../platform/http/access.js';
 import { BodyLimit, RawBody } from '../platform/http/body.js';
 import { AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
@@ -21,6 +21,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 @ApiTags('Results')
 @Controller()
 @Access('results')
+@Bounded('reach')
 @UseFilters(ComponentDownFilter)
 @BodyLimit(MOST_BYTES)
 @RawBody()

@@ -10,7 +10,7 @@ import {
 import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
 import { statusAt } from '../eligibility/eligibility.fields.js';
 import { Clock } from '../platform/clock.js';
-import { assertReaches } from '../platform/reach.js';
+import { ACROSS_ACCOUNTS, type Reach } from '../platform/context/caller.js';
 import { currentReach, requestContext } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError, forbiddenOperation } from '../platform/errors.js';
@@ -156,20 +156,21 @@ export class ResultAcceptance {
 
   /** What is kept of a body that names a record by its code, when that is erased; it is held until the body is kept. */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
-    const exam = await this.lock((await this.store.findExamOfBooking(examCode)) ?? examCode);
+    const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);
+    const exam = await this.lock(booked ?? examCode, ACROSS_ACCOUNTS);
     return exam && keptOf(exam, source, body);
   }
 
   /** Holds the eligibility of an exam: deliveries for it stand in a queue. */
-  lock(svcEligibilityId: string): Promise<LockedEligibility | null> {
-    return this.commandBus.execute(new LockEligibility(svcEligibilityId));
+  lock(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
+    return this.commandBus.execute(new LockEligibility(svcEligibilityId, reach));
   }
 
   /** Finds the exam and holds it. */
   async hold(find: () => Promise<string>): Promise<LockedEligibility> {
     let id = await find();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const exam = await this.lock(id);
+      const exam = await this.lock(id, ACROSS_ACCOUNTS);
       const again = await find();
       if (exam && again === id) return exam;
       id = again;
@@ -192,7 +193,7 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     const { kept, facts } = await this.reader.read('REGISTRATION', bytes);
     const delivery = { body: kept, username, receivedAt: this.clock.now() };
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
-      const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(null)));
+      const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
       // A rehearsal has a locator of its own, which must not stand in the way of the exam's.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
@@ -267,7 +268,6 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       if (!result) throw unmatchedResultNotFound.error();
       if (result.accepted_datetime !== null) throw unmatchedResultAccepted.error();
       const exam = await this.holdNamed(named);
-      assertReaches(currentReach(), exam.account_code);
       if (result.account_code !== null && result.account_code !== exam.account_code)
         throw forbiddenOperation.error({ detail: 'The result was delivered for another account.' });
       if (exam.status === 'CANCELLED')
@@ -290,9 +290,11 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
 
   /** @throws DomainError booking_not_found, eligibility_not_found */
   private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedEligibility> {
-    const id = 'bookingCode' in named ? await this.store.findExamOfBooking(named.bookingCode) : named.svcEligibilityId;
+    const reach = currentReach();
+    const id =
+      'bookingCode' in named ? await this.store.findExamOfBooking(named.bookingCode, reach) : named.svcEligibilityId;
     if (id === null) throw bookingNotFound.error();
-    const exam = await this.acceptance.lock(id);
+    const exam = await this.acceptance.lock(id, reach);
     if (!exam) throw eligibilityNotFound.error();
     return exam;
   }

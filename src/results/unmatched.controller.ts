@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { declareFaults, validationError } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
-import { Access, CurrentCaller } from '../platform/http/access.js';
+import { Access, Bounded, CurrentCaller } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
@@ -56,6 +56,7 @@ class RejectRequest {
 @ApiTags('Administration')
 @Controller('admin/unmatched-results')
 @Access('admin', 'support')
+@Bounded('row')
 export class UnmatchedResultsController {
   constructor(
     private readonly commandBus: CommandBus,
@@ -66,6 +67,7 @@ export class UnmatchedResultsController {
   ) {}
 
   @Get()
+  @Bounded('reach')
   @ApiOperation({
     summary: 'Results that no exam was found for, newest first',
     description:

@@ -3,7 +3,7 @@ import { CommandBus } from '@nestjs/cqrs';
 import { ApiBody, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
-import { Access } from '../../platform/http/access.js';
+import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
@@ -21,6 +21,7 @@ import {
 
 @ApiTags('Error queue')
 @Access('admin', 'support')
+@Bounded('row')
 @Controller('admin/error-queue')
 export class ErrorQueueController {
   constructor(
@@ -30,6 +31,7 @@ export class ErrorQueueController {
   ) {}
 
   @Get()
+  @Bounded('reach')
   @ApiOperation({ summary: 'Notifications in the error queue' })
   @AnswerList(NotificationModel)
   @Problems(400)
@@ -44,6 +46,7 @@ export class ErrorQueueController {
   }
 
   @Get('summary')
+  @Bounded('reach')
   @ApiOperation({ summary: 'The error queue by cause' })
   @AnswerList(CauseModel, 'The most frequent cause first.')
   @Problems()

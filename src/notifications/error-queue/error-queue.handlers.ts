@@ -3,7 +3,6 @@ import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
-import { assertReaches } from '../../platform/reach.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { ResendNotification, ResolveNotification } from './error-queue.commands.js';
 import type { NotificationState } from '../delivery/notification.entity.js';
@@ -14,8 +13,8 @@ import { isUuid } from '../../platform/validation/identifiers.js';
 const LOCK = prepared(
   'error-queue-lock',
   `SELECT n.position, n.state, n.subscription_id, n.account_code, s.state AS partner_state
-   FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id WHERE n.id = $1 FOR UPDATE OF n`,
-  acrossAccounts.checkedByCaller,
+   FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id
+   WHERE n.id = $1 AND ($2::text[] IS NULL OR n.account_code = ANY ($2)) FOR UPDATE OF n`,
 );
 
 /** $1 position, $2 reason. What a bulk job has handed over is taken from it; not while an attempt is under way. */
@@ -59,11 +58,10 @@ interface QueuedRow {
   partner_state: SubscriptionState;
 }
 
-/** @throws DomainError `not_found`, `account_forbidden`, `not_in_error_queue` */
+/** @throws DomainError `not_found`, `not_in_error_queue` */
 async function lockQueued(database: Database, id: string): Promise<QueuedRow> {
-  const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id]) : null;
+  const row = isUuid(id) ? await database.queryOne<QueuedRow>(LOCK, [id, currentReach()]) : null;
   if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
-  assertReaches(currentReach(), row.account_code);
   if (row.state !== 'ERROR_QUEUE') throw notInErrorQueue.error();
   return row;
 }

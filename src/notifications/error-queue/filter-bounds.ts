@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { currentReach } from '../../platform/context/request-context.js';
-import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import { Database, prepared } from '../../platform/database/database.js';
 import type { Fault } from '../../platform/errors.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { assertReaches } from '../../platform/reach.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
 
-/** Of a deleted one too: what it left may still be named. */
+/** Of a deleted one too: what it left may still be named. One out of reach is as unknown as one that never was. */
 const ACCOUNT_OF = prepared(
   'filter-subscription-account',
-  `SELECT account_code FROM subscriptions WHERE id = $1`,
-  acrossAccounts.checkedByCaller,
+  `SELECT account_code FROM subscriptions
+   WHERE id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
 );
 
 export interface Bounded {
@@ -38,8 +38,8 @@ export class FilterBounds {
     const subscription =
       subscription_id == null
         ? null
-        : await this.database.queryOne<{ account_code: string }>(ACCOUNT_OF, [subscription_id]);
-    for (const named of [account_code, subscription?.account_code]) if (named != null) assertReaches(reach, named);
+        : await this.database.queryOne<{ account_code: string }>(ACCOUNT_OF, [subscription_id, reach]);
+    if (account_code != null) assertReaches(reach, account_code);
     await assertAccountKnown(this.queryBus, account_code, where);
     const accountCode = account_code ?? subscription?.account_code ?? (reach?.length === 1 ? reach[0] : null);
     return { filter: reach === null ? filter : { ...filter, account_codes: reach }, accountCode };

@@ -2,17 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { formatDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { isUuid } from '../../platform/validation/identifiers.js';
+import type { Reach } from '../../platform/context/caller.js';
 import { currentReach } from '../../platform/context/request-context.js';
-import { accountForbidden, notFound } from '../../platform/errors.js';
+import { notFound } from '../../platform/errors.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
 /** A job with its figures; those of a job on notifications are the sums of its parts. */
-const jobs = (
-  more = '',
-) => `SELECT j.*${more}, coalesce(p.waiting, j.waiting)::int AS waiting, coalesce(p.sent, j.sent)::int AS sent,
+const jobs = `SELECT j.*, coalesce(p.waiting, j.waiting)::int AS waiting, coalesce(p.sent, j.sent)::int AS sent,
     coalesce(p.delivered, j.delivered)::int AS delivered, coalesce(p.failed, j.failed)::int AS failed,
     coalesce(p.skipped, j.skipped)::int AS skipped
   FROM jobs j CROSS JOIN LATERAL (
@@ -27,15 +26,11 @@ const jobs = (
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
 
-const FIND = prepared(
-  'job-find',
-  `${jobs(`, ${within('$2')} AS reached`)} WHERE j.id = $1`,
-  acrossAccounts.checkedByCaller,
-);
+const FIND = prepared('job-find', `${jobs} WHERE j.id = $1 AND ${within('$2')}`);
 
 const ACTIVE = prepared(
   'jobs-not-ended',
-  `${jobs()} WHERE j.state IN ('PREPARING', 'RUNNING', 'PAUSED') AND ${within('$2')} ORDER BY j.position DESC LIMIT $1`,
+  `${jobs} WHERE j.state IN ('PREPARING', 'RUNNING', 'PAUSED') AND ${within('$2')} ORDER BY j.position DESC LIMIT $1`,
 );
 
 type ItemRow = JobItemModel & { position: number };
@@ -44,13 +39,10 @@ type ItemRow = JobItemModel & { position: number };
 export class JobReader {
   constructor(private readonly database: Database) {}
 
-  /** @throws DomainError `not_found`, `account_forbidden` */
+  /** @throws DomainError `not_found` */
   async get(id: string): Promise<Job> {
-    const job = isUuid(id)
-      ? await this.database.queryOne<Job & { reached: boolean | null }>(FIND, [id, currentReach()])
-      : null;
+    const job = isUuid(id) ? await this.database.queryOne<Job>(FIND, [id, currentReach()]) : null;
     if (job === null) throw notFound.error({ detail: 'There is no such job.' });
-    if (job.reached !== true) throw accountForbidden.error();
     return job;
   }
 
@@ -72,13 +64,13 @@ export class JobReader {
         WHERE p.job_id = j.id AND s.account_code = ${it}))`,
       account_code,
     );
-    const text = `${jobs()} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
+    const text = `${jobs} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
     return this.database.query<Job>({ text }, values);
   }
 
-  /** Those that have not ended, newest first. */
-  active(most: number): Promise<Job[]> {
-    return this.database.query<Job>(ACTIVE, [most, currentReach()]);
+  /** Those that have not ended, newest first. @param most null: all */
+  active(most: number | null, reach: Reach): Promise<Job[]> {
+    return this.database.query<Job>(ACTIVE, [most, reach]);
   }
 
   /** The rows of a page, in the order in which they are worked on. */
@@ -93,6 +85,13 @@ export class JobReader {
       LEFT JOIN notifications n ON n.position = i.notification_position ORDER BY i.notification_position`;
     return this.database.query<ItemRow>({ text, across: acrossAccounts.keyInHand }, values);
   }
+}
+
+/** The accounts that a job concerns; null for one that an operator began without naming an account, which may concern any. */
+export function accountsOfJob({ account_code, filter }: Job): readonly string[] | null {
+  if (account_code !== null) return [account_code];
+  const { account_codes } = filter as { account_codes?: readonly string[] };
+  return account_codes?.length ? account_codes : null;
 }
 
 export function presentJob(job: Job): JobModel {

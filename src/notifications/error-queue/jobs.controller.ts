@@ -3,7 +3,7 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
-import { Access } from '../../platform/http/access.js';
+import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
@@ -14,6 +14,7 @@ import { JobItemModel, JobItemQuery, JobModel, JobQuery } from './jobs.dto.js';
 
 @ApiTags('Bulk jobs')
 @Access('admin', 'support')
+@Bounded('row')
 @Controller('admin/jobs')
 export class JobsController {
   constructor(
@@ -24,6 +25,7 @@ export class JobsController {
   ) {}
 
   @Get()
+  @Bounded('reach')
   @ApiOperation({ summary: 'Bulk jobs of all kinds' })
   @AnswerList(JobModel)
   @Problems(400)

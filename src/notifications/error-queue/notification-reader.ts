@@ -3,7 +3,6 @@ import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js'
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { notFound } from '../../platform/errors.js';
-import { assertReaches } from '../../platform/reach.js';
 import type { Page } from '../../platform/http/paging.js';
 import type { Notification, NotificationState } from '../delivery/notification.entity.js';
 import type { NotificationAttempt } from '../delivery/notification-attempt.entity.js';
@@ -26,8 +25,8 @@ const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
 
 const FIND_ONE = prepared(
   'notification-find',
-  `SELECT ${LISTED}, n.body FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id WHERE n.id = $1`,
-  acrossAccounts.checkedByCaller,
+  `SELECT ${LISTED}, n.body FROM notifications n JOIN subscriptions s ON s.id = n.subscription_id
+   WHERE n.id = $1 AND ($2::text[] IS NULL OR n.account_code = ANY ($2))`,
 );
 const ATTEMPTS = prepared(
   'notification-attempts',
@@ -140,11 +139,10 @@ export class NotificationReader {
     return this.database.query<ListedRow>({ text, across: acrossOf(bounded.filter) }, values);
   }
 
-  /** @throws DomainError `not_found`, `account_forbidden` */
+  /** @throws DomainError `not_found` */
   async get(id: string): Promise<NotificationDetail> {
-    const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id]) : null;
+    const row = isUuid(id) ? await this.database.queryOne<ListedRow>(FIND_ONE, [id, currentReach()]) : null;
     if (row === null) throw notFound.error({ detail: 'There is no such notification.' });
-    assertReaches(currentReach(), row.account_code);
     const attempts = await this.database.query<NotificationAttempt>(ATTEMPTS, [row.position]);
     return {
       ...presentNotification(row),

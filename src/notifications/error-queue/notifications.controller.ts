@@ -3,7 +3,7 @@ import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
-import { Access } from '../../platform/http/access.js';
+import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { Idempotent } from '../../platform/unit-of-work/idempotency.js';
@@ -14,6 +14,7 @@ import { NotificationDetail, NotificationModel, NotificationQuery } from './noti
 
 @ApiTags('Notifications')
 @Access('admin', 'support')
+@Bounded('row')
 @Controller('admin/notifications')
 export class NotificationsController {
   constructor(
@@ -23,6 +24,7 @@ export class NotificationsController {
   ) {}
 
   @Get()
+  @Bounded('reach')
   @ApiOperation({ summary: 'Notifications of all states' })
   @AnswerList(NotificationModel)
   @Problems(400)

@@ -1,9 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import { ACROSS_ACCOUNTS } from '../../platform/context/caller.js';
 import { afterCursor, type Page } from '../../platform/http/paging.js';
-import { FindActiveJobs, SurveyPartners, type PartnerCondition } from '../notifications.queries.js';
-import { JobReader, presentJob } from './job-reader.js';
+import {
+  FindActiveJobs,
+  MarkActiveJobs,
+  SurveyPartners,
+  type JobMark,
+  type PartnerCondition,
+} from '../notifications.queries.js';
+import { accountsOfJob, JobReader, presentJob } from './job-reader.js';
 import type { JobModel } from './jobs.dto.js';
 
 /** So many of the newest attempts tell whether every one fails. */
@@ -90,7 +97,19 @@ export class SurveyPartnersHandler implements IQueryHandler<SurveyPartners> {
 export class FindActiveJobsHandler implements IQueryHandler<FindActiveJobs> {
   constructor(private readonly reader: JobReader) {}
 
-  async execute({ most }: FindActiveJobs): Promise<JobModel[]> {
-    return (await this.reader.active(most)).map(presentJob);
+  async execute({ most, reach }: FindActiveJobs): Promise<JobModel[]> {
+    return (await this.reader.active(most, reach)).map(presentJob);
+  }
+}
+
+@QueryHandler(MarkActiveJobs)
+export class MarkActiveJobsHandler implements IQueryHandler<MarkActiveJobs> {
+  constructor(private readonly reader: JobReader) {}
+
+  async execute(): Promise<JobMark[]> {
+    return (await this.reader.active(null, ACROSS_ACCOUNTS)).map((job) => ({
+      account_codes: accountsOfJob(job),
+      mark: JSON.stringify(presentJob(job)),
+    }));
   }
 }

@@ -4,7 +4,7 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatDateTime } from '../../platform/clock.js';
-import { Access } from '../../platform/http/access.js';
+import { Access, Bounded } from '../../platform/http/access.js';
 import { AnswerList, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
 import { accountsOfList } from '../../platform/known-accounts.js';
@@ -45,6 +45,7 @@ class ListedPartnerModel extends PartnerConditionModel {
 
 @ApiTags('Subscriptions')
 @Access('admin', 'support')
+@Bounded('reach')
 @Controller('admin/partners')
 export class PartnersController {
   constructor(

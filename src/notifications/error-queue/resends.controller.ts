@@ -3,7 +3,7 @@ import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
-import { Access } from '../../platform/http/access.js';
+import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../../platform/http/documented.js';
 import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
@@ -15,6 +15,7 @@ import { BulkBody, JobQuery, JobStarted, ResendModel, ResendStarted } from './jo
 /** Bulk work on the error queue. The `resends` routes know every bulk job, as those of `/admin/jobs` do. */
 @ApiTags('Error queue')
 @Access('admin', 'support')
+@Bounded('row')
 @Controller('admin/error-queue')
 export class ResendsController {
   constructor(
@@ -25,6 +26,7 @@ export class ResendsController {
   ) {}
 
   @Post('resend')
+  @Bounded('reach')
   @HttpCode(202)
   @Idempotent()
   @ApiOperation({ summary: 'Send all that match again: oldest first, to each partner one until that is delivered' })
@@ -42,6 +44,7 @@ export class ResendsController {
   }
 
   @Post('resolve')
+  @Bounded('reach')
   @HttpCode(202)
   @Idempotent()
   @ApiOperation({ summary: 'All that match were settled by other means: kept, and never sent again' })
@@ -61,6 +64,7 @@ export class ResendsController {
   }
 
   @Get('resends')
+  @Bounded('reach')
   @ApiOperation({ summary: 'Bulk jobs of all kinds' })
   @AnswerList(ResendModel)
   @Problems(400)

@@ -2,7 +2,7 @@ import { Controller, Get, Param } from '@nestjs/common';
 import { ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
-import { Access } from '../../platform/http/access.js';
+import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, Problems } from '../../platform/http/documented.js';
 import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
@@ -112,6 +112,7 @@ interface Undelivered {
 
 @ApiTags('Subscriptions')
 @Access('admin', 'support')
+@Bounded('row')
 @Controller('admin/subscriptions')
 export class StatisticsController {
   constructor(

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { IsNull } from 'typeorm';
+import { In, IsNull, type FindOptionsWhere } from 'typeorm';
 import { Clock } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { assertReaches } from '../../platform/reach.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { notFound, type Fault } from '../../platform/errors.js';
@@ -36,10 +35,7 @@ export class SubscriptionStore {
 
   /** @throws DomainError `not_found` */
   async get(id: string): Promise<Subscription> {
-    const found = isUuid(id)
-      ? await this.database.manager.findOneBy(Subscription, { id, deleted_datetime: IsNull() })
-      : null;
-    return reachable(found);
+    return known(isUuid(id) ? await this.database.manager.findOneBy(Subscription, inReach(id)) : null);
   }
 
   /**
@@ -63,11 +59,11 @@ export class SubscriptionStore {
   private async lock(id: string): Promise<Subscription> {
     const found = isUuid(id)
       ? await this.database.manager.findOne(Subscription, {
-          where: { id, deleted_datetime: IsNull() },
+          where: inReach(id),
           lock: { mode: 'pessimistic_write' },
         })
       : null;
-    return reachable(found);
+    return known(found);
   }
 
   /** A fault for each address that lies where partners may not live. Looks names up. */
@@ -92,9 +88,14 @@ export class SubscriptionStore {
   }
 }
 
-/** @throws DomainError `not_found`, `account_forbidden` */
-function reachable(found: Subscription | null): Subscription {
+/** One that is not deleted, of an account in reach. */
+function inReach(id: string): FindOptionsWhere<Subscription> {
+  const reach = currentReach();
+  return { id, deleted_datetime: IsNull(), ...(reach !== null && { account_code: In([...reach]) }) };
+}
+
+/** @throws DomainError `not_found` */
+function known(found: Subscription | null): Subscription {
   if (found === null) throw notFound.error({ detail: 'There is no such subscription.' });
-  assertReaches(currentReach(), found.account_code);
   return found;
 }

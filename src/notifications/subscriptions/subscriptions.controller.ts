@@ -6,7 +6,7 @@ import { In, IsNull } from 'typeorm';
 import { Config } from '../../config.js';
 import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
-import { Access } from '../../platform/http/access.js';
+import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { accountsOfList } from '../../platform/known-accounts.js';
 import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
@@ -34,6 +34,7 @@ import {
 
 @ApiTags('Subscriptions')
 @Access('admin')
+@Bounded('row')
 @Controller('admin/subscriptions')
 export class SubscriptionsController {
   constructor(
@@ -53,6 +54,7 @@ export class SubscriptionsController {
   }
 
   @Get()
+  @Bounded('reach')
   @Access('admin', 'support')
   @ApiOperation({ summary: 'The subscriptions' })
   @AnswerList(SubscriptionModel)

@@ -6,7 +6,7 @@ import { Config } from '../../config.js';
 import { formatOptionalDateTime } from '../clock.js';
 import { Database } from '../database/database.js';
 import { currentReach } from '../context/request-context.js';
-import { Access } from '../http/access.js';
+import { Access, Bounded } from '../http/access.js';
 import { assertAccountKnown } from '../known-accounts.js';
 import { pageOf, sendPage } from '../http/paging.js';
 import { Answer, AnswerList, Problems } from '../http/documented.js';
@@ -28,6 +28,7 @@ export class AuditController {
 
   @Get()
   @Access('admin', 'support')
+  @Bounded('reach')
   @ApiOperation({
     summary: 'Who did what, newest first',
     description: 'With the scope `support`: what concerns the accounts of the user.',

@@ -29,6 +29,13 @@ export interface Caller {
 /** The accounts that a call may concern; null: every one. In SQL: `($1::text[] IS NULL OR account_code = ANY ($1))`. */
 export type Reach = readonly string[] | null;
 
-export function reachOf({ isOperator, accountCodes }: Caller): Reach {
-  return isOperator ? null : [...accountCodes];
+/** Names the reach of work that is done for every account: a sweep, a delivery, what is computed once for all callers. */
+export const ACROSS_ACCOUNTS: Reach = null;
+
+const NOBODY: Reach = Object.freeze([]);
+
+/** Returns the accounts of a caller; without a caller none. */
+export function reachOf(caller: Caller | null): Reach {
+  if (caller === null) return NOBODY;
+  return caller.isOperator ? ACROSS_ACCOUNTS : [...caller.accountCodes];
 }

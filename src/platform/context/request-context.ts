@@ -39,10 +39,9 @@ export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => 
   return servedRequest.run(OUTSIDE, () => currentSpan.run(span, work));
 }
 
-/** The accounts that the running request may concern; background work may concern every one. */
+/** Returns the accounts that the running request may concern. Without a caller there is none: background work names its own reach. */
 export function currentReach(): Reach {
-  const { caller } = requestContext();
-  return caller && reachOf(caller);
+  return reachOf(requestContext().caller);
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/;

@@ -21,6 +21,34 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   return SetMetadata(ACCESS, first === 'client' || first === 'public' ? first : rule);
 }
 
+/** What keeps what a route shows, counts, streams or changes within the accounts of its caller. */
+export const BOUNDS = {
+  path: 'The account that the path names. The guard checks it.',
+  row: 'The account of the row that an id leads to. An id of another account is answered as an unknown one.',
+  reach: 'The accounts of the caller (`currentReach`). Every statement of the route is bounded by them.',
+  operators: 'Nothing: only operators may call it.',
+  public: 'Nothing: it shows no account anything but for a secret that the call carries.',
+} as const;
+export type Bound = keyof typeof BOUNDS;
+
+export const BOUND = 'bound';
+
+/**
+ * Declares what bounds a route, where access and path do not say it already: a path with `{account_code}` is bounded by it, a route
+ * of `admin` alone is for operators, one without a token is public. Any other route that declares nothing does not start.
+ */
+export function Bounded(by: 'row' | 'reach') {
+  return SetMetadata(BOUND, by);
+}
+
+/** The bound of a route; undefined when it has to declare one. */
+export function boundOf(access: AccessRule | undefined, path: string, declared: Bound | undefined): Bound | undefined {
+  if (access === 'public' || access === 'client') return 'public';
+  if (path.includes(':account_code')) return 'path';
+  if (access?.every((scope) => scope === 'admin')) return 'operators';
+  return declared;
+}
+
 /** The caller of a protected route, as a handler's argument. */
 export const CurrentCaller = createParamDecorator((_data: unknown, _context: ExecutionContext): Caller => {
   const { caller } = requestContext();

@@ -1,13 +1,15 @@
 import type { INestApplication } from '@nestjs/common';
-import { METHOD_METADATA } from '@nestjs/common/constants.js';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { ACCESS, type AccessRule } from './access.js';
+import { ACCESS, BOUND, boundOf, type AccessRule, type Bound } from './access.js';
 
 interface Route {
   /** `Controller_handler`: the operation id that @nestjs/swagger gives it. */
   operationId: string;
   access: AccessRule | undefined;
+  /** What keeps it within the accounts of its caller. */
+  bound: Bound | undefined;
 }
 
 /** Every route handler of the application with the access that it declares. */
@@ -23,18 +25,30 @@ export function declaredRoutes(app: INestApplication): Route[] {
       return scanner
         .getAllMethodNames(prototype)
         .filter((name) => Reflect.hasMetadata(METHOD_METADATA, prototype[name]))
-        .map((name) => ({
-          operationId: `${metatype.name}_${name}`,
-          access: reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, [prototype[name], metatype as never]),
-        }));
+        .map((name) => {
+          const declared = <Value>(key: string) =>
+            reflector.getAllAndOverride<Value | undefined>(key, [prototype[name], metatype as never]);
+          const access = declared<AccessRule>(ACCESS);
+          const path = [metatype, prototype[name]].flatMap(
+            (part) => Reflect.getMetadata(PATH_METADATA, part) as string,
+          );
+          return {
+            operationId: `${metatype.name}_${name}`,
+            access,
+            bound: boundOf(access, path.join('/'), declared<Bound>(BOUND)),
+          };
+        });
     });
 }
 
-/** @throws Error naming every route that does not declare who may call it. */
+/** @throws Error naming every route that does not declare who may call it, and every one of which nothing says what bounds it. */
 export function assertAccessDeclared(app: INestApplication): void {
   const silent = declaredRoutes(app).filter((route) => route.access === undefined);
   if (silent.length > 0)
     throw new Error(`Routes without @Access: ${silent.map((route) => route.operationId).join(', ')}.`);
+  const unbounded = declaredRoutes(app).filter((route) => route.bound === undefined);
+  if (unbounded.length > 0)
+    throw new Error(`Routes without @Bounded: ${unbounded.map((route) => route.operationId).join(', ')}.`);
 }
 
 /** Writes the scopes of each route, of which one is enough, into the document, so that declaration and document cannot differ. */
