@@ -1,12 +1,14 @@
 import { parseArgs } from 'node:util';
 import type { INestApplicationContext } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
+import { AuditSeals } from './platform/audit/audit-seals.js';
 import { verifyAudit } from './platform/audit/audit-verification.js';
 import { Database } from './platform/database/database.js';
 import { EncryptedColumns } from './platform/database/encrypted-columns.js';
 import { grantsFor } from './platform/database/grants.js';
 import { RotateLaunchKey } from './launch/launch.commands.js';
 import { DomainError } from './platform/errors.js';
+import { Secrets } from './platform/secrets.js';
 import { SCOPES } from './platform/context/caller.js';
 import { readBody } from './platform/validation/members.js';
 import {
@@ -23,7 +25,7 @@ const USAGE = `usage:
   npm run admin -- rotate-secret --consumer-key KEY     gives an application a new consumer secret
   npm run admin -- unlock-user --username NAME          ends the lock-out of a user, through every application
   npm run admin -- disable-user --username NAME         ends every access of a user, at once
-  npm run admin -- verify-audit                         compares the audit with its seals
+  npm run admin -- verify-audit [--from SEAL]           compares the audit with its seals, and with one kept elsewhere
   npm run admin -- grants --role NAME                   prints the SQL of a database role with least rights
   npm run admin -- rotate-launch-key                    signs launches with a new key; the old one is known for a while
   npm run admin -- reencrypt                            puts what is encrypted under the newest key of SECRETS_KEY
@@ -57,7 +59,7 @@ export async function runAdminCommand(argv: string[], app: INestApplicationConte
     else if (name === 'rotate-launch-key' && rest.length === 0)
       process.stdout.write(`kid: ${await commands.execute(new RotateLaunchKey())}\n`);
     else if (name === 'reencrypt' && rest.length === 0) return await reencrypt(app);
-    else if (name === 'verify-audit' && rest.length === 0) return await verifySeals(app);
+    else if (name === 'verify-audit') return await verifySeals(app, rest.length === 0 ? null : sealOption(rest));
     else throw new UsageError('There is no such command.');
     return 0;
   } catch (error) {
@@ -76,23 +78,44 @@ async function reencrypt(app: INestApplicationContext): Promise<number> {
   const left = await app
     .get(EncryptedColumns, { strict: false })
     .reencrypt((table, values) => process.stdout.write(`${table}: ${values} encrypted again\n`));
+  if (!(await countersign(app))) return 1;
   process.stdout.write(
     left === 0 ? 'Nothing is left under an older key.\n' : `${left} changed meanwhile: run it again.\n`,
   );
   return left === 0 ? 0 : 1;
 }
 
-async function verifySeals(app: INestApplicationContext): Promise<number> {
-  const verdict = await verifyAudit(app.get(Database, { strict: false }).url);
+/** The newest key vouches for the audit, once it is known to agree under the keys that are listed. */
+async function countersign(app: INestApplicationContext): Promise<boolean> {
+  if ((await verifySeals(app, null)) !== 0) return false;
+  const { added, done } = await app.get(AuditSeals, { strict: false }).countersign();
+  process.stdout.write(`audit_seals: ${added} added under the newest key\n`);
+  if (!done) process.stdout.write('Another process seals under an older key: restart it, and run this again.\n');
+  return done;
+}
+
+async function verifySeals(app: INestApplicationContext, anchor: string | null): Promise<number> {
+  const say = (line: string) => process.stdout.write(`${line}\n`);
+  const [{ url }, secrets] = [app.get(Database, { strict: false }), app.get(Secrets, { strict: false })];
+  const verdict = await verifyAudit(url, secrets, anchor);
+  const { upToAnchor } = verdict;
+  if (upToAnchor) say(`Up to the seal of --from the audit agrees: rows ${upToAnchor.rows}, seals ${upToAnchor.seals}.`);
   if (verdict.agrees) {
-    const { rows, seals, last } = verdict;
-    process.stdout.write(
-      `The audit agrees with its seals: rows ${rows}, seals ${seals}, last seal ${last ?? 'none'}.\n`,
-    );
+    const { rows, seals, last, underNewestKey } = verdict;
+    say(`The audit agrees with its seals: rows ${rows}, seals ${seals}, last seal ${last ?? 'none'}.`);
+    if (!underNewestKey) say('An older key of SECRETS_KEY signed the last seal: run reencrypt before that key goes.');
     return 0;
   }
-  process.stdout.write(`The audit does not agree with its seals from row ${verdict.fromRow} on: ${verdict.because}.\n`);
+  if (verdict.fromRow === null) say(`The audit agrees with its seals, but not with --from: ${verdict.because}.`);
+  else say(`The audit does not agree with its seals from row ${verdict.fromRow} on: ${verdict.because}.`);
   return 1;
+}
+
+/** Of verify-audit: a seal in hex, as that command prints it. */
+function sealOption(argv: string[]): string {
+  const seal = option(argv, 'from').toLowerCase();
+  if (/^[0-9a-f]{64}$/.test(seal)) return seal;
+  throw new UsageError('--from takes a seal: 64 hexadecimal digits, as verify-audit prints them.');
 }
 
 async function createOperator(commands: CommandBus, username: string): Promise<void> {

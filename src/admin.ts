@@ -3,6 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { runAdminCommand } from './admin-cli.js';
 import { Config, ConfigError } from './config.js';
+import { assertSandboxFits } from './sandbox-database.js';
+import { installClock } from './sandbox/clock-schema.js';
 import { openDatabase } from './service.js';
 import { migrate } from './platform/database/migrate.js';
 
@@ -13,7 +15,9 @@ async function main(): Promise<number> {
     throw error;
   });
   try {
+    await assertSandboxFits(config, database.url);
     await migrate(database.url, { waitS: config.migrationWaitS });
+    if (config.sandbox) await installClock(database.url);
     const app = await NestFactory.createApplicationContext(AppModule.with(config, database.url), { logger: false });
     try {
       return await runAdminCommand(process.argv.slice(2), app);

@@ -7,6 +7,7 @@ import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-pos
 import { migrate } from './platform/database/migrate.js';
 import { Metrics } from './platform/observability/metrics.js';
 import { Readiness } from './platform/observability/readiness.js';
+import { assertSandboxFits } from './sandbox-database.js';
 import { ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
@@ -29,8 +30,8 @@ interface OpenDatabase {
 }
 
 /**
- * 1. A database: `DATABASE_URL`, else the embedded PostgreSQL. 2. Its schema. 3. The application. 4. The sandbox.
- * 5. The listeners. 6. `server.json`, which says that all of this is up, as readiness does.
+ * 1. A database that fits `SANDBOX`: `DATABASE_URL`, else the embedded PostgreSQL. 2. Its schema. 3. The application.
+ * 4. The sandbox. 5. The listeners. 6. `server.json`, which says that all of this is up, as readiness does.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
  */
@@ -41,6 +42,7 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
   const database = await openDatabase(config, onDatabaseLost);
   let app: NestExpressApplication | null = null;
   try {
+    await assertSandboxFits(config, database.url);
     await migrate(database.url, {
       waitS: config.migrationWaitS,
       seesReplication: config.confirmReplicated > 0 && config.roles.has('delivery'),

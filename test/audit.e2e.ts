@@ -1,11 +1,18 @@
 import { SchedulerRegistry } from '@nestjs/schedule';
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { runAdminCommand } from '../src/admin-cli';
 import { AuditSeals } from '../src/platform/audit/audit-seals';
 import { verifyAudit } from '../src/platform/audit/audit-verification';
+import { signatureOf, SIGNED_COLUMNS, type SignedSeal } from '../src/platform/audit/audit-signature';
+import { Config } from '../src/config';
+import { Secrets } from '../src/platform/secrets';
 import { migrate } from '../src/platform/database/migrate';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
+
+const randomKey = () => randomBytes(32).toString('base64');
+const configWith = (SECRETS_KEY: string) => new Config({ DATABASE_URL: app.databaseUrl, SECRETS_KEY });
 
 let app: TestApp;
 let operator: string;
@@ -113,10 +120,12 @@ test('the rows of one account are listed when it is named', async () => {
 describe('the seals', () => {
   let sealed: TestApp;
   let other: TestApp;
+  let key: string;
 
   beforeEach(async () => {
-    sealed = await startApp();
-    other = await startApp({ databaseUrl: sealed.databaseUrl });
+    key = randomKey();
+    sealed = await startApp({ env: { SECRETS_KEY: key } });
+    other = await startApp({ env: { SECRETS_KEY: key }, databaseUrl: sealed.databaseUrl });
   });
   afterEach(async () => {
     await other.close();
@@ -126,7 +135,8 @@ describe('the seals', () => {
   const add = (subject: string, query = sealed.given.sql.bind(sealed.given)) =>
     query(`INSERT INTO audit_log (actor, action, subject) VALUES ('system', 'test', $1) RETURNING id`, [subject]);
   const seal = () => Promise.all([sealed, other].map(({ app: one }) => one.get(AuditSeals, { strict: false }).seal()));
-  const verify = () => verifyAudit(sealed.databaseUrl);
+  const verify = (anchor: string | null = null, keys = key) =>
+    verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys)), anchor);
   const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
   /** Whoever owns the tables can do what the trigger refuses. */
   const tamper = async (statement: string, values: unknown[] = []) => {
@@ -136,7 +146,14 @@ describe('the seals', () => {
     await sealed.given.sql(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   };
   /** As if the seals had been made a while ago: after more than ten minutes, no transaction of their time matters. */
-  const pass = (minutes = 1) => tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
+  const pass = async (minutes = 1) => {
+    await tamper(`UPDATE audit_seals SET at = at - interval '${minutes} minutes'`);
+    const seals = await sealed.given.sql(`SELECT ${SIGNED_COLUMNS} FROM audit_seals`);
+    for (const seal of seals as unknown as SignedSeal[]) {
+      const { key_id, mac } = signatureOf(sealed.app.get(Secrets), seal);
+      await tamper('UPDATE audit_seals SET key_id = $2, mac = $3 WHERE seal_id = $1', [seal.seal_id, key_id, mac]);
+    }
+  };
   /** From now on the test alone seals. */
   const still = () => {
     for (const { app: one } of [sealed, other]) {
@@ -198,7 +215,7 @@ describe('the seals', () => {
     const [statement, because] = tampering(ids[3]);
     await tamper(statement);
     expect((await state()).body).toMatchObject({ checked_seals: 1, agrees: false, from_row: ids[3], because });
-    expect(await verify()).toEqual({ agrees: false, fromRow: ids[3], because });
+    expect(await verify()).toEqual({ agrees: false, fromRow: ids[3], because, upToAnchor: null });
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
     const code = await runAdminCommand(['verify-audit'], sealed.app);
     const out = said.mock.calls.join('');
@@ -293,7 +310,7 @@ describe('npm run admin -- grants', () => {
       const path = `/eligibilities/${launch['svc_eligiblity_id']}/testLaunchInfo`;
       expect((await poor.call('GET', path, { token: scene.token })).status).toBe(200);
       await poor.app.get(AuditSeals, { strict: false }).seal();
-      expect(await verifyAudit(url.href)).toMatchObject({ agrees: true });
+      expect(await verifyAudit(url.href, poor.app.get(Secrets))).toMatchObject({ agrees: true });
       for (const statement of [
         'UPDATE audit_log SET count = 1',
         'DELETE FROM audit_log',

@@ -13,7 +13,11 @@ export class AuditSeals1763641600600 implements MigrationInterface {
         through bigint NOT NULL,
         settled bigint,
         horizon bigint NOT NULL,
+        key_id bytea NOT NULL,
+        mac bytea NOT NULL,
         CONSTRAINT audit_seals_hash_is_sha256 CHECK (octet_length(hash) = 32),
+        CONSTRAINT audit_seals_key_id_is_short CHECK (octet_length(key_id) = 4),
+        CONSTRAINT audit_seals_mac_is_sha256 CHECK (octet_length(mac) = 32),
         CONSTRAINT audit_seals_digest_of_each CHECK (octet_length(digests) = 8 * cardinality(ids))
       )
     `);

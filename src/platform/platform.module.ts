@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
+import { AuditMetrics } from './audit/audit-metrics.js';
 import { AuditSeals } from './audit/audit-seals.js';
 import { Clock } from './clock.js';
 import { Database } from './database/database.js';
@@ -56,6 +57,7 @@ const ground = [
   providers: [
     ...ground,
     AuditSeals,
+    AuditMetrics,
     TracingShutdown,
     DatabaseReadiness,
     Housekeeping,

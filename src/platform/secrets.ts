@@ -6,6 +6,7 @@ import {
   hkdfSync,
   randomBytes,
   randomInt,
+  timingSafeEqual,
 } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
@@ -29,6 +30,7 @@ const PIECE_BYTES = 64 * 1024;
 export class Secrets {
   private readonly keys: { format: number; id: Buffer; key: Buffer }[];
   private readonly hashKey: Buffer;
+  private readonly signingKeys: { id: Buffer; key: Buffer }[];
   /** What a value under the newest key begins with: all others are to be encrypted again. */
   readonly newest: Buffer;
 
@@ -41,12 +43,35 @@ export class Secrets {
       ];
     });
     this.hashKey = derived(config.secretsKeys[0], 'keyed hashes');
+    this.signingKeys = config.secretsKeys.map((key) => ({
+      id: sha256(key).subarray(0, KEY_ID_BYTES),
+      key: derived(key, 'signatures'),
+    }));
     this.newest = Buffer.concat([Buffer.of(FORMAT), this.keys[0].id]);
   }
 
   /** HMAC-SHA256 under the newest key: a new key only forgets what the hashes stood for. */
   keyedHash(purpose: string, text: string): Buffer {
-    return createHmac('sha256', this.hashKey).update(`${purpose}\0${text}`).digest();
+    return macOf(this.hashKey, purpose, text);
+  }
+
+  /** The id of the key that {@link sign} uses. */
+  get signingKeyId(): Buffer {
+    return this.signingKeys[0].id;
+  }
+
+  /** HMAC-SHA256 under the newest key, which is named in `keyId`: it can be checked as long as that key is listed. */
+  sign(purpose: string, text: string): { keyId: Buffer; mac: Buffer } {
+    const { id, key } = this.signingKeys[0];
+    return { keyId: id, mac: macOf(key, purpose, text) };
+  }
+
+  /** Whether the key that is named made the signature; null when `SECRETS_KEY` does not list that key. */
+  verifies(purpose: string, text: string, { keyId, mac }: { keyId: Buffer; mac: Buffer }): boolean | null {
+    const entry = this.signingKeys.find(({ id }) => id.equals(keyId));
+    if (!entry) return null;
+    const expected = macOf(entry.key, purpose, text);
+    return mac.length === expected.length && timingSafeEqual(mac, expected);
   }
 
   encrypt(plain: string | Buffer, purpose: string): Buffer {
@@ -82,6 +107,10 @@ export class Secrets {
     decipher.setAAD(Buffer.from(purpose));
     return Buffer.concat([decipher.update(sealed.subarray(at)), decipher.final()]);
   }
+}
+
+function macOf(key: Buffer, purpose: string, text: string): Buffer {
+  return createHmac('sha256', key).update(`${purpose}\0${text}`).digest();
 }
 
 function derived(key: Buffer, use: string): Buffer {

@@ -159,6 +159,7 @@ describe('a statement means the same wherever it is carried out', () => {
       'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
       'src/notifications/delivery/notification.entity.ts: clock_timestamp',
       'src/notifications/delivery/translation-statement.ts: nextval',
+      'src/platform/audit/audit-seals.ts: nextval',
     ]);
   });
 

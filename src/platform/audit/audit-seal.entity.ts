@@ -34,4 +34,12 @@ export class AuditSeal {
   /** Every transaction that this seal could not see yet has a lower number, or began later. */
   @Column('bigint')
   horizon: number;
+
+  /** Which key of `SECRETS_KEY` signed the seal. */
+  @Column('bytea')
+  key_id: Buffer;
+
+  /** HMAC-SHA256 over all other columns (audit-signature.ts). */
+  @Column('bytea')
+  mac: Buffer;
 }

@@ -3,17 +3,20 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { acrossAccounts, Database, prepared } from '../database/database.js';
 import { Logger } from '../observability/logger.js';
+import { Secrets } from '../secrets.js';
+import { AT_TEXT, isSigned, signatureOf, SIGNED_COLUMNS, type SignedSeal, type Signature } from './audit-signature.js';
 
 const SEAL_EVERY_MS = 3_000;
 /** So many keep the event loop for 2 ms. */
 const BATCH = 250;
 const DIGEST_BYTES = 8;
+const COUNTERSIGN_ATTEMPTS = 20;
 /** What stands before the first seal. */
-const NO_SEAL = Buffer.alloc(32);
+export const NO_SEAL = Buffer.alloc(32);
 
 const LAST = prepared(
   'audit-seal-last',
-  `SELECT hash, through, settled FROM audit_seals ORDER BY seal_id DESC LIMIT 1`,
+  `SELECT ${SIGNED_COLUMNS} FROM audit_seals ORDER BY audit_seals.seal_id DESC LIMIT 1`,
 );
 
 /**
@@ -47,12 +50,25 @@ const LATE_ROWS = prepared(
   acrossAccounts.sealing,
 );
 
+/**
+ * The columns of a seal that the database gives, asked after the rows: a transaction whose rows the seal lacks has a lower
+ * number than the horizon, or begins later.
+ */
+const NEXT = prepared(
+  'audit-seal-next',
+  `SELECT nextval(pg_get_serial_sequence('audit_seals', 'seal_id'))::text AS seal_id, ${AT_TEXT} AS at,
+     pg_snapshot_xmax(pg_current_snapshot())::text AS horizon
+   FROM (SELECT now() AS at) AS moment`,
+);
+
 const ADD = prepared(
   'audit-seal-add',
-  `INSERT INTO audit_seals (before, ids, digests, hash, through, settled, horizon)
-   VALUES ($1, $2, $3, $4, $5, $6, pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+  `INSERT INTO audit_seals (seal_id, at, before, ids, digests, hash, through, settled, horizon, key_id, mac)
+   OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
    ON CONFLICT ON CONSTRAINT audit_seals_before_key DO NOTHING`,
 );
+
+type LastSeal = SignedSeal & Signature;
 
 export interface SealedRow {
   id: number;
@@ -69,6 +85,9 @@ export interface SealedRow {
  * 3. Ids are given before COMMIT: a row may appear below ids that are sealed already. It is looked for until every
  *    transaction of a seal's time is over, once more after that, and stands in a later seal. `settled` is the seal up to
  *    which the look that made a seal needed no other.
+ * 4. The newest key of `SECRETS_KEY` signs a seal (audit-signature.ts). As a seal's hash stands in the next one, each
+ *    signature vouches for the whole history before it: after a rotation one seal without rows does so for all. No seal
+ *    follows one that no listed key has signed.
  *
  * Never order seals by anything but `seal_id`, nor seal a row twice.
  */
@@ -76,6 +95,7 @@ export interface SealedRow {
 export class AuditSeals {
   constructor(
     private readonly database: Database,
+    private readonly secrets: Secrets,
     private readonly logger: Logger,
   ) {}
 
@@ -88,26 +108,63 @@ export class AuditSeals {
     }
   }
 
+  /**
+   * Adds a seal without rows under the newest key, which vouches for the whole history: no older key is needed after that.
+   * The history must have been verified before.
+   * @returns how many seals were added, and whether the newest seal is under the newest key
+   */
+  async countersign(): Promise<{ added: number; done: boolean }> {
+    for (let attempt = 0; attempt < COUNTERSIGN_ATTEMPTS; attempt++) {
+      const last = await this.last();
+      if (last === null || last.key_id.equals(this.secrets.signingKeyId)) return { added: 0, done: true };
+      if (isSigned(this.secrets, last) !== true) break;
+      if (await this.add(last, [], last.settled)) return { added: 1, done: true };
+    }
+    return { added: 0, done: false };
+  }
+
+  private last(): Promise<LastSeal | null> {
+    return this.database.queryOne<LastSeal>(LAST);
+  }
+
   private async sealBatch(): Promise<number> {
-    const last = await this.database.queryOne<{ hash: Buffer; through: number; settled: number | null }>(LAST);
+    const last = await this.last();
+    // A signature on top would vouch for what somebody without the key has put there.
+    if (last !== null && isSigned(this.secrets, last) !== true) {
+      this.logger.warn(
+        { seal: last.hash.toString('hex') },
+        'no key of SECRETS_KEY signed the newest seal of the audit log: rows wait for a seal. List its key, and verify the audit',
+      );
+      return 0;
+    }
     // Asked before the look: whoever is over by now is seen by it.
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
-    const through = last?.through ?? 0;
+    const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
     // Behind by more than a batch, there is no hurry to look for what came late.
     if (rows.length < BATCH)
       rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;
+    return (await this.add(last, rows, settled === null ? null : String(settled.seal_id))) ? rows.length : 0;
+  }
+
+  /** @returns false when another process has added the seal that follows `last` */
+  private async add(last: LastSeal | null, rows: readonly SealedRow[], settled: string | null): Promise<boolean> {
     const before = last?.hash ?? NO_SEAL;
-    const added = await this.database.execute(ADD, [
+    const next = await this.database.queryOne<{ seal_id: string; at: string; horizon: string }>(NEXT);
+    const seal = {
+      ...next!,
       before,
-      rows.map(({ id }) => id),
-      Buffer.concat(rows.map(digestOf)),
-      sealOf(before, rows),
-      Math.max(through, ...rows.map(({ id }) => id)),
-      settled?.seal_id ?? null,
-    ]);
-    return added === 0 ? 0 : rows.length;
+      ids: rows.map(({ id }) => String(id)),
+      digests: Buffer.concat(rows.map(digestOf)),
+      hash: sealOf(before, rows),
+      through: String(Math.max(Number(last?.through ?? 0), ...rows.map(({ id }) => id))),
+      settled,
+    };
+    const { key_id, mac } = signatureOf(this.secrets, seal);
+    const { seal_id, at, ids, digests, hash, through, horizon } = seal;
+    const values = [seal_id, at, before, ids, digests, hash, through, settled, horizon, key_id, mac];
+    return (await this.database.execute(ADD, values)) === 1;
   }
 }
 
@@ -115,9 +172,9 @@ export function digestOf({ text }: SealedRow): Buffer {
   return createHash('sha256').update(text).digest().subarray(0, DIGEST_BYTES);
 }
 
-/** @param before the seal before; none: the first */
-export function sealOf(before: Buffer | null, rows: readonly SealedRow[]): Buffer {
-  const hash = createHash('sha256').update(before ?? NO_SEAL);
+/** @param before the hash of the seal before, or {@link NO_SEAL} */
+export function sealOf(before: Buffer, rows: readonly SealedRow[]): Buffer {
+  const hash = createHash('sha256').update(before);
   for (const { text } of rows) hash.update(text).update('\n');
   return hash.digest();
 }

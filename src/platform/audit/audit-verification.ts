@@ -1,53 +1,79 @@
 import type pg from 'pg';
 import { acrossAccounts, type Database, prepared, type Statement } from '../database/database.js';
 import { connectTo } from '../database/service-client.js';
-import { digestAt, digestOf, SEALED_ROW, sealOf, type SealedRow } from './audit-seals.js';
+import type { Secrets } from '../secrets.js';
+import { digestAt, digestOf, NO_SEAL, SEALED_ROW, sealOf, type SealedRow } from './audit-seals.js';
+import { isSigned, SIGNED_COLUMNS, type SignedSeal, type Signature } from './audit-signature.js';
 
 const BATCH = 50;
 
-interface Seal {
-  seal_id: number;
-  ids: string[];
-  digests: Buffer;
-  hash: Buffer;
+type Seal = SignedSeal & Signature;
+
+export interface Fault {
+  readonly fromRow: number;
+  readonly because: string;
+}
+
+interface Extent {
+  readonly rows: number;
+  readonly seals: number;
 }
 
 /** What the comparison of all rows with all seals says. */
 export type AuditVerdict =
-  | { readonly agrees: true; readonly rows: number; readonly seals: number; readonly last: string | null }
-  | { readonly agrees: false; readonly fromRow: number; readonly because: string };
+  | ({
+      readonly agrees: true;
+      readonly last: string | null;
+      /** Whether the newest key of `SECRETS_KEY` vouches for the newest seal; an older one of the list does otherwise. */
+      readonly underNewestKey: boolean;
+      readonly upToAnchor: Extent | null;
+    } & Extent)
+  | ({
+      readonly agrees: false;
+      /** What agrees up to the seal that was asked for; null when it was not reached, or none was asked for. */
+      readonly upToAnchor: Extent | null;
+    } & Fault)
+  | { readonly agrees: false; readonly fromRow: null; readonly because: string; readonly upToAnchor: null };
 
 /**
  * Compares the audit rows with their seals, from the first one on. It reads everything there is, on a connection of its own,
  * and changes nothing. Rows of the last seconds may have no seal yet.
+ *
+ * @param anchor the hash of a seal that was kept elsewhere, in hex: the history has to contain it
  */
-export async function verifyAudit(url: string): Promise<AuditVerdict> {
+export async function verifyAudit(url: string, secrets: Secrets, anchor: string | null = null): Promise<AuditVerdict> {
   const client = await connectTo(url);
   try {
     // What is sealed or removed meanwhile does not concern this look.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    let before: Buffer | null = null;
-    let after = 0;
-    let rows = 0;
-    let seals = 0;
+    const chain = new Chain(client, secrets, NO_SEAL);
+    let after = '0';
+    let upToAnchor: Extent | null = null;
     for (;;) {
       const batch = await client.query<Seal>(
-        'SELECT seal_id, ids::text[] AS ids, digests, hash FROM audit_seals WHERE seal_id > $1 ORDER BY seal_id LIMIT $2',
+        `SELECT ${SIGNED_COLUMNS} FROM audit_seals WHERE audit_seals.seal_id > $1 ORDER BY audit_seals.seal_id LIMIT $2`,
         [after, BATCH],
       );
       for (const seal of batch.rows) {
-        const fault = await faultOf(client, seal, before);
-        if (fault) return { agrees: false, ...fault };
-        before = seal.hash;
+        const fault = await chain.follow(seal);
+        if (fault) return { agrees: false, upToAnchor, ...fault };
         after = seal.seal_id;
-        rows += seal.ids.length;
-        seals += 1;
+        if (seal.hash.toString('hex') === anchor) upToAnchor = { rows: chain.rows, seals: chain.seals };
       }
       if (batch.rows.length < BATCH) break;
     }
-    const unsealed = await firstUnsealed(client);
-    if (unsealed !== null) return { agrees: false, fromRow: unsealed, because: 'the row was added behind the seals' };
-    return { agrees: true, rows, seals, last: before && before.toString('hex') };
+    const fault = chain.unvouched ?? (await firstUnsealed(client));
+    if (fault) return { agrees: false, upToAnchor, ...fault };
+    if (anchor !== null && upToAnchor === null)
+      return {
+        agrees: false,
+        fromRow: null,
+        because: 'the history does not contain the seal: its end was cut off, or it was made anew',
+        upToAnchor,
+      };
+    const { rows, seals, last } = chain;
+    const underNewestKey = last === null || last.key_id.equals(secrets.signingKeyId);
+    return { agrees: true, rows, seals, last: last && last.hash.toString('hex'), underNewestKey, upToAnchor };
   } finally {
     await client.end();
   }
@@ -67,7 +93,7 @@ const STATE = prepared(
 );
 const NEWEST = prepared(
   'audit-seals-newest',
-  `SELECT seal_id, before, ids::text[] AS ids, digests, hash FROM audit_seals ORDER BY seal_id DESC LIMIT $1`,
+  `SELECT ${SIGNED_COLUMNS} FROM audit_seals ORDER BY audit_seals.seal_id DESC LIMIT $1`,
 );
 
 export interface SealState {
@@ -84,26 +110,22 @@ export interface SealState {
 }
 
 /** Compares the newest seals with their rows, each with the seal that it names as the one before. */
-export async function newestSeals(database: Database, most: number): Promise<SealState> {
+export async function newestSeals(database: Database, secrets: Secrets, most: number): Promise<SealState> {
   const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
-  const seals = (await database.query<Seal & { before: Buffer }>(NEWEST, [most])).reverse();
+  const seals = (await database.query<Seal>(NEWEST, [most])).reverse();
   const reader: Reader = { query: async (statement) => ({ rows: await database.query(statement, statement.values) }) };
-  let checked_rows = 0;
-  for (const [index, seal] of seals.entries()) {
-    const before = index === 0 ? seal.before : seals[index - 1].hash;
-    const fault = await faultOf(reader, seal, before);
-    if (fault)
-      return {
-        ...state,
-        checked_seals: index,
-        checked_rows,
-        agrees: false,
-        from_row: fault.fromRow,
-        because: fault.because,
-      };
-    checked_rows += seal.ids.length;
-  }
-  return { ...state, checked_seals: seals.length, checked_rows, agrees: true, from_row: null, because: null };
+  const chain = new Chain(reader, secrets, seals[0]?.before ?? NO_SEAL);
+  let fault: Fault | null = null;
+  for (const seal of seals) if ((fault = await chain.follow(seal))) break;
+  fault ??= chain.unvouched;
+  return {
+    ...state,
+    checked_seals: chain.seals,
+    checked_rows: chain.rows,
+    agrees: fault === null,
+    from_row: fault && fault.fromRow,
+    because: fault && fault.because,
+  };
 }
 
 /** As much of a connection as a look at one seal takes. */
@@ -111,33 +133,64 @@ interface Reader {
   query(statement: Statement & { values: unknown[] }): Promise<{ rows: SealedRow[] }>;
 }
 
-async function faultOf(
-  client: Reader,
-  seal: Seal,
-  before: Buffer | null,
-): Promise<{ fromRow: number; because: string } | null> {
-  const found = await client.query({
-    text: `SELECT ${SEALED_ROW} FROM audit_log WHERE id = ANY ($1::bigint[])`,
-    values: [seal.ids],
-    across: acrossAccounts.sealing,
-  });
-  const byId = new Map(found.rows.map((row) => [Number(row.id), row]));
-  const ids = seal.ids.map(Number);
-  const rows: SealedRow[] = [];
-  let fault: { fromRow: number; because: string } | null = null;
-  for (const [index, id] of ids.entries()) {
-    const row = byId.get(id);
-    if (row && digestOf(row).equals(digestAt(seal.digests, index))) rows.push(row);
-    else if (fault === null || id < fault.fromRow)
-      fault = { fromRow: id, because: row ? 'the row was changed' : 'the row is gone' };
+/** One seal after another, each compared with its rows, with its signature and with the seal before. */
+class Chain {
+  rows = 0;
+  seals = 0;
+  last: Seal | null = null;
+  /**
+   * Where the newest seals begin that no listed key has signed. The signature of a later seal vouches for them: its hash
+   * is made of theirs.
+   */
+  unvouched: Fault | null = null;
+
+  constructor(
+    private readonly reader: Reader,
+    private readonly secrets: Secrets,
+    private before: Buffer,
+  ) {}
+
+  async follow(seal: Seal): Promise<Fault | null> {
+    const ids = seal.ids.map(Number);
+    const fromRow = ids.length > 0 ? Math.min(...ids) : Number(seal.through);
+    const signed = isSigned(this.secrets, seal);
+    if (signed === false || !seal.before.equals(this.before))
+      return { fromRow, because: 'its seal, or one before it, was changed or is gone' };
+    const fault = await this.compare(seal, ids, fromRow);
+    if (fault) return fault;
+    this.unvouched = signed
+      ? null
+      : (this.unvouched ?? { fromRow, because: 'no key of SECRETS_KEY signed its seal, nor a later one' });
+    this.before = seal.hash;
+    this.last = seal;
+    this.rows += ids.length;
+    this.seals += 1;
+    return null;
   }
-  if (fault) return fault;
-  if (sealOf(before, rows).equals(seal.hash)) return null;
-  return { fromRow: Math.min(...ids), because: 'its seal, or one before it, was changed or is gone' };
+
+  private async compare(seal: Seal, ids: readonly number[], fromRow: number): Promise<Fault | null> {
+    const found = await this.reader.query({
+      text: `SELECT ${SEALED_ROW} FROM audit_log WHERE id = ANY ($1::bigint[])`,
+      values: [seal.ids],
+      across: acrossAccounts.sealing,
+    });
+    const byId = new Map(found.rows.map((row) => [Number(row.id), row]));
+    const rows: SealedRow[] = [];
+    let fault: Fault | null = null;
+    for (const [index, id] of ids.entries()) {
+      const row = byId.get(id);
+      if (row && digestOf(row).equals(digestAt(seal.digests, index))) rows.push(row);
+      else if (fault === null || id < fault.fromRow)
+        fault = { fromRow: id, because: row ? 'the row was changed' : 'the row is gone' };
+    }
+    if (fault) return fault;
+    if (sealOf(this.before, rows).equals(seal.hash)) return null;
+    return { fromRow, because: 'its seal, or one before it, was changed or is gone' };
+  }
 }
 
 /** The first row that should have a seal and has none. */
-async function firstUnsealed(client: pg.Client): Promise<number | null> {
+async function firstUnsealed(client: pg.Client): Promise<Fault | null> {
   const unsealed: Statement = {
     text: `SELECT min(id) AS id FROM audit_log
      WHERE id <= (SELECT through FROM audit_seals
@@ -146,5 +199,6 @@ async function firstUnsealed(client: pg.Client): Promise<number | null> {
     across: acrossAccounts.sealing,
   };
   const { rows } = await client.query<{ id: number | null }>(unsealed);
-  return rows[0].id === null ? null : Number(rows[0].id);
+  const [{ id }] = rows;
+  return id === null ? null : { fromRow: Number(id), because: 'the row was added behind the seals' };
 }

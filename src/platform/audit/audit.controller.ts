@@ -5,6 +5,7 @@ import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatOptionalDateTime } from '../clock.js';
 import { Database } from '../database/database.js';
+import { Secrets } from '../secrets.js';
 import { currentReach } from '../context/request-context.js';
 import { Access, Bounded } from '../http/access.js';
 import { assertAccountKnown } from '../known-accounts.js';
@@ -22,6 +23,7 @@ const SEALS_CHECKED = 50;
 export class AuditController {
   constructor(
     private readonly database: Database,
+    private readonly secrets: Secrets,
     private readonly queryBus: QueryBus,
     private readonly config: Config,
   ) {}
@@ -63,7 +65,7 @@ export class AuditController {
   @Answer(200, AuditSealModel)
   @Problems()
   async seals(): Promise<AuditSealModel> {
-    const { last_seal_at, oldest_waiting_at, ...state } = await newestSeals(this.database, SEALS_CHECKED);
+    const { last_seal_at, oldest_waiting_at, ...state } = await newestSeals(this.database, this.secrets, SEALS_CHECKED);
     return {
       ...state,
       last_seal_datetime: formatOptionalDateTime(last_seal_at),

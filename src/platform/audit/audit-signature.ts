@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { Secrets } from '../secrets.js';
+
+const PURPOSE = 'audit seal';
+
+/** The columns of a seal that its signature covers. Numbers are texts: beyond 2^53 they would be rounded. */
+export interface SignedSeal {
+  seal_id: string;
+  /** {@link AT_TEXT} */
+  at: string;
+  before: Buffer;
+  ids: string[];
+  digests: Buffer;
+  hash: Buffer;
+  through: string;
+  settled: string | null;
+  horizon: string;
+}
+
+export interface Signature {
+  key_id: Buffer;
+  mac: Buffer;
+}
+
+/** The column `at` as a text that is the same whoever asks. */
+export const AT_TEXT = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/** The columns of {@link SignedSeal} and {@link Signature}, for a SELECT. */
+export const SIGNED_COLUMNS = `seal_id::text AS seal_id, ${AT_TEXT} AS at, before, ids::text[] AS ids, digests, hash,
+  through::text AS through, settled::text AS settled, horizon::text AS horizon, key_id, mac`;
+
+/** Signs a seal with the newest key: the owner of the tables, who lacks the key, cannot make it anew. */
+export function signatureOf(secrets: Secrets, seal: SignedSeal): Signature {
+  const { keyId, mac } = secrets.sign(PURPOSE, textOf(seal));
+  return { key_id: keyId, mac };
+}
+
+/** Whether the signature is that of the seal as it stands; null when its key is not listed any more. */
+export function isSigned(secrets: Secrets, seal: SignedSeal & Signature): boolean | null {
+  return secrets.verifies(PURPOSE, textOf(seal), { keyId: seal.key_id, mac: seal.mac });
+}
+
+function textOf({ seal_id, at, before, ids, digests, hash, through, settled, horizon }: SignedSeal): string {
+  const rows = createHash('sha256').update(ids.join()).update('\n').update(digests).digest('hex');
+  return [seal_id, at, before.toString('hex'), rows, hash.toString('hex'), through, settled ?? '-', horizon].join('\n');
+}

@@ -1,0 +1,38 @@
+import { Config, ConfigError } from './config.js';
+import { connectUsable } from './platform/database/database-check.js';
+
+/** Needs no right on the schema: a role with least rights asks as well. */
+const STATE = `
+  SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                 WHERE nspname = 'sandbox' AND relname = 'clock') AS is_sandbox,
+    to_regclass('accounts') IS NOT NULL AND to_regclass('users') IS NOT NULL AS has_schema`;
+const FILLED = 'SELECT EXISTS (SELECT FROM accounts) OR EXISTS (SELECT FROM users) AS is_filled';
+
+/**
+ * Keeps sandboxes and other databases apart, before anything is changed in one. The schema of the clock is the mark of a
+ * sandbox (sandbox/clock-schema.ts); it comes along with a dump. A sandbox moves its clock for good, and secrets of its
+ * accounts stand in a file: neither may happen to a database that is used otherwise, nor go on unnoticed as one.
+ *
+ * @throws ConfigError in one line what does not fit and what to do
+ */
+export async function assertSandboxFits(config: Config, databaseUrl: string): Promise<void> {
+  const client = await connectUsable(databaseUrl);
+  try {
+    const { rows } = await client.query<{ is_sandbox: boolean; has_schema: boolean }>(STATE);
+    const [{ is_sandbox, has_schema }] = rows;
+    if (is_sandbox === config.sandbox) return;
+    const name = config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL';
+    if (is_sandbox)
+      throw new ConfigError([
+        `SANDBOX must be true: ${name} names the database of a sandbox, whose clock may be ahead and whose secrets stand in a ` +
+          'file. Start it as a sandbox (NODE_ENV must not be production), or name another database.',
+      ]);
+    if (has_schema && (await client.query<{ is_filled: boolean }>(FILLED)).rows[0].is_filled)
+      throw new ConfigError([
+        `SANDBOX must not be true: ${name} names a database that has accounts or users and is no sandbox. ` +
+          'Start it with SANDBOX=false, or name an empty database.',
+      ]);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
