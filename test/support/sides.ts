@@ -112,7 +112,8 @@ export async function makeSide(app: TestApp, driverOf: (account: string) => Prom
   ).body as { import_id: string };
   const ofImport = `/accounts/${scene.account}/eligibility-imports/${import_id}`;
   await eventually(async () => {
-    expect((await app.call('GET', ofImport, { token: scene.token })).body.state).toBe('DONE');
+    const { state } = (await app.call('GET', ofImport, { token: scene.token })).body as { state: string };
+    if (state !== 'DONE') throw new Error(`The import is ${state}.`);
   }, 20_000);
   await app.call('GET', `/eligibilities/${booked}/testLaunchInfo`, { token: scene.token });
   const [{ username }] = await given.sql(
