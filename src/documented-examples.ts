@@ -122,6 +122,7 @@ const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings
   [`PUT ${inCatalogue}/attribute-keys/{code}`]: { name: 'Cohort' },
   [`PUT ${inCatalogue}/vouchers/{code}`]: { discount_type: 'PERCENT', discount_value: 10, max_uses: 1000 },
   'POST /admin/eligibilities/{svc_id}/hold': { reason: 'The identity is being checked.' },
+  'POST /admin/eligibilities/{svc_id}/decline-accommodations': { reason: 'The documents were not handed in.' },
   'POST /admin/unmatched-results/{id}/reject': { reason: 'A rehearsal that nobody booked.' },
   'POST /admin/unmatched-results/{id}/accept': { booking_code: BOOKING },
   [`POST ${inCatalogue}/candidates/{candidate_id}/erase`]: { reason: 'Asked for by the candidate.' },

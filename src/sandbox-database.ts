@@ -1,4 +1,5 @@
 import { Config, ConfigError } from './config.js';
+import { acrossAccounts } from './platform/database/database.js';
 import { connectUsable } from './platform/database/database-check.js';
 
 /** Needs no right on the schema: a role with least rights asks as well. */
@@ -6,7 +7,10 @@ const STATE = `
   SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
                  WHERE nspname = 'sandbox' AND relname = 'clock') AS is_sandbox,
     to_regclass('accounts') IS NOT NULL AND to_regclass('users') IS NOT NULL AS has_schema`;
-const FILLED = 'SELECT EXISTS (SELECT FROM accounts) OR EXISTS (SELECT FROM users) AS is_filled';
+const FILLED = {
+  text: 'SELECT EXISTS (SELECT FROM accounts) OR EXISTS (SELECT FROM users) AS is_filled',
+  across: acrossAccounts.figures,
+};
 
 /**
  * Keeps sandboxes and other databases apart, before anything is changed in one. The schema of the clock is the mark of a

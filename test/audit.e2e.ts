@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -286,7 +287,8 @@ describe('the seals', () => {
 
 describe('npm run admin -- grants', () => {
   it('prints the SQL of a role that runs the service, and can neither rewrite the audit nor change the schema', async () => {
-    const owner = await startApp();
+    const secretsKey = randomBytes(32).toString('base64');
+    const owner = await startApp({ env: { SECRETS_KEY: secretsKey } });
     const role = `least "rights" ${Date.now()}`;
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
     const code = await runAdminCommand(['grants', '--role', role], owner.app);
@@ -301,7 +303,7 @@ describe('npm run admin -- grants', () => {
     url.password = 'least';
     await owner.given.sql(`ALTER ROLE "${role.replaceAll('"', '""')}" PASSWORD 'least'`);
     await migrate(url.href);
-    const poor = await startApp({ databaseUrl: url.href });
+    const poor = await startApp({ databaseUrl: url.href, env: { SECRETS_KEY: secretsKey } });
     try {
       const scene = await poor.given.scene();
       const eligibility = await poor.given.eligibility(scene);

@@ -14,6 +14,7 @@ interface Side {
   svcId: string;
   unmatched: string;
   job: string;
+  importId: string;
 }
 
 let app: TestApp;
@@ -60,7 +61,7 @@ async function side(name: string): Promise<Side> {
   );
   const held = await app.given.eligibility(scene, { candidate: { candidate_id: `Q-${name}-held` } });
   await app.call('POST', `/admin/eligibilities/${held['svc_eligiblity_id']}/hold`, { token: operator, body: REASON });
-  await app.call('POST', `/accounts/${scene.account}/eligibility-imports?dry_run=true`, {
+  const imported = await app.call('POST', `/accounts/${scene.account}/eligibility-imports?dry_run=true`, {
     token: scene.token,
     headers: { 'content-type': 'text/csv' },
     body: `candidate_id,first_name,last_name,test_code\nI-1,A,B,${scene.testCode}\n`,
@@ -84,6 +85,7 @@ async function side(name: string): Promise<Side> {
     svcId: record['svc_eligiblity_id'] as string,
     unmatched: unmatched['id'] as string,
     job,
+    importId: imported.body.import_id as string,
   };
 }
 
@@ -165,6 +167,12 @@ for (const action of ['verify', 'suspend', 'resume'])
   DEEDS[`POST /admin/subscriptions/{id}/${action}`] = (of) => [`/admin/subscriptions/${of.subscribed.id}/${action}`];
 for (const action of ['release', 'approve-accommodations'])
   DEEDS[`POST /admin/eligibilities/{svc_id}/${action}`] = (of) => [`/admin/eligibilities/${of.svcId}/${action}`];
+
+DEEDS['POST /admin/eligibilities/{svc_id}/decline-accommodations'] = (of) => [
+  `/admin/eligibilities/${of.svcId}/decline-accommodations`,
+  REASON,
+];
+DEEDS['POST /admin/imports/{import_id}/abort'] = (of) => [`/admin/imports/${of.importId}/abort`];
 
 for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
   DEEDS[`GET /admin/accounts/{account_code}/candidates/{candidate_id}${part}`] = (of) => [

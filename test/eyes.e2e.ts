@@ -126,7 +126,9 @@ describe('§14 alert rules, dashboards and runbook', () => {
       expect(['page', 'ticket']).toContain(labels.severity);
     }
     const mentioned = [...runbook.matchAll(/`(\w+)(?:\{[^}]*\})?`/g)].map(([, name]) => name);
-    const figures = mentioned.filter((name) => /^(audit|notifications?|domain|http|database|nodejs|process)_/.test(name));
+    const figures = mentioned.filter((name) =>
+      /^(audit|notifications?|domain|http|database|nodejs|process)_/.test(name),
+    );
     const known = [...exported.keys()].flatMap((name) => [name, name.replace(/_(bucket|sum|count)$/, '')]);
     expect(figures.filter((name) => !known.includes(name))).toEqual([]);
   });

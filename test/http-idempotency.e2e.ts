@@ -217,7 +217,10 @@ describe('§5 Idempotency-Key', () => {
     );
     expect([booked.status, await events()]).toEqual([201, 1]);
     const booking = `/accounts/${scene.account}/bookings/${booked.body.booking_code}`;
-    expect([(await twice('PUT', booking, siteBooking())).status, await events()]).toEqual([200, 2]);
+    expect([
+      (await twice('PUT', booking, { ...siteBooking(), location_name: 'Another room' })).status,
+      await events(),
+    ]).toEqual([200, 2]);
     expect([(await twice('DELETE', booking)).status, await events()]).toEqual([204, 3]);
     const again = await app.given.booking(scene, record);
     const absence = `/accounts/${scene.account}/bookings/${again['booking_code']}/absence`;

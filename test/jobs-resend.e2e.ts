@@ -47,6 +47,7 @@ test('go oldest first, each once, and are counted', async () => {
     failed: 0,
     skipped: 0,
     reason: 'mended',
+    unmatched_results: null,
     actor: expect.stringMatching(/^user-/),
     created_datetime: expect.any(String),
   });

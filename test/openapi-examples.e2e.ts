@@ -151,6 +151,10 @@ describe('the examples of the document that a sandbox serves', () => {
     await all([`GET ${ofCandidate}`, `GET ${ofCandidate}/eligibilities`, `GET ${ofAccount}/eligibilities`]);
     const record = '/admin/eligibilities/{svc_id}';
     await all([`POST ${record}/hold`, `POST ${record}/release`, `POST ${record}/approve-accommodations`]);
+    // Nothing waits for approval any more.
+    await tryOut(`POST ${record}/decline-accommodations`).catch((error: Error) =>
+      expect(error.message).toContain('403'),
+    );
     await all(['GET /admin/eligibilities', `GET ${record}`]);
     const launched = await tryOut('GET /eligibilities/{svc_eligibility_code}/testLaunchInfo');
     await tryOut('GET /launch/{launch_code}', { launch_code: launched.body.launch_url.split('/launch/')[1] });
@@ -200,7 +204,8 @@ describe('the examples of the document that a sandbox serves', () => {
     });
     expect(done.rows).toBe(1);
     await all([`GET ${imports}/{import_id}/report`, 'GET /admin/imports']);
-    await tryOut(`POST ${imports}/{import_id}/abort`).catch((error: Error) => expect(error.message).toContain('409'));
+    for (const path of [imports, '/admin/imports'])
+      await tryOut(`POST ${path}/{import_id}/abort`).catch((error: Error) => expect(error.message).toContain('409'));
   });
 
   it('work on notifications, the error queue and jobs', async () => {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
 import type { Scope } from '../platform/context/caller.js';
-import { Database, prepared, violatedConstraint } from '../platform/database/database.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../platform/database/database.js';
 import { defineProblem } from '../platform/errors.js';
 import type { LoggedIn } from './login.js';
 import { isOperator } from './sessions.js';
@@ -26,6 +26,7 @@ const CHANGE = prepared(
 const LEAVE_ACCOUNTS = prepared(
   'user-leave-accounts',
   `DELETE FROM user_accounts WHERE username = $1 AND account_code <> ALL ($2::text[])`,
+  acrossAccounts.rights,
 );
 const JOIN_ACCOUNTS = prepared(
   'user-join-accounts',

@@ -30,6 +30,7 @@ const FIND_HOLDS = {
          WHERE account_code = $1 AND hold_reason IS NOT NULL AND status = 'PENDING'`,
 };
 const REPLACE_HOLDS = {
+  across: acrossAccounts.keyInHand,
   text: `UPDATE eligibilities SET hold_reason = '${ERASED}' WHERE svc_eligiblity_id = ANY ($1::text[])`,
 };
 

@@ -20,15 +20,15 @@ const BOOKED = `e.*, t.exam_code, t.duration_minutes, t.change_cutoff_hours,
    FROM unnest(e.portion_codes) WITH ORDINALITY AS chosen (code, ordinal)
    LEFT JOIN test_portions portion ON portion.account_code = e.account_code AND portion.test_code = e.test_code
      AND portion.portion_code = chosen.code) AS exam_portions`;
-const WITH_TEST = 'eligibilities e JOIN tests t ON t.account_code = e.account_code AND t.test_code = e.test_code';
+const WITH_TEST = 'JOIN tests t ON t.account_code = e.account_code AND t.test_code = e.test_code';
 const LOCK_OF_TEST = prepared(
   'eligibility-lock-of-test',
-  `SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2 AND e.test_code = $3
+  `SELECT ${BOOKED} FROM eligibilities e ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2 AND e.test_code = $3
    ORDER BY e.position DESC FOR UPDATE OF e`,
 );
 const LOCK_OF_CANDIDATE = prepared(
   'eligibility-lock-of-candidate',
-  `SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2
+  `SELECT ${BOOKED} FROM eligibilities e ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2
    ORDER BY e.position DESC FOR UPDATE OF e`,
 );
 // Of many candidates at once; a record that another transaction holds is left to it and stands without members. The inner order is that
@@ -42,13 +42,13 @@ export const LOCK_FREE_OF_CANDIDATES = prepared(
      WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id
      ORDER BY e.test_code, e.position DESC OFFSET 0) known
    LEFT JOIN LATERAL (
-     SELECT ${BOOKED} FROM ${WITH_TEST} WHERE e.svc_eligiblity_id = known.svc_eligiblity_id
+     SELECT ${BOOKED} FROM eligibilities e ${WITH_TEST} WHERE e.svc_eligiblity_id = known.svc_eligiblity_id
      OFFSET 0 FOR UPDATE OF e SKIP LOCKED) free ON true
    ORDER BY asked.n, known.position DESC`,
 );
 const LOCK_BY_ID = prepared(
   'eligibility-lock-by-id',
-  `SELECT ${BOOKED} FROM ${WITH_TEST}
+  `SELECT ${BOOKED} FROM eligibilities e ${WITH_TEST}
    WHERE e.svc_eligiblity_id = $1 AND ($2::text[] IS NULL OR e.account_code = ANY ($2)) FOR UPDATE OF e`,
 );
 const HOLD = prepared(
@@ -84,7 +84,7 @@ const NOTE_EXPIRY = prepared(
 
 const OTHER_BOOKINGS = prepared(
   'eligibility-other-bookings',
-  `SELECT e.booking_code, e.booking_on, t.duration_minutes FROM ${WITH_TEST}
+  `SELECT e.booking_code, e.booking_on, t.duration_minutes FROM eligibilities e ${WITH_TEST}
    WHERE e.account_code = $1 AND e.candidate_id = $2 AND e.svc_eligiblity_id <> $3 AND e.status = 'SCHEDULED'`,
 );
 const HAS_LIVE = prepared(

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { Database, prepared } from '../platform/database/database.js';
+import type { Reach } from '../platform/context/caller.js';
+import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { afterCursor, type Page } from '../platform/http/paging.js';
+import { isUuid } from '../platform/validation/identifiers.js';
 import type { Import } from './import.entity.js';
 import { MarkImports, type ImportMark } from './imports.queries.js';
 import type { ImportState } from './imports.rules.js';
@@ -13,17 +15,27 @@ const LIST = prepared(
    WHERE ($1::text[] IS NULL OR account_code = ANY ($1)) AND ($2::text IS NULL OR state = $2) AND ${afterCursor('$3')}
    ORDER BY position DESC LIMIT $4`,
 );
+const FIND = prepared(
+  'import-find-in-reach',
+  `SELECT * FROM eligibility_imports WHERE import_id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
+);
 const MARK = prepared(
   'imports-mark',
   `SELECT account_code, concat(max(finished_datetime), ' ',
      string_agg(import_id || state || done, ' ' ORDER BY import_id) FILTER (WHERE state IN ('RECEIVING', 'RUNNING'))) AS mark
    FROM eligibility_imports GROUP BY account_code ORDER BY account_code`,
+  acrossAccounts.figures,
 );
 
 /** Imports of many accounts, as operators look at them. */
 @Injectable()
 export class ImportList {
   constructor(private readonly database: Database) {}
+
+  /** Returns the import; null when there is none in reach. */
+  async find(id: string, reach: Reach): Promise<Import | null> {
+    return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, reach]) : null;
+  }
 
   /** The rows of a page, newest first. */
   list(accountCodes: readonly string[] | null, state: ImportState | null, page: Page): Promise<Import[]> {

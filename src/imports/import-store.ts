@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Reach } from '../platform/context/caller.js';
 import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
 import { Import } from './import.entity.js';
-import {
-  ENDING,
-  type Ending,
-  type ImportState,
-  type Outcome,
-  type RowOutcome,
-  type WaitingRow,
-} from './imports.rules.js';
+import { ENDING, type Ending, type ImportState } from './imports.rules.js';
+import type { Outcome, RowOutcome, WaitingRow } from './imports.rules.js';
 
 /** A worker that takes longer for a chunk has died, or loses it. */
 const LEASE = `interval '30 seconds'`;
@@ -118,10 +111,6 @@ const REMOVE_OLD = prepared(
   acrossAccounts.sweep,
 );
 const FIND = prepared('import-find', 'SELECT * FROM eligibility_imports WHERE import_id = $1 AND account_code = $2');
-const FIND_IN_REACH = prepared(
-  'import-find-in-reach',
-  `SELECT * FROM eligibility_imports WHERE import_id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
-);
 const OUTCOMES = prepared(
   'import-outcomes',
   `SELECT chunk, first_row, outcomes FROM eligibility_import_chunks
@@ -284,9 +273,6 @@ export class ImportStore {
   }
 
   /** Of any account: whoever asks sees to it that the account is in the caller's reach. */
-  async findInReach(id: string, reach: Reach): Promise<Import | null> {
-    return isUuid(id) ? this.database.queryOne<Import>(FIND_IN_REACH, [id, reach]) : null;
-  }
 
   /** What became of the rows so far, by chunks in their order. */
   outcomes(

@@ -15,7 +15,6 @@ import { Field } from '../platform/validation/fields.js';
 import { dateTime, oneOf, text } from '../platform/validation/rules.js';
 import { ImportEndings } from './import-endings.js';
 import { ImportList } from './import-list.js';
-import { ImportStore } from './import-store.js';
 import type { Import } from './import.entity.js';
 import { ImportModel, presentImport } from './imports.dto.js';
 import { IMPORT_STATES, type ImportState } from './imports.rules.js';
@@ -46,7 +45,6 @@ class ListedImportModel extends ImportModel {
 export class OperatorImportsController {
   constructor(
     private readonly imports: ImportList,
-    private readonly store: ImportStore,
     private readonly endings: ImportEndings,
     private readonly queryBus: QueryBus,
     private readonly config: Config,
@@ -76,7 +74,7 @@ export class OperatorImportsController {
   @Problems(404, 409)
   @IdempotencyHeader()
   async abort(@Param('import_id') id: string): Promise<ListedImportModel> {
-    const found = await this.store.findInReach(id, currentReach());
+    const found = await this.imports.find(id, currentReach());
     if (found === null) throw notFound.error({ detail: 'There is no such import.' });
     return presentListed(await this.endings.abort(found.import_id, 'ABORTED_BY_OPERATOR'));
   }

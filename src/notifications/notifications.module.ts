@@ -36,7 +36,7 @@ import {
   RotateSigningSecretHandler,
   SuspendSubscriptionHandler,
 } from './subscriptions/subscriptions.handlers.js';
-import { FindNotificationIdsHandler, NotificationPersonalData } from './delivery/notification-personal-data.js';
+import { NotificationPersonalData } from './delivery/notification-personal-data.js';
 import { NotificationRetention } from './delivery/notification-retention.js';
 import { NotificationsSaga } from './notifications.saga.js';
 import { PartnerAddressGuard } from './partner/partner-address.js';
@@ -99,7 +99,6 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     JobReader,
     NotificationRetention,
     NotificationPersonalData,
-    FindNotificationIdsHandler,
     NotificationReader,
     SubscriptionStore,
     CreateSubscriptionHandler,

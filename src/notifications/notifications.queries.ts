@@ -28,13 +28,6 @@ export interface AttemptCount {
 /** Of the last 24 hours and all accounts; counted some seconds ago, where there are many. */
 export class CountAttempts extends Query<readonly AttemptCount[]> {}
 
-/** The ids of what partners were told of these bookings. */
-export class FindNotificationIds extends Query<string[]> {
-  constructor(readonly bookingCodes: readonly string[]) {
-    super();
-  }
-}
-
 /** How a partner does. */
 export interface PartnerCondition {
   readonly subscription_id: string;

@@ -35,7 +35,9 @@ export function namesPerson(text: string, { ids, names }: PersonNames): boolean 
   const written = words(text);
   const letters = folded(text);
   const isIn = (value: string) => words(value).trim() !== '' && written.includes(words(value));
-  if (ids.some((id) => isIn(id) || (folded(id).length >= LEAST_OF_AN_ID && letters.includes(folded(id))))) return true;
+  const isId = (id: string) =>
+    isIn(id) || (folded(id).length < LEAST_OF_AN_ID ? isIn(folded(id)) : letters.includes(folded(id)));
+  if (ids.some(isId)) return true;
   return names.some((parts) => parts.some((part) => folded(part).length >= LEAST_OF_A_NAME && isIn(part)));
 }
 

@@ -17,7 +17,8 @@ export interface Subject extends Candidate {
   readonly emails: readonly string[];
   /** By what a text that somebody wrote names them. */
   readonly person: PersonNames;
-  readonly notificationIds: readonly string[];
+  /** By what audit rows name whatever else is about the candidate. */
+  readonly otherSubjects: readonly string[];
 }
 
 /** Stands in a name that may not be missing. */
@@ -33,6 +34,11 @@ export abstract class PersonalData {
    * what counts (states, scores, order, proof of delivery) stays.
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;
+
+  /** Returns the ids by which audit rows name what the module has of these bookings. */
+  auditSubjects(_accountCode: string, _bookingCodes: readonly string[]): Promise<string[]> {
+    return Promise.resolve([]);
+  }
 
   /** The results of the module that only a name ties to the subject: a person has to say whose they are. */
   findTiedByName(_subject: Subject): Promise<string[]> {

@@ -28,8 +28,14 @@ const FORGET_KEYS = {
          WHERE (kept.consumer_key, kept.username, kept.idempotency_key) = (own.consumer_key, own.username, own.key)`,
 };
 // A job that names no account may be about any; there are few of those that operators begin.
-const FIND_REASONS = { text: 'SELECT id, reason FROM jobs WHERE account_code = $1 OR account_code IS NULL' };
-const REPLACE_REASONS = { text: `UPDATE jobs SET reason = '${ERASED}' WHERE id = ANY ($1::uuid[])` };
+const FIND_REASONS = {
+  text: 'SELECT id, reason FROM jobs WHERE account_code = $1 OR account_code IS NULL',
+  across: acrossAccounts.matching,
+};
+const REPLACE_REASONS = {
+  text: `UPDATE jobs SET reason = '${ERASED}' WHERE id = ANY ($1::uuid[])`,
+  across: acrossAccounts.keyInHand,
+};
 
 interface Key {
   consumer_key: string;
@@ -108,7 +114,7 @@ export class PlatformPersonalData extends PersonalData {
 
   /** Nothing in an answer is indexed: all are read, a stretch at a time; there is a day of them. */
   private async forgetKeys(subject: Subject): Promise<void> {
-    const codes = [...subject.svcEligibilityIds, ...subject.bookingCodes, ...subject.notificationIds];
+    const codes = [...subject.svcEligibilityIds, ...subject.bookingCodes, ...subject.otherSubjects];
     for (let after = ['', '', '']; ;) {
       const stretch = await this.database.query<Key>(READ_KEYS, [codes, ...after]);
       if (stretch.length === 0) return;

@@ -17,6 +17,7 @@ const TAKE = {
 const FINISH = {
   text: `UPDATE jobs SET state = 'DONE', matched = $3, unmatched_results = $4::uuid[],
            filter = jsonb_build_object('candidate_id', $2::text) WHERE id = $1`,
+  across: acrossAccounts.keyInHand,
 };
 const PAUSE = {
   text: `UPDATE jobs SET state = 'PAUSED', paused_because = $2 WHERE id = $1`,

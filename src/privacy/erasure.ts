@@ -4,7 +4,6 @@ import { FindBookingCodes } from '../bookings/bookings.queries.js';
 import { CancelEligibility, LockEligibilitiesOfCandidate } from '../eligibility/eligibility.commands.js';
 import { ERASED_ID, ERASED_ID_LENGTH, statusAt } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities, type Eligibility } from '../eligibility/eligibility.queries.js';
-import { FindNotificationIds } from '../notifications/notifications.queries.js';
 import { Clock } from '../platform/clock.js';
 import type { PersonNames } from '../platform/person.js';
 import { PersonalDataHolders, type Candidate, type Subject } from '../platform/personal-data.js';
@@ -46,7 +45,9 @@ export class Erasure {
       clientEligibilityIds: records.flatMap(({ client_eligibility_id: id }) => (id === null ? [] : [id])),
       emails: records.flatMap(({ email }) => (email === null ? [] : [email])),
       person: personOf(records),
-      notificationIds: await this.queryBus.execute(new FindNotificationIds(bookingCodes)),
+      otherSubjects: (
+        await Promise.all(this.holders.all().map((one) => one.auditSubjects(candidate.accountCode, bookingCodes)))
+      ).flat(),
     };
   }
 

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
-import { Database } from '../platform/database/database.js';
+import { acrossAccounts, Database } from '../platform/database/database.js';
 import { notFound, validationError } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
@@ -11,10 +11,12 @@ import { ErasureJobPath, TiedResultsBody } from './privacy.dto.js';
 
 const LOCK = {
   text: `SELECT account_code, unmatched_results FROM jobs WHERE id = $1 AND kind = 'ERASE' FOR UPDATE`,
+  across: acrossAccounts.operators,
 };
 const STRIKE = {
   text: `UPDATE jobs SET unmatched_results = ARRAY(SELECT unnest(unmatched_results) EXCEPT SELECT unnest($2::uuid[]))
          WHERE id = $1`,
+  across: acrossAccounts.keyInHand,
 };
 
 /** The results that only a name ties to somebody who was erased: an operator says which are theirs. */

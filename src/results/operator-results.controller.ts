@@ -15,7 +15,8 @@ import { boolean, dateTime, integer, oneOf, text } from '../platform/validation/
 import { ResultModel, resultText } from './result-answers.js';
 import { withoutCredentials } from './result-body.js';
 import { ResultReads } from './result-reads.js';
-import { ResultStore, type OperatorRevision } from './result-store.js';
+import { OperatorRevisions, type OperatorRevision } from './operator-revisions.js';
+import { ResultStore } from './result-store.js';
 import { RESULT_SOURCES, type ResultSource } from './results.rules.js';
 
 /** A result without its body, which may be megabytes. */
@@ -73,6 +74,7 @@ class RevisionQuery {
 export class OperatorResultsController {
   constructor(
     private readonly queryBus: QueryBus,
+    private readonly revisions: OperatorRevisions,
     private readonly store: ResultStore,
     private readonly reads: ResultReads,
   ) {}
@@ -83,7 +85,7 @@ export class OperatorResultsController {
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<ResultSummaryModel[]> {
     const records = await this.queryBus.execute(new FindEligibilities(account_code, candidate_id));
-    const found = await this.store.ofRecords(records.map((record) => record.svc_eligiblity_id));
+    const found = await this.revisions.ofRecords(records.map((record) => record.svc_eligiblity_id));
     return found.map(present);
   }
 
@@ -98,7 +100,7 @@ export class OperatorResultsController {
     @Res() response: Response,
   ): Promise<void> {
     const key = { svc_eligiblity_id: svc_id, revision: Number(revision) };
-    const found = await this.store.findForOperator(key);
+    const found = await this.revisions.find(key);
     if (found === null) throw notFound.error({ detail: 'There is no such result.' });
     const withMedia = media === 'true' && scopes.has('results');
     if (withMedia)

@@ -118,19 +118,6 @@ const LIST = prepared(
    WHERE eligibilities.account_code = $1 AND candidate_id = $2 AND test_code = $3
    ORDER BY result_revisions.position DESC`,
 );
-const OPERATOR = `SELECT svc_eligiblity_id, eligibilities.account_code, test_code, revision, source, received_datetime,
-  username, simulated, photo IS NOT NULL AS has_photo, video_link IS NOT NULL AS has_video_link
-  FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)`;
-const OF_RECORDS = prepared(
-  'results-of-records',
-  `${OPERATOR} WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY result_revisions.position DESC`,
-  acrossAccounts.keyInHand,
-);
-const FIND_FOR_OPERATOR = prepared(
-  'results-find-for-operator',
-  `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2
-     AND ($3::text[] IS NULL OR eligibilities.account_code = ANY ($3))`,
-);
 const GET = prepared(
   'results-get',
   `SELECT svc_eligiblity_id, revision, source, body, received_datetime,
@@ -142,10 +129,6 @@ const GET = prepared(
 
 export type RevisionKey = Pick<ResultRevision, 'svc_eligiblity_id' | 'revision'>;
 export type ListedRevision = RevisionKey & { has_photo: boolean; has_video_link: boolean };
-export type OperatorRevision = ListedRevision &
-  Pick<ResultRevision, 'account_code' | 'source' | 'received_datetime' | 'username' | 'simulated'> & {
-    test_code: string;
-  };
 export type NewRevision = Omit<
   ResultRevision,
   'position' | 'revision' | 'body' | 'body_hash' | 'photo' | 'video_link' | 'credentials' | 'credentials_apart'
@@ -271,15 +254,6 @@ export class ResultStore {
   /** The revisions of a candidate's exams of a test, newest first. */
   list(accountCode: string, candidateId: string, testCode: string): Promise<ListedRevision[]> {
     return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
-  }
-
-  /** All revisions of these records, newest first. */
-  ofRecords(svcEligibilityIds: readonly string[]): Promise<OperatorRevision[]> {
-    return this.database.query<OperatorRevision>(OF_RECORDS, [svcEligibilityIds]);
-  }
-
-  findForOperator({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {
-    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision, currentReach()]);
   }
 
   /** What is kept apart is null when it is not asked for. */

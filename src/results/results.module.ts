@@ -9,12 +9,10 @@ import { ResultReads } from './result-reads.js';
 import { ResultQuota } from './result-quota.js';
 import { ResultStore } from './result-store.js';
 import { DeliveryController, ResultsController } from './results.controller.js';
-import {
-  AcceptUnmatchedResultHandler,
-  DeliverAccountResultHandler,
-  DeliverRegistrationResultHandler,
-  ResultAcceptance,
-} from './results.handlers.js';
+import { DeliverAccountResultHandler, DeliverRegistrationResultHandler } from './results.handlers.js';
+import { OperatorRevisions } from './operator-revisions.js';
+import { ResultAcceptance } from './result-acceptance.js';
+import { AcceptUnmatchedResultHandler } from './unmatched-acceptance.handler.js';
 import { RejectUnmatchedResultHandler } from './unmatched-rejection.handler.js';
 import { CountUnmatchedHandler } from './unmatched-count.handler.js';
 import { EraseUnmatchedResultsHandler } from './unmatched-erasure.handler.js';
@@ -29,6 +27,7 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
     ResultReader,
     ResultQuota,
     ResultStore,
+    OperatorRevisions,
     ResultPersonalData,
     ForgetMediaHandler,
     UnmatchedStore,

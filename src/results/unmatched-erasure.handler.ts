@@ -1,9 +1,12 @@
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { Database } from '../platform/database/database.js';
+import { acrossAccounts, Database } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { EraseUnmatchedResults } from './results.commands.js';
 
-const ERASE = { text: 'DELETE FROM unmatched_results WHERE id = ANY ($1::uuid[]) RETURNING id' };
+const ERASE = {
+  text: 'DELETE FROM unmatched_results WHERE id = ANY ($1::uuid[]) RETURNING id',
+  across: acrossAccounts.keyInHand,
+};
 
 @CommandHandler(EraseUnmatchedResults)
 export class EraseUnmatchedResultsHandler implements ICommandHandler<EraseUnmatchedResults> {

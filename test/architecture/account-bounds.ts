@@ -15,7 +15,7 @@ export const BOUND_RULES = [
 
 /** Where a reason may be given that belongs to one part of the service; the others may be given anywhere. */
 const PLACES: Readonly<Record<string, RegExp>> = {
-  matching: /^src\/results\//,
+  matching: /^src\/(results\/|platform\/platform-personal-data)/,
   relay: /^src\/platform\/events\//,
   rights: /^src\/auth\//,
   sealing: /^src\/platform\/audit\//,

@@ -2,7 +2,7 @@ import type { Loader } from './loader';
 import { sourcesIn } from './sources';
 import { statementsOf, type Tree, walk } from './sql-tree';
 
-export interface Table {
+interface Table {
   readonly columns: Set<string>;
   /** Columns that alone say of which row they speak: a primary or unique key, or a key of another table. */
   readonly keys: Set<string>;

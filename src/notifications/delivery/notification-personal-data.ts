@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { acrossAccounts, Database } from '../../platform/database/database.js';
 import {
   ERASED,
@@ -9,7 +8,6 @@ import {
   type Subject,
 } from '../../platform/personal-data.js';
 import { namesPerson } from '../../platform/person.js';
-import { FindNotificationIds } from '../notifications.queries.js';
 
 const FIND = {
   text: `SELECT position, id, change_reason, booking_code, event_sequence, effective_date, body, state, delivered_datetime
@@ -34,19 +32,13 @@ const FORGET_EXCERPTS = {
 const FIND_REASONS = {
   text: 'SELECT position, booking_code, reason FROM notifications WHERE account_code = $1 AND reason IS NOT NULL',
 };
-const REPLACE_REASONS = { text: `UPDATE notifications SET reason = '${ERASED}' WHERE position = ANY ($1::bigint[])` };
+const REPLACE_REASONS = {
+  text: `UPDATE notifications SET reason = '${ERASED}' WHERE position = ANY ($1::bigint[])`,
+  across: acrossAccounts.keyInHand,
+};
 const FIND_OLD_REASONS = { text: 'SELECT id, reason FROM resend_jobs' };
 const REPLACE_OLD_REASONS = { text: `UPDATE resend_jobs SET reason = '${ERASED}' WHERE id = ANY ($1::uuid[])` };
-const FIND_IDS = { text: 'SELECT id FROM notifications WHERE booking_code = ANY ($1::text[])' };
-
-@QueryHandler(FindNotificationIds)
-export class FindNotificationIdsHandler implements IQueryHandler<FindNotificationIds> {
-  constructor(private readonly database: Database) {}
-
-  async execute({ bookingCodes }: FindNotificationIds): Promise<string[]> {
-    return (await this.database.query<{ id: string }>(FIND_IDS, [bookingCodes])).map(({ id }) => id);
-  }
-}
+const FIND_IDS = { text: 'SELECT id FROM notifications WHERE account_code = $1 AND booking_code = ANY ($2::text[])' };
 
 interface Row {
   position: number;
@@ -79,6 +71,11 @@ export class NotificationPersonalData extends PersonalData {
           .map(({ notification_position: _, ...attempt }) => attempt),
       })),
     };
+  }
+
+  override async auditSubjects(accountCode: string, bookingCodes: readonly string[]): Promise<string[]> {
+    const rows = await this.database.query<{ id: string }>(FIND_IDS, [accountCode, bookingCodes]);
+    return rows.map(({ id }) => id);
   }
 
   async erase({ accountCode, bookingCodes, person }: Subject, pseudonym: string): Promise<void> {

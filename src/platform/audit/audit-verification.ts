@@ -9,7 +9,7 @@ const BATCH = 50;
 
 type Seal = SignedSeal & Signature;
 
-export interface Fault {
+interface Fault {
   readonly fromRow: number;
   readonly because: string;
 }

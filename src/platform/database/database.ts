@@ -48,7 +48,7 @@ export const acrossAccounts = {
   rights: 'rights',
   /** Seals the audit log, which is one chain for all accounts. */
   sealing: 'sealing',
-  /** Looks for the accounts that an unmatched result may belong to. */
+  /** Looks for what may belong to an account, or be about its candidate, in rows that name no account. */
   matching: 'matching',
 } as const;
 

@@ -22,7 +22,7 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
 }
 
 /** What keeps what a route shows, counts, streams or changes within the accounts of its caller. */
-export const BOUNDS = {
+const BOUNDS = {
   path: 'The account that the path names. The guard checks it.',
   row: 'The account of the row that an id leads to. An id of another account is answered as an unknown one.',
   reach: 'The accounts of the caller (`currentReach`). Every statement of the route is bounded by them.',
