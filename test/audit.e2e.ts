@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -287,7 +286,7 @@ describe('the seals', () => {
 
 describe('npm run admin -- grants', () => {
   it('prints the SQL of a role that runs the service, and can neither rewrite the audit nor change the schema', async () => {
-    const secretsKey = randomBytes(32).toString('base64');
+    const secretsKey = randomKey();
     const owner = await startApp({ env: { SECRETS_KEY: secretsKey } });
     const role = `least "rights" ${Date.now()}`;
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
