@@ -25,7 +25,8 @@ async function anExam(state: { bookedAt?: string; status?: string; candidate?: s
   const where = { ...scene, testCode: await app.given.test(scene.account) };
   const eligibility = await app.given.eligibility(where, { candidate: { candidate_id: state.candidate ?? candidate } });
   const id = eligibility['svc_eligiblity_id'] as string;
-  if (state.bookedAt !== undefined) await app.given.booking(where, eligibility, { booking_on: state.bookedAt });
+  if (state.bookedAt !== undefined)
+    await app.given.booking(where, eligibility, { booking_on: state.bookedAt, allow_overlap: true });
   if (state.status === 'COMPLETED')
     expect((await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id } }))).status).toBe(
       200,
