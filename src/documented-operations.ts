@@ -157,6 +157,8 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /accounts/{account_code}/eligibility-imports/{import_id}': 'Counts of rows by outcome, as far as it is.',
   'GET /accounts/{account_code}/eligibility-imports/{import_id}/report': 'CSV: row, outcome, code, pointer, detail.',
   'POST /accounts/{account_code}/eligibility-imports/{import_id}/abort': 'An import that has ended is left as it is.',
+  'POST /admin/imports/{import_id}/abort':
+    'An import that has ended is left as it is. The report says that an operator ended it.',
   'GET /accounts/{account_code}/eligibilities.csv': 'Streamed; safe against formulas in spreadsheets.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/export':
     'Records, bookings, results, notifications, audit subjects.',

@@ -47,6 +47,7 @@ describe('the records of a candidate', () => {
       account_code: mine.account,
       hold_reason: null,
       approval_pending: false,
+      decline_reason: null,
       booking_code: null,
       booking_on: null,
       voucher_codes: [voucher],
@@ -65,7 +66,7 @@ describe('the records of a candidate', () => {
       status: 'SCHEDULED',
       booking_code: booking['booking_code'],
       booking_on: booking['booking_on'],
-      allows: ['UPDATE', 'MOVE_BOOKING', 'CANCEL_BOOKING', 'EXCUSED_ABSENCE', 'ABSENCE', 'RESULT', 'LAUNCH'],
+      allows: ['UPDATE', 'HOLD', 'MOVE_BOOKING', 'CANCEL_BOOKING', 'EXCUSED_ABSENCE', 'ABSENCE', 'RESULT', 'LAUNCH'],
     });
     const all = await get(`/admin/accounts/${mine.account}/candidates/${candidate}`);
     expect(all.body).toEqual([await one()]);
@@ -140,10 +141,14 @@ describe('the records of a candidate', () => {
     expect(without.body).toMatchObject({ revision: 1, body: { examApiData: { more: 1 } } });
     expect(without.text).not.toContain(photo);
     expect(await reads()).toEqual([]);
-    const whole = await get(`/admin/eligibilities/${id}/results/1?media=true`, support);
+    const hidden = await get(`/admin/eligibilities/${id}/results/1?media=true`, support);
+    expect(hidden.body.body).not.toHaveProperty('userPhotoBase64String');
+    expect(await reads()).toEqual([]);
+    const withResults = await app.given.token([mine.account], ['support', 'results']);
+    const whole = await get(`/admin/eligibilities/${id}/results/1?media=true`, withResults);
     expect(whole.body.body).toMatchObject({ userPhotoBase64String: photo, videoReviewLink: 'https://video.example/1' });
     expect((await reads()).sort()).toEqual(['result.read-photo', 'result.read-video-link']);
-    for (const { text } of [without, whole]) expect(text).not.toContain('open sesame');
+    for (const { text } of [without, hidden, whole]) expect(text).not.toContain('open sesame');
     expect(refusal(await get(`/admin/eligibilities/${id}/results/2`))).toEqual([404, 'not_found']);
     expect((await get(`/admin/eligibilities/${id}/results/0`)).status).toBe(400);
   });

@@ -178,6 +178,7 @@ describe('docs/', () => {
       'src/notifications/delivery/delivery-metrics.ts',
       'src/notifications/delivery/replication-gate.ts',
       'src/notifications/delivery/undelivered-figures.ts',
+      'src/platform/audit/audit-metrics.ts',
       'src/platform/database/database-metrics.ts',
       'src/platform/http/request-metrics.ts',
       'src/platform/observability/metrics.ts',
