@@ -25,6 +25,7 @@ const platformLayers = [
   'context',
   'embedded-postgres',
   'observability',
+  'overload',
   'database',
   'events',
   'validation',
@@ -37,6 +38,9 @@ const platformLayers = [
 
 /** The layers of notifications: each may use those before it. */
 const notificationLayers = ['partner', 'subscriptions', 'delivery', 'error-queue'];
+
+/** The rooms of auth: tokens, then those who make users and applications, then the console's sessions. */
+const authLayers = ['tokens', 'administration', 'sessions'];
 
 /** No layer of `folder` may use one that comes after it. */
 const oneDirection = (folder, layers) =>
@@ -51,6 +55,14 @@ module.exports = {
   forbidden: [
     ...oneDirection('platform', platformLayers),
     ...oneDirection('notifications', notificationLayers),
+    ...oneDirection('auth', authLayers),
+    {
+      name: 'eligibility-knows-no-operators',
+      severity: 'error',
+      comment: 'What operators do stands on top of the records.',
+      from: { path: '^src/eligibility/[^/]+\\.ts$', pathNot: '\\.module\\.ts$' },
+      to: { path: '^src/eligibility/operators/' },
+    },
     {
       name: 'context-imports-nothing-of-platform',
       severity: 'error',

@@ -18,7 +18,7 @@ import {
   UnlockUser,
   UpdateUser,
 } from './auth/auth.commands.js';
-import { CreateUserBody } from './auth/user.dto.js';
+import { CreateUserBody } from './auth/administration/user.dto.js';
 
 const USAGE = `usage:
   npm run admin -- create-operator --username NAME      makes a user with every scope, and an application for it

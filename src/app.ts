@@ -7,7 +7,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import { AppModule } from './app.module.js';
 import { Config } from './config.js';
-import { serveDocuments } from './documents.js';
+import { serveDocuments } from './openapi/document.js';
 import { BodyGate } from './platform/http/body.js';
 import { boundConnections } from './platform/http/connection.js';
 import { useCursorKeys } from './platform/http/cursor.js';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Config } from './config.js';
-import { openApiDocument } from './documents.js';
+import { openApiDocument } from './openapi/document.js';
 import { catalogueMarkdown } from './platform/http/problem-catalogue.js';
 import { startService } from './service.js';
 

@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { CommandBus } from '@nestjs/cqrs';
 import { UpdateUser } from '../src/auth/auth.commands';
 import { AccessGuard } from '../src/auth/access.guard';
-import { openApiDocument } from '../src/documents';
+import { openApiDocument } from '../src/openapi/document';
 import { declaredRoutes } from '../src/platform/http/documented-access';
 import { SCOPES, type Scope } from '../src/platform/context/caller';
 import { startApp, type Answer, type TestApp } from './support/app';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { runAdminCommand } from '../src/admin-cli';
-import { TokenRefusals } from '../src/auth/token-refusals';
+import { TokenRefusals } from '../src/auth/tokens/token-refusals';
 import { startApp, type TestApp } from './support/app';
 import { OAuth, type Login } from './support/oauth';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DESCRIPTIONS } from '../src/documented-operations';
-import { openApiDocument } from '../src/documents';
+import { DESCRIPTIONS } from '../src/openapi/operations';
+import { openApiDocument } from '../src/openapi/document';
 import { catalogueMarkdown } from '../src/platform/http/problem-catalogue';
 import { startApp, type TestApp } from './support/app';
 

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { BodyPace } from '../src/platform/http/body-pace';
+import { BodyPace } from '../src/platform/overload/body-pace';
 import { startApp, type TestApp } from './support/app';
 import { registrationBody } from './support/deliveries';
 import { basic, OAuth } from './support/oauth';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { openApiDocument } from '../src/documents';
+import { openApiDocument } from '../src/openapi/document';
 import { eventually } from './support/eventually';
 import { startApp, type TestApp } from './support/app';
 

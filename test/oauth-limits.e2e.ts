@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { UpdateUser } from '../src/auth/auth.commands';
-import { TokenSweep } from '../src/auth/token-sweep';
+import { TokenSweep } from '../src/auth/tokens/token-sweep';
 import { startApp, type Answer, type TestApp } from './support/app';
 import { cloneDatabase } from './support/database';
 import { OAuth, type Login } from './support/oauth';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import pino, { type Logger as Pino } from 'pino';
-import { openApiDocument } from '../src/documents';
+import { openApiDocument } from '../src/openapi/document';
 import { Clock } from '../src/platform/clock';
 import { Logger } from '../src/platform/observability/logger';
 import { Metrics } from '../src/platform/observability/metrics';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Controller, Get, Module } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
-import { openApiDocument } from '../src/documents';
+import { openApiDocument } from '../src/openapi/document';
 import { Access } from '../src/platform/http/access';
 import { assertAccessDeclared, declaredRoutes } from '../src/platform/http/documented-access';
 import { startApp, type TestApp } from './support/app';

@@ -1,4 +1,4 @@
-import { THREADS } from '../src/auth/passwords';
+import { THREADS } from '../src/auth/tokens/passwords';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
 import { basic, OAuth, type Login } from './support/oauth';

@@ -6,13 +6,13 @@ import { accountForbidden, accountNotFound, unauthorized } from '../platform/err
 import { reachOf, type Caller } from '../platform/context/caller.js';
 import { ACCESS, type AccessRule } from '../platform/http/access.js';
 import { challenge, lacking } from '../platform/http/challenge.js';
-import { heardCaller } from '../platform/http/read-share.js';
-import { RateLimit } from '../platform/http/rate-limit.js';
+import { heardCaller } from '../platform/overload/read-share.js';
+import { RateLimit } from '../platform/overload/rate-limit.js';
 import { assertReaches } from '../platform/reach.js';
 import { requestContext } from '../platform/context/request-context.js';
-import { ACCOUNT_CODE } from './account-code.js';
-import { BearerStrategy } from './bearer.strategy.js';
-import { CONSOLE_KEY, Sessions } from './sessions.js';
+import { ACCOUNT_CODE } from './tokens/account-code.js';
+import { BearerStrategy } from './tokens/bearer.strategy.js';
+import { CONSOLE_KEY, Sessions } from './sessions/sessions.js';
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
 

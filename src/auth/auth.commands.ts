@@ -1,7 +1,7 @@
 import { Command } from '@nestjs/cqrs';
 import type { Scope } from '../platform/context/caller.js';
 import { Faults } from '../platform/validation/faults.js';
-import { GRANTS, type Grant } from './application.entity.js';
+import { GRANTS, type Grant } from './tokens/application.entity.js';
 import type { ApplicationView, UserView } from './auth.queries.js';
 
 /** Makes a user. Refused with `username_taken`, `password_weak`, and with `account_not_found` for each unknown account. */

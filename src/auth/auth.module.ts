@@ -1,44 +1,44 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { AccessGuard } from './access.guard.js';
-import { AccessTokenLookup } from './access-token-lookup.js';
-import { ApplicationController } from './application.controller.js';
+import { AccessTokenLookup } from './tokens/access-token-lookup.js';
+import { ApplicationController } from './administration/application.controller.js';
 import {
   CreateApplicationHandler,
   GetApplicationHandler,
   ListApplicationsHandler,
   RotateApplicationSecretHandler,
   UpdateApplicationHandler,
-} from './application.handlers.js';
-import { BearerStrategy } from './bearer.strategy.js';
+} from './administration/application.handlers.js';
+import { BearerStrategy } from './tokens/bearer.strategy.js';
 import { FindCallerHandler, FindCurrentScopesHandler } from './caller.handler.js';
-import { ClientAuthentication } from './client-authentication.js';
-import { IdentityProvider } from './identity-provider.js';
-import { Login } from './login.js';
-import { OperatorIdentities } from './operator-identities.js';
-import { Passwords } from './passwords.js';
-import { PasswordStrength } from './password-strength.js';
-import { Pseudonyms } from './pseudonyms.js';
-import { ConsoleSessionController } from './session.controller.js';
-import { ConsoleCookies } from './session-cookie.js';
-import { Sessions } from './sessions.js';
-import { ConsoleSignInController } from './sign-in.controller.js';
-import { TokenController, TokenMetadataController } from './token.controller.js';
-import { TokenEndpoint } from './token-endpoint.js';
-import { TokenGuard } from './token.guard.js';
-import { TokenRefusals } from './token-refusals.js';
-import { TokenRequestLimit } from './token-request-limit.js';
-import { TokenStore } from './token-store.js';
-import { TokenSweep } from './token-sweep.js';
-import { UserController } from './user.controller.js';
-import { UserRights } from './user-rights.js';
+import { ClientAuthentication } from './tokens/client-authentication.js';
+import { IdentityProvider } from './sessions/identity-provider.js';
+import { Login } from './tokens/login.js';
+import { OperatorIdentities } from './administration/operator-identities.js';
+import { Passwords } from './tokens/passwords.js';
+import { PasswordStrength } from './administration/password-strength.js';
+import { Pseudonyms } from './tokens/pseudonyms.js';
+import { ConsoleSessionController } from './sessions/session.controller.js';
+import { ConsoleCookies } from './sessions/session-cookie.js';
+import { Sessions } from './sessions/sessions.js';
+import { ConsoleSignInController } from './sessions/sign-in.controller.js';
+import { TokenController, TokenMetadataController } from './tokens/token.controller.js';
+import { TokenEndpoint } from './tokens/token-endpoint.js';
+import { TokenGuard } from './tokens/token.guard.js';
+import { TokenRefusals } from './tokens/token-refusals.js';
+import { TokenRequestLimit } from './tokens/token-request-limit.js';
+import { TokenStore } from './tokens/token-store.js';
+import { TokenSweep } from './tokens/token-sweep.js';
+import { UserController } from './administration/user.controller.js';
+import { UserRights } from './administration/user-rights.js';
 import {
   CreateUserHandler,
   GetUserHandler,
   ListUsersHandler,
   UnlockUserHandler,
   UpdateUserHandler,
-} from './user.handlers.js';
+} from './administration/user.handlers.js';
 
 const handlers = [
   FindCallerHandler,

@@ -2,7 +2,7 @@ import { Query } from '@nestjs/cqrs';
 import type { Request } from 'express';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import type { Page } from '../platform/http/paging.js';
-import type { Grant } from './application.entity.js';
+import type { Grant } from './tokens/application.entity.js';
 
 /** A user as operators see it. */
 export interface UserView {

@@ -3,8 +3,8 @@ import type { Caller, Scope } from '../platform/context/caller.js';
 import { Database, prepared } from '../platform/database/database.js';
 import { FindCurrentScopes } from '../platform/current-scopes.js';
 import { FindCaller } from './auth.queries.js';
-import { BearerStrategy } from './bearer.strategy.js';
-import { Sessions } from './sessions.js';
+import { BearerStrategy } from './tokens/bearer.strategy.js';
+import { Sessions } from './sessions/sessions.js';
 
 @QueryHandler(FindCaller)
 export class FindCallerHandler implements IQueryHandler<FindCaller> {

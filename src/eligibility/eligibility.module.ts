@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { EligibilityAdminController } from './admin.controller.js';
+import { EligibilityAdminController } from './operators/decisions.controller.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { FindPortionsInUseHandler, IsEntryInUseHandler } from './catalogue-use.handlers.js';
 import { CreateEligibilitiesHandler, CreateEligibilityHandler, JudgeCreationsHandler } from './create.handler.js';
@@ -10,8 +10,8 @@ import { EligibilityController } from './eligibility.controller.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
-import { CandidateRecordsController, OperatorEligibilitiesController } from './operator.controller.js';
-import { CountWaitingHandler, FindOperatorRecordsHandler, OperatorRecords } from './operator-records.js';
+import { CandidateRecordsController, OperatorEligibilitiesController } from './operators/operator.controller.js';
+import { CountWaitingHandler, FindOperatorRecordsHandler, OperatorRecords } from './operators/operator-records.js';
 import { ReadEligibilitiesHandler } from './export.handler.js';
 import { ListEligibilitiesHandler } from './list.handler.js';
 import { FindEligibilitiesHandler, FindEligibilitiesOfTestHandler, FindLaunchSubjectHandler } from './read.handlers.js';

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { applyDecorators } from '@nestjs/common';
 import { ApiProduces, ApiResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { inReadTurns } from '../platform/http/read-share.js';
+import { inReadTurns } from '../platform/overload/read-share.js';
 
 /** Documents an answer in CSV. */
 export const CsvAnswer = (description: string) =>

@@ -8,7 +8,7 @@ import { Clock } from '../platform/clock.js';
 import type { Caller, Scope } from '../platform/context/caller.js';
 import { inTheNameOf } from '../platform/context/request-context.js';
 import { FindCurrentScopes } from '../platform/current-scopes.js';
-import { OtherCalls } from '../platform/http/other-calls.js';
+import { OtherCalls } from '../platform/overload/other-calls.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Worker } from '../platform/worker.js';

@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { problemCatalogue, type DomainError, type Fault } from '../platform/errors.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { LABORIOUS_BYTES } from '../platform/http/body.js';
-import { BodyPace } from '../platform/http/body-pace.js';
+import { BodyPace } from '../platform/overload/body-pace.js';
 import { WorkerThread } from '../platform/worker-thread.js';
 import { readDelivered, type Delivered, type FactsOf } from './result-delivered.js';
 import type { ResultSource } from './results.rules.js';

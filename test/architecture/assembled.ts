@@ -28,7 +28,7 @@ const NOBODY = { follow: () => undefined };
  * writes down what it is asked. A function that is not here fails the test.
  */
 const ASSEMBLED: Readonly<Record<string, Assemble>> = {
-  'src/auth/token-sweep.ts: sweep': ({ exports }, database) =>
+  'src/auth/tokens/token-sweep.ts: sweep': ({ exports }, database) =>
     new exports.TokenSweep({ operatorPasswords: false }, database, {}, NOBODY).run(),
   'src/imports/import-store.ts: waiting': async ({ exports }, database) => {
     const store = new exports.ImportStore(database, {});

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp, listen } from '../../src/app';
 import { Config } from '../../src/config';
-import { openApiDocument } from '../../src/documents';
+import { openApiDocument } from '../../src/openapi/document';
 import { ResultReader } from '../../src/results/result-reader';
 import { Database } from '../../src/platform/database/database';
 import { cloneDatabase } from './database';

@@ -1,5 +1,5 @@
 import { EventStreams } from '../../src/console/event-streams';
-import { openApiDocument } from '../../src/documents';
+import { openApiDocument } from '../../src/openapi/document';
 import { CLIENT_SCOPES, SCOPES, type Scope } from '../../src/platform/context/caller';
 import { sha256 } from '../../src/platform/secrets';
 import type { Answer, TestApp } from './app';

@@ -1,6 +1,6 @@
 import { CommandBus } from '@nestjs/cqrs';
 import { CreateApplication, CreateUser } from '../../src/auth/auth.commands';
-import type { Grant } from '../../src/auth/application.entity';
+import type { Grant } from '../../src/auth/tokens/application.entity';
 import { CLIENT_SCOPES, type Scope } from '../../src/platform/context/caller';
 import type { Answer, TestApp } from './app';
 

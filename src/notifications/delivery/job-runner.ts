@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
-import { OtherCalls } from '../../platform/http/other-calls.js';
+import { OtherCalls } from '../../platform/overload/other-calls.js';
 import type { Job } from '../../platform/jobs/job.entity.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { DeliverySignals } from '../delivery-signals.js';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Pool, PoolClient } from 'pg';
 import { requestContext } from '../context/request-context.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../overload/turns.js';
 
 /** Less than a statement may take: those that hold the connections may all be waiting for one lock. */
 const MOST_WAIT_MS = 5_000;

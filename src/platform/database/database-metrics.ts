@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import { Gauge, Histogram } from 'prom-client';
 import { Metrics } from '../observability/metrics.js';
-import type { Turns } from '../turns.js';
+import type { Turns } from '../overload/turns.js';
 import { Database } from './database.js';
 
 /** The connections of this process to PostgreSQL, by pool: for statements of no transaction, and for units of work. */

@@ -6,7 +6,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Config } from '../../config.js';
 import { ContextValue } from '../context/context-value.js';
 import { Logger } from '../observability/logger.js';
-import type { Turns } from '../turns.js';
+import type { Turns } from '../overload/turns.js';
 import { isNoConnectionFree, takeTurns } from './connection-turns.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
 import { withSpans } from './statement-spans.js';

@@ -3,7 +3,7 @@ import type { Transform } from 'node:stream';
 import type { Request, Response } from 'express';
 import { malformedRequest, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../errors.js';
 import { closeAfterAnswer, sendContinue } from './connection.js';
-import type { BodySpace } from './body-memory.js';
+import type { BodySpace } from '../overload/body-memory.js';
 
 /** A body may pause for this long, and its first bytes may take it. */
 const MOST_PAUSE_MS = 20_000;

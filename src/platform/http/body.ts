@@ -13,11 +13,11 @@ import type { Request, Response } from 'express';
 import { finalize, from, switchMap, type Observable } from 'rxjs';
 import { requestContext } from '../context/request-context.js';
 import { unsupportedMediaType } from '../errors.js';
-import { Turns } from '../turns.js';
+import { Turns } from '../overload/turns.js';
 import { ACCESS, type AccessRule } from './access.js';
 import { hasBody, readBytes } from './body-arrival.js';
-import { BodyMemory, memorySpent } from './body-memory.js';
-import { BodyPace } from './body-pace.js';
+import { BodyMemory, memorySpent } from '../overload/body-memory.js';
+import { BodyPace } from '../overload/body-pace.js';
 import { excessOf, parseJsonBody } from './json-text.js';
 
 const KIB = 1024;

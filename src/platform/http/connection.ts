@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { networkOfPeer, type ClientNetwork } from './address.js';
+import { networkOfPeer, type ClientNetwork } from '../overload/address.js';
 
 /** Connections of the public listener, and of one address where addresses tell callers apart. */
 const MOST_CONNECTIONS = 4096;

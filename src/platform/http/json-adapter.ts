@@ -2,7 +2,7 @@ import { createServer, IncomingMessage, ServerResponse, type RequestListener } f
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Response } from 'express';
-import { answered } from './read-share.js';
+import { answered } from '../overload/read-share.js';
 
 /** Express, with what it does to every request and to every answer in JSON made cheaper. */
 export class JsonAdapter extends ExpressAdapter {

@@ -3,7 +3,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Config } from '../../config.js';
 import { notFound } from '../errors.js';
-import { AddressLimit } from './address-limit.js';
+import { AddressLimit } from '../overload/address-limit.js';
 
 /** What is somebody's own, and open to those who are not known yet. */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;

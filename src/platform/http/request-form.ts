@@ -16,7 +16,7 @@ import { requestContext } from '../context/request-context.js';
 import { Faults } from '../validation/faults.js';
 import { formOf, isObject, type Dto } from '../validation/fields.js';
 import { inspectBody, readParameters } from '../validation/members.js';
-import { takeReadTurn } from './read-share.js';
+import { takeReadTurn } from '../overload/read-share.js';
 
 const CHECKS_MORE = 'checks more';
 const CHECK_OF_HEADERS = 'check of headers';

@@ -1,1 +1,1 @@
-export { here } from '../database/here.js';
+export { here } from '../overload/here.js';

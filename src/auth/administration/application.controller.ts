@@ -1,0 +1,103 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { formatDateTime } from '../../platform/clock.js';
+import { Access } from '../../platform/http/access.js';
+import { Answer, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
+import { PageQuery, pageOf, sendPage } from '../../platform/http/paging.js';
+import {
+  ApplicationCredentialsModel,
+  ApplicationModel,
+  ApplicationPath,
+  CreateApplicationBody,
+  UpdateApplicationBody,
+} from './application.dto.js';
+import { GRANTS } from '../tokens/application.entity.js';
+import { CreateApplication, RotateApplicationSecret, UpdateApplication } from '../auth.commands.js';
+import { GetApplication, ListApplications, type ApplicationView } from '../auth.queries.js';
+
+@ApiTags('Administration')
+@Controller('admin/applications')
+@Access('admin')
+export class ApplicationController {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
+    private readonly config: Config,
+  ) {}
+
+  @Post()
+  @ApiOperation({ summary: 'Make an application, with a consumer key and secret' })
+  @Answer(201, ApplicationCredentialsModel, 'Made. The secret is shown this once.')
+  @BodyProblems()
+  create(@Body() { name, scopes, grants }: CreateApplicationBody): Promise<ApplicationCredentialsModel> {
+    return this.commands.execute(new CreateApplication(name, scopes, grants ?? GRANTS));
+  }
+
+  @Get()
+  @ApiOperation({ summary: 'Applications, newest first' })
+  @AnswerList(ApplicationModel)
+  @Problems(400)
+  async list(
+    @Query() query: PageQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ApplicationModel[]> {
+    const page = pageOf(query);
+    const applications = await this.queries.execute(new ListApplications(page));
+    return sendPage(applications, page, request, response, this.config).map(toModel);
+  }
+
+  @Get(':consumer_key')
+  @ApiOperation({ summary: 'One application' })
+  @Answer(200, ApplicationModel)
+  @Problems(400, 404)
+  async get(@Param() { consumer_key }: ApplicationPath): Promise<ApplicationModel> {
+    return toModel(await this.queries.execute(new GetApplication(consumer_key)));
+  }
+
+  @Put(':consumer_key')
+  @ApiOperation({
+    summary: 'Change an application',
+    description:
+      'A member left out stays. The next request by the application is judged by the new state. A scope taken away and `disabled` end ' +
+      'the tokens and sessions that had it, for good. 409 `console_application`: the application of the console stays enabled, with `admin`.',
+  })
+  @Answer(200, ApplicationModel)
+  @BodyProblems(404, 409)
+  async update(
+    @Param() { consumer_key }: ApplicationPath,
+    @Body() body: UpdateApplicationBody,
+  ): Promise<ApplicationModel> {
+    const { name, scopes, grants, disabled } = body;
+    return toModel(
+      await this.commands.execute(
+        new UpdateApplication(consumer_key, {
+          name,
+          scopes: scopes === null ? [] : scopes,
+          grants: grants === null ? GRANTS : grants,
+          disabled: disabled === null ? false : disabled,
+        }),
+      ),
+    );
+  }
+
+  @Post(':consumer_key/rotate-secret')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Put a new consumer secret in place of the old one',
+    description: 'The old one is dead at once. Tokens already issued live on.',
+  })
+  @Answer(200, ApplicationCredentialsModel, 'The new pair. The secret is shown this once.')
+  @Problems(400, 404)
+  rotateSecret(@Param() { consumer_key }: ApplicationPath): Promise<ApplicationCredentialsModel> {
+    return this.commands.execute(new RotateApplicationSecret(consumer_key));
+  }
+}
+
+function toModel(view: ApplicationView): ApplicationModel {
+  const { consumer_key, name, scopes, grants, disabled, created_datetime } = view;
+  return { consumer_key, name, scopes, grants, disabled, created_datetime: formatDateTime(created_datetime) };
+}

@@ -1,0 +1,69 @@
+import type { Scope } from '../../platform/context/caller.js';
+import { Field } from '../../platform/validation/fields.js';
+import { boolean, dateTime, listOf, oneOf, text } from '../../platform/validation/rules.js';
+import { GRANTS, type Grant } from '../tokens/application.entity.js';
+import { scopes } from './user.dto.js';
+
+const name = text({ min: 1, max: 100, notBlank: true, example: 'Registration portal' });
+const grants = listOf(oneOf(GRANTS, 'grant_unknown'), 10, 1);
+const consumerKey = text({ min: 1, max: 64, example: 'K7PTX2M9QWHBK7PTX2M9' });
+
+export class ApplicationPath {
+  @Field(consumerKey, { required: true })
+  consumer_key: string;
+}
+
+export class CreateApplicationBody {
+  @Field(name, { required: true })
+  name: string;
+
+  @Field(scopes, { required: true, description: 'A token has no scope that its application lacks.' })
+  scopes: Scope[];
+
+  @Field(grants, { description: 'Both by default.' })
+  grants?: Grant[] | null;
+}
+
+/** A member left out stays; null clears the scopes and `disabled`, and gives `grants` its default. */
+export class UpdateApplicationBody {
+  @Field(name, { notNull: true })
+  name?: string;
+
+  @Field(scopes)
+  scopes?: Scope[] | null;
+
+  @Field(grants)
+  grants?: Grant[] | null;
+
+  @Field(boolean())
+  disabled?: boolean | null;
+}
+
+export class ApplicationModel {
+  @Field(consumerKey, { required: true })
+  consumer_key: string;
+
+  @Field(name, { required: true })
+  name: string;
+
+  @Field(scopes, { required: true })
+  scopes: Scope[];
+
+  /** The console's own has none: its sessions take no grant. */
+  @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
+  grants: Grant[];
+
+  @Field(boolean(), { required: true })
+  disabled: boolean;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+}
+
+export class ApplicationCredentialsModel {
+  @Field(consumerKey, { required: true })
+  consumer_key: string;
+
+  @Field(text({ max: 64 }), { required: true, description: 'Shown this once; only its hash is stored.' })
+  consumer_secret: string;
+}

@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Database, prepared } from '../../platform/database/database.js';
+import { randomToken } from '../../platform/secrets.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import type { LoggedIn } from '../tokens/login.js';
+import type { OperatorRights } from '../tokens/operator-rights.js';
+import { isReservedName } from './reserved-names.js';
+import { Passwords } from '../tokens/passwords.js';
+import { UserRights, type ChangedUser } from './user-rights.js';
+
+/** Somebody at an identity provider. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+  /** What the provider calls them, the best name first. */
+  readonly names: readonly string[];
+}
+
+const FIND = prepared(
+  'operator-identity-find',
+  `SELECT username FROM operator_identities WHERE issuer = $1 AND subject = $2`,
+);
+const IS_KNOWN = prepared('operator-identity-is-known', `SELECT 1 FROM operator_identities WHERE username = $1`);
+// One sign-in of somebody at a time: the first one makes the user.
+const LOCK = prepared(
+  'operator-identity-lock',
+  `SELECT pg_advisory_xact_lock(hashtextextended('operator-identity ' || $1::text || ' ' || $2::text, 0))`,
+);
+const MAKE_USER = prepared(
+  'operator-identity-make-user',
+  `WITH made AS (
+     INSERT INTO users (username, password_hash, scopes) VALUES ($3, $4, '{}') ON CONFLICT DO NOTHING RETURNING username)
+   INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
+);
+
+/** A character that no user name has. */
+const NOT_IN_NAMES = /[^A-Za-z0-9._@+-]+/g;
+const LONGEST_NAME = 64;
+const MARK_LENGTH = 8;
+
+/**
+ * The users that operators of an identity provider are here.
+ *
+ * 1. Somebody is known by issuer and subject alone. A user of the same name who was made here is somebody else: the name then
+ *    gets a mark, and nobody takes another's place by choosing a name at the provider.
+ * 2. What they may do is set anew at each sign-in, from the groups of that moment. Sessions that had more end by it, and the
+ *    audit log names what changed.
+ * 3. Whoever has no group left keeps the user, for the audit log, without any right or session.
+ * 4. Groups that the provider does not tell change nothing: nobody is signed in by them (identity-provider.ts).
+ */
+@Injectable()
+export class OperatorIdentities {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly passwords: Passwords,
+    private readonly rights: UserRights,
+  ) {}
+
+  /**
+   * The user, made at the first sign-in; null for one who was disabled here.
+   * @throws DomainError last_operator
+   */
+  async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {
+    // A password that nobody has, and nobody can give (user.handlers.ts).
+    const hash = (await this.find(identity)) ? null : await this.passwords.hash(randomToken());
+    return this.unitOfWork.run(async () => {
+      await this.database.query(LOCK, [identity.issuer, identity.subject]);
+      const known = await this.find(identity);
+      const username = known ?? (await this.make(identity, hash!));
+      const user = await this.setRights(username, rights, known === null ? 'user.create' : 'user.update');
+      this.unitOfWork.audit('user.sign_in', username, { actor: username, changed: [] });
+      return user.disabled ? null : user;
+    });
+  }
+
+  /** Whether the user is somebody at a provider, and not one who was made here. */
+  async areOf(username: string): Promise<boolean> {
+    return (await this.database.queryOne(IS_KNOWN, [username])) !== null;
+  }
+
+  /**
+   * Somebody whom no group lets in any more.
+   * @throws DomainError last_operator
+   */
+  withdraw(identity: Identity): Promise<void> {
+    return this.unitOfWork.run(async () => {
+      await this.database.query(LOCK, [identity.issuer, identity.subject]);
+      const username = await this.find(identity);
+      if (username === null) return;
+      await this.setRights(username, { scopes: [], accountCodes: [] }, 'user.update');
+      this.unitOfWork.audit('user.withdraw', username, { actor: username, changed: [] });
+    });
+  }
+
+  private async find({ issuer, subject }: Identity): Promise<string | null> {
+    return (await this.database.queryOne<{ username: string }>(FIND, [issuer, subject]))?.username ?? null;
+  }
+
+  private async make({ issuer, subject, names }: Identity, hash: string): Promise<string> {
+    const mark = createHash('sha256').update(`${issuer}\0${subject}`).digest('hex').slice(0, MARK_LENGTH);
+    const name = names
+      .map((given) => given.replace(NOT_IN_NAMES, '-'))
+      .find((given) => !/^[.-]*$/.test(given) && !isReservedName(given));
+    const plain = (name ?? 'operator').slice(0, LONGEST_NAME);
+    for (const username of [plain, `${plain.slice(0, LONGEST_NAME - MARK_LENGTH - 1)}-${mark}`])
+      if ((await this.database.execute(MAKE_USER, [issuer, subject, username, hash])) > 0) return username;
+    throw new Error('There is a user of each name that this operator could have.');
+  }
+
+  /** What groups give and take is in the audit log as what a person gives and takes. */
+  private async setRights(
+    username: string,
+    rights: OperatorRights,
+    action: 'user.create' | 'user.update',
+  ): Promise<ChangedUser> {
+    const user = (await this.rights.change(username, rights))!;
+    if (user.changedRights.length > 0)
+      this.unitOfWork.audit(action, username, { actor: username, changed: user.changedRights });
+    return user;
+  }
+}

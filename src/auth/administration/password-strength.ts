@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { Fault } from '../../platform/errors.js';
+import { fault } from '../../platform/validation/rules.js';
+import { WorkerThread } from '../../platform/worker-thread.js';
+
+const LEAST_GUESSES = 1e8;
+/** The word lists take 34 MB and 0.2 s to load: the thread that has them ends when nobody needed it for so long. */
+const IDLE_MS = 60_000;
+
+/** Refuses passwords that an attacker finds among the first 10^8 guesses, by zxcvbn's estimate. */
+@Injectable()
+export class PasswordStrength implements OnApplicationShutdown {
+  private readonly thread = new WorkerThread<{ password: string; known: string[] }, number>(
+    join(__dirname, 'password-strength-worker.cjs'),
+    { resourceLimits: { maxOldGenerationSizeMb: 128 } },
+  );
+  /** Estimates take their turn. */
+  private last: Promise<unknown> = Promise.resolve();
+  private idle: NodeJS.Timeout | undefined;
+
+  async onApplicationShutdown(): Promise<void> {
+    clearTimeout(this.idle);
+    await this.thread.end();
+  }
+
+  /** `password_weak` at `/password`, where it is. */
+  async faults(password: string, username: string): Promise<readonly Fault[]> {
+    const isName = password.toLowerCase() === username.toLowerCase();
+    if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return [];
+    const detail = isName ? 'Must not be the user name.' : 'Is guessed in fewer than 100 million tries.';
+    return [fault('password_weak', detail, '/password')];
+  }
+
+  private guesses(password: string, username: string): Promise<number> {
+    const estimate = this.last.then(() => {
+      clearTimeout(this.idle);
+      return this.thread.run({ password, known: [username, ...username.split(/[._@+-]+/)] });
+    });
+    this.last = estimate
+      .catch(() => undefined)
+      .then(() => (this.idle = setTimeout(() => void this.thread.end(), IDLE_MS).unref()));
+    return estimate;
+  }
+}

@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import type { Scope } from '../../platform/context/caller.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../../platform/database/database.js';
+import { defineProblem } from '../../platform/errors.js';
+import type { LoggedIn } from '../tokens/login.js';
+import { isOperator } from '../tokens/scope.rules.js';
+import { TokenStore } from '../tokens/token-store.js';
+
+export const lastOperator = defineProblem(
+  'last_operator',
+  'conflict',
+  'The service would be left without an operator',
+  'The user is the last enabled one with the scope `admin` who can sign in. Give another user `admin` first.',
+);
+
+// Of two changes at once the second sees what the first left.
+const CHANGE = prepared(
+  'user-change',
+  `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
+                    disabled = coalesce($4, disabled)
+   FROM (SELECT username AS name, scopes AS old_scopes FROM users WHERE username = $1 FOR NO KEY UPDATE) AS before
+   WHERE username = before.name
+   RETURNING username, password_hash, scopes, disabled, NOT (scopes <@ old_scopes AND old_scopes <@ scopes) AS has_other_scopes`,
+);
+const LEAVE_ACCOUNTS = prepared(
+  'user-leave-accounts',
+  `DELETE FROM user_accounts WHERE username = $1 AND account_code <> ALL ($2::text[])`,
+  acrossAccounts.rights,
+);
+const JOIN_ACCOUNTS = prepared(
+  'user-join-accounts',
+  `INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`,
+);
+// For the trigger that keeps an operator: who could still sign in with these settings.
+const SAY_HOW_OPERATORS_SIGN_IN = prepared(
+  'user-say-how-operators-sign-in',
+  `SELECT set_config('sign_in.passwords', $1, true), set_config('sign_in.issuer', $2, true)`,
+);
+
+/** What is null, or left out, stays. */
+interface Changes {
+  readonly passwordHash?: string | null;
+  readonly scopes?: readonly Scope[] | null;
+  readonly accountCodes?: readonly string[] | null;
+  readonly disabled?: boolean | null;
+}
+
+export interface ChangedUser extends LoggedIn {
+  readonly disabled: boolean;
+  /** Names of the members of a user that became different rights. */
+  readonly changedRights: readonly ('scopes' | 'account_codes')[];
+}
+
+/**
+ * The one way to change a user: by hand, by the command line, by groups of an identity provider.
+ *
+ * 1. A scope or an account taken away, a new password, and `disabled`, ends the families that had it: triggers see to it.
+ * 2. A trigger refuses what would leave nobody who can sign in as an operator.
+ * 3. With OPERATOR_PASSWORDS=off, who is an operator now keeps nothing that was got by a password.
+ */
+@Injectable()
+export class UserRights {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly tokens: TokenStore,
+  ) {}
+
+  /**
+   * Inside a unit of work. Null when there is no such user.
+   * @throws DomainError last_operator
+   */
+  async change(username: string, changes: Changes): Promise<ChangedUser | null> {
+    const { passwordHash = null, scopes = null, accountCodes = null, disabled = null } = changes;
+    await this.sayHowOperatorsSignIn();
+    const user = await this.database
+      .queryOne<LoggedIn & { disabled: boolean; has_other_scopes: boolean }>(CHANGE, [
+        username,
+        passwordHash,
+        scopes && [...new Set(scopes)],
+        disabled,
+      ])
+      .catch((error: unknown) => {
+        throw violatedConstraint(error) === 'users_last_operator' ? lastOperator.error({ cause: error }) : error;
+      });
+    if (!user) return null;
+    const changedRights: ChangedUser['changedRights'][number][] = user.has_other_scopes ? ['scopes'] : [];
+    if (accountCodes && (await this.setAccounts(username, accountCodes))) changedRights.push('account_codes');
+    if (isOperator(user.scopes) && !this.config.operatorPasswords) await this.tokens.endPasswordFamilies(username);
+    return { ...user, changedRights };
+  }
+
+  private async setAccounts(username: string, accountCodes: readonly string[]): Promise<boolean> {
+    const left = await this.database.execute(LEAVE_ACCOUNTS, [username, accountCodes]);
+    const joined = await this.database.execute(JOIN_ACCOUNTS, [username, accountCodes]);
+    return left + joined > 0;
+  }
+
+  private async sayHowOperatorsSignIn(): Promise<void> {
+    const { operatorPasswords, oidc } = this.config;
+    // Nobody comes from a provider as an operator for good whose groups give no `admin`.
+    const issuer = oidc?.adminGroup == null ? 'none' : oidc.issuer.href;
+    await this.database.query(SAY_HOW_OPERATORS_SIGN_IN, [operatorPasswords ? 'on' : 'off', issuer]);
+  }
+}

@@ -1,0 +1,107 @@
+import { declareFaults } from '../../platform/errors.js';
+import { SCOPES, type Scope } from '../../platform/context/caller.js';
+import { isReservedName } from './reserved-names.js';
+import { Field } from '../../platform/validation/fields.js';
+import { boolean, dateTime, listOf, oneOf, text, type Rule } from '../../platform/validation/rules.js';
+
+declareFaults({
+  username_invalid: ['The value cannot be a user name.', 'See the description of the member.'],
+  password_weak: [
+    'The password is too easily guessed.',
+    'Choose 12 to 128 characters, not the user name and not a common password.',
+  ],
+  password_elsewhere: [
+    'The user may not have a password here: operators sign in at the organisation.',
+    'Leave the member out. The user signs in to the console by OpenID Connect.',
+  ],
+  grant_unknown: ['There is no such grant.', 'Use password and refresh_token.'],
+  scope_unknown: ['There is no such scope.', 'Use the scopes that the document names.'],
+});
+
+const MOST_ACCOUNTS = 1000;
+
+/** No character that is not seen, or that looks like another. A path cannot end in dots alone. */
+const newUsername = text({
+  min: 1,
+  max: 64,
+  pattern: /^[A-Za-z0-9._@+-]*$/,
+  code: 'username_invalid',
+  form: 'Must consist of letters A to Z, digits and . _ @ + -, and be neither dots alone nor the name of no user.',
+  accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
+  example: 'integration-user',
+});
+/** Names of before that rule stay. */
+const username = text({ min: 1, max: 100, example: 'integration-user' });
+const passwordText = text({ min: 12, max: 128 });
+/** One code for whatever makes a password unfit; password-strength.ts judges what is long enough. */
+const password: Rule = {
+  schema: passwordText.schema,
+  faults: (value) =>
+    passwordText
+      .faults(value)
+      .map((found) => (/^(too_|blank)/.test(found.code) ? { ...found, code: 'password_weak' } : found)),
+};
+const accountCodes = listOf(text({ min: 1, max: 64, example: 'K7PTX2M9QWHB' }), MOST_ACCOUNTS);
+/** Repeats collapse. */
+export const scopes = listOf(oneOf(SCOPES, 'scope_unknown'), 50);
+
+export class UserPath {
+  @Field(username, { required: true })
+  username: string;
+}
+
+export class CreateUserBody {
+  @Field(newUsername, { required: true })
+  username: string;
+
+  @Field(password, {
+    required: true,
+    description: 'Not the user name, and not guessable in 10^8 tries. Stored as argon2id hash only.',
+  })
+  password: string;
+
+  @Field(accountCodes, { description: 'The accounts that the user may act for; none by default.' })
+  account_codes?: string[] | null;
+
+  @Field(scopes, {
+    required: true,
+    description: 'With `admin` the user is an operator of every account, with `support` staff of its own.',
+  })
+  scopes: Scope[];
+}
+
+/** A member left out stays; null clears a list and `disabled`. */
+export class UpdateUserBody {
+  @Field(password, {
+    notNull: true,
+    description:
+      'A new password ends every token of the user and lifts a lock-out. An operator who signs in at an identity provider has none.',
+  })
+  password?: string;
+
+  @Field(accountCodes)
+  account_codes?: string[] | null;
+
+  @Field(scopes)
+  scopes?: Scope[] | null;
+
+  @Field(boolean())
+  disabled?: boolean | null;
+}
+
+export class UserModel {
+  @Field(username, { required: true })
+  username: string;
+
+  @Field(accountCodes, { required: true })
+  account_codes: string[];
+
+  @Field(scopes, { required: true })
+  scopes: Scope[];
+
+  @Field(boolean(), { required: true })
+  disabled: boolean;
+
+  @Field(dateTime(), { required: true })
+  created_datetime: string;
+}

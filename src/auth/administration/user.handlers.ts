@@ -1,0 +1,188 @@
+import { CommandHandler, QueryHandler, type ICommandHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Config } from '../../config.js';
+import { acrossAccounts, Database, prepared, violatedConstraint } from '../../platform/database/database.js';
+import type { Scope } from '../../platform/context/caller.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { defineProblem, notFound, type Fault } from '../../platform/errors.js';
+import { afterCursor } from '../../platform/http/paging.js';
+import type { Faults } from '../../platform/validation/faults.js';
+import { fault } from '../../platform/validation/rules.js';
+import { CreateUser, UnlockUser, UpdateUser, type UserChanges } from '../auth.commands.js';
+import { GetUser, ListUsers, type UserView } from '../auth.queries.js';
+import { Login } from '../tokens/login.js';
+import { PasswordStrength } from './password-strength.js';
+import { Passwords } from '../tokens/passwords.js';
+import { isOperator } from '../tokens/scope.rules.js';
+import { OperatorIdentities } from './operator-identities.js';
+import { User, UserAccount } from '../tokens/user.entity.js';
+import { UserRights } from './user-rights.js';
+
+const usernameTaken = defineProblem(
+  'username_taken',
+  'conflict',
+  'The user name is taken',
+  'There is a user of this name. Change that user, or choose another name.',
+);
+
+const VIEW = `
+  SELECT username, position, scopes, disabled, created_datetime,
+         ARRAY(SELECT account_code FROM user_accounts WHERE username = users.username ORDER BY 1) AS account_codes
+  FROM users`;
+const FIND = prepared('user-find', `${VIEW} WHERE username = $1`, acrossAccounts.rights);
+const LIST = prepared(
+  'user-list',
+  `${VIEW} WHERE ${afterCursor('$1')} ORDER BY position DESC LIMIT $2`,
+  acrossAccounts.rights,
+);
+const UNKNOWN_ACCOUNTS = prepared(
+  'user-unknown-accounts',
+  `SELECT code FROM unnest($1::text[]) AS code WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE account_code = code)`,
+);
+
+@QueryHandler(GetUser)
+export class GetUserHandler implements IQueryHandler<GetUser> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ username }: GetUser): Promise<UserView> {
+    const user = await this.database.queryOne<UserView>(FIND, [username]);
+    if (!user) throw notFound.error({ detail: 'There is no such user.' });
+    return user;
+  }
+}
+
+@QueryHandler(ListUsers)
+export class ListUsersHandler implements IQueryHandler<ListUsers> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ page }: ListUsers): Promise<UserView[]> {
+    return this.database.query<UserView>(LIST, [page.after, page.take]);
+  }
+}
+
+@CommandHandler(CreateUser)
+export class CreateUserHandler implements ICommandHandler<CreateUser> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly passwords: Passwords,
+    private readonly strength: PasswordStrength,
+  ) {}
+
+  async execute({ username, password, accountCodes, scopes, faults }: CreateUser): Promise<UserView> {
+    if (!faults.concern('/password') && !faults.concern('/username'))
+      faults.add(...(await this.strength.faults(password, username)));
+    faults.add(...(await unknownAccounts(this.database, accountCodes, faults)));
+    faults.refuse();
+    const passwordHash = await this.passwords.hash(password);
+    return this.unitOfWork.run(async () => {
+      try {
+        await this.database.manager.insert(User, {
+          username,
+          password_hash: passwordHash,
+          scopes: [...new Set(scopes)],
+        });
+      } catch (error) {
+        throw violatedConstraint(error) === 'users_pk' ? usernameTaken.error() : error;
+      }
+      await this.database.manager.insert(
+        UserAccount,
+        [...new Set(accountCodes)].map((code) => ({ username, account_code: code })),
+      );
+      this.unitOfWork.audit('user.create', username);
+      return (await this.database.queryOne<UserView>(FIND, [username]))!;
+    });
+  }
+}
+
+@CommandHandler(UpdateUser)
+export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly config: Config,
+    private readonly passwords: Passwords,
+    private readonly strength: PasswordStrength,
+    private readonly identities: OperatorIdentities,
+    private readonly rights: UserRights,
+    private readonly login: Login,
+  ) {}
+
+  async execute({ username, changes, faults }: UpdateUser): Promise<UserView> {
+    const { password, accountCodes, scopes, disabled } = changes;
+    if (password !== undefined && !faults.concern('/password')) {
+      faults.add(...(await this.strength.faults(password, username)));
+      faults.add(...(await this.elsewhere(username, scopes)));
+    }
+    faults.add(...(await unknownAccounts(this.database, accountCodes ?? [], faults)));
+    faults.refuse();
+    const passwordHash = password === undefined ? null : await this.passwords.hash(password);
+    return this.unitOfWork.run(async () => {
+      const changed = await this.rights.change(username, { passwordHash, scopes, accountCodes, disabled });
+      if (!changed) throw notFound.error({ detail: 'There is no such user.' });
+      if (passwordHash !== null) await this.login.forgetFailures(username);
+      this.unitOfWork.audit('user.update', username, { changed: membersOf(changes) });
+      return (await this.database.queryOne<UserView>(FIND, [username]))!;
+    });
+  }
+
+  /** A fault when a password would be of no use to the user, or a second way in. */
+  private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
+    if (await this.identities.areOf(username))
+      return [
+        fault('password_elsewhere', 'The user signs in at the organisation, and has no password here.', '/password'),
+      ];
+    if (this.config.operatorPasswords) return [];
+    const held = scopes ?? (await this.database.queryOne<UserView>(FIND, [username]))?.scopes ?? [];
+    return isOperator(held)
+      ? [fault('password_elsewhere', 'Operators do not sign in by password here.', '/password')]
+      : [];
+  }
+}
+
+const MEMBERS: Record<keyof UserChanges, string> = {
+  password: 'password',
+  accountCodes: 'account_codes',
+  scopes: 'scopes',
+  disabled: 'disabled',
+};
+
+/** The names of what is not left out, also of a change by the command line. */
+function membersOf(changes: UserChanges): string[] {
+  return Object.entries(MEMBERS).flatMap(([key, name]) =>
+    changes[key as keyof UserChanges] === undefined ? [] : [name],
+  );
+}
+
+@CommandHandler(UnlockUser)
+export class UnlockUserHandler implements ICommandHandler<UnlockUser> {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly login: Login,
+  ) {}
+
+  async execute({ username }: UnlockUser): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      if (!(await this.database.queryOne(FIND, [username]))) throw notFound.error({ detail: 'There is no such user.' });
+      await this.login.forgetFailures(username);
+      this.unitOfWork.audit('user.unlock', username);
+    });
+  }
+}
+
+/** A fault for each account that there is not, at its place in `/account_codes`; not of those that have one already. */
+async function unknownAccounts(
+  database: Database,
+  accountCodes: readonly string[],
+  faults: Faults,
+): Promise<readonly Fault[]> {
+  if (accountCodes.length === 0) return [];
+  const asked = faults.entries('/account_codes', accountCodes);
+  const rows = await database.query<{ code: string }>(UNKNOWN_ACCOUNTS, [asked.filter((code) => code !== undefined)]);
+  const unknown = new Set(rows.map((row) => row.code));
+  return asked.flatMap((code, index) =>
+    code !== undefined && unknown.has(code)
+      ? [fault('account_not_found', 'No account has this code.', `/account_codes/${index}`)]
+      : [],
+  );
+}

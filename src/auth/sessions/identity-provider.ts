@@ -1,0 +1,178 @@
+import { Injectable } from '@nestjs/common';
+import type { Configuration } from 'openid-client';
+import { Config } from '../../config.js';
+import type { OidcSettings } from '../../oidc-settings.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import { Secrets, sha256 } from '../../platform/secrets.js';
+import type { Identity } from '../administration/operator-identities.js';
+import { groupsIn } from '../tokens/operator-rights.js';
+
+/** Read again after this: keys and addresses of the provider may change. */
+const REMEMBERED_MS = 3600_000;
+const TIMEOUT_S = 10;
+/** How long somebody may take to sign in there. */
+export const SIGN_IN_S = 600;
+const PURPOSE = 'operator sign-in';
+/** OpenID Connect Core §2: at most 255 ASCII characters. Empty, it would be everybody whom the provider does not name. */
+const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
+
+// For as long as the cookie of another process, whose clock may differ, could be taken for a new one.
+const FINISH = prepared(
+  'identity-provider-finish',
+  `INSERT INTO finished_sign_ins (state_hash, forget_at) VALUES ($1, now() + make_interval(secs => ${2 * SIGN_IN_S}))
+   ON CONFLICT DO NOTHING`,
+);
+
+/** What the browser keeps, encrypted, while somebody signs in at the provider. */
+interface Attempt {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly until: number;
+}
+
+export interface SignedIn {
+  readonly identity: Identity;
+  readonly groups: readonly string[];
+}
+
+/** The attempt is not the one that was begun in this browser, or took too long. */
+export class UnknownAttempt extends Error {}
+/** The provider does not tell somebody's groups, as it does when there are too many: unknown is not none. */
+export class GroupsUnknown extends Error {}
+/** The provider, or somebody at it, said no. */
+export class SignInDenied extends Error {}
+
+/**
+ * Signing in at the organisation's OpenID Connect provider, by authorization code (OpenID Connect Core §3.1).
+ *
+ * 1. `begin`: a state, a nonce and a PKCE verifier (RFC 7636) are made; the browser keeps them encrypted in a cookie, and no
+ *    process has to remember them.
+ * 2. The browser goes to the provider and comes back with a code and the state.
+ * 3. `finish`: only with the cookie of step 1, and once: the state is compared and written down as used, whatever comes of it.
+ *    The code is exchanged with the verifier and the client's
+ *    secret, the ID token's signature, issuer, audience, time and nonce are checked, and the groups are read from it, or from
+ *    the provider's user information.
+ *
+ * Never trust a claim outside of an ID token that passed step 3, and keep no token of the provider.
+ */
+@Injectable()
+export class IdentityProvider {
+  private known: { configuration: Promise<Configuration>; until: number } | null = null;
+
+  constructor(
+    private readonly config: Config,
+    private readonly secrets: Secrets,
+    private readonly database: Database,
+  ) {}
+
+  get settings(): OidcSettings | null {
+    return this.config.oidc;
+  }
+
+  async begin(): Promise<{ address: URL; state: string; attempt: string }> {
+    const oidc = await import('openid-client');
+    const provider = await this.discovered();
+    const attempt: Attempt = {
+      state: oidc.randomState(),
+      nonce: oidc.randomNonce(),
+      verifier: oidc.randomPKCECodeVerifier(),
+      until: Date.now() + SIGN_IN_S * 1000,
+    };
+    const { scopes_supported = [] } = provider.serverMetadata();
+    const address = oidc.buildAuthorizationUrl(provider, {
+      redirect_uri: this.returnAddress,
+      scope: ['openid', 'profile', 'email', ...scopes_supported.filter((scope) => scope === 'groups')].join(' '),
+      state: attempt.state,
+      nonce: attempt.nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(attempt.verifier),
+      code_challenge_method: 'S256',
+    });
+    const sealed = this.secrets.encrypt(JSON.stringify(attempt), PURPOSE).toString('base64url');
+    return { address, state: attempt.state, attempt: sealed };
+  }
+
+  /**
+   * @param query of the address that the browser came back to
+   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and what openid-client says of an answer that does not hold
+   */
+  async finish(kept: string | null, query: string): Promise<SignedIn> {
+    const attempt = this.opened(kept);
+    const oidc = await import('openid-client');
+    const provider = await this.discovered();
+    const address = new URL(`${this.returnAddress}${query}`);
+    if (address.searchParams.get('state') !== attempt.state) throw new UnknownAttempt('another state');
+    if ((await this.database.execute(FINISH, [sha256(attempt.state)])) === 0)
+      throw new UnknownAttempt('finished before');
+    const tokens = await oidc
+      .authorizationCodeGrant(provider, address, {
+        pkceCodeVerifier: attempt.verifier,
+        expectedState: attempt.state,
+        expectedNonce: attempt.nonce,
+        idTokenExpected: true,
+      })
+      .catch((error: unknown) => {
+        if (error instanceof oidc.AuthorizationResponseError) throw new SignInDenied(error.error, { cause: error });
+        throw error;
+      });
+    const claims = tokens.claims()!;
+    if (!SUBJECT.test(claims.sub)) throw new Error('The provider names a subject that cannot be one.');
+    const { groupsClaim } = this.settings!;
+    const more =
+      claims[groupsClaim] === undefined && provider.serverMetadata().userinfo_endpoint !== undefined
+        ? await oidc.fetchUserInfo(provider, tokens.access_token, claims.sub)
+        : {};
+    const all: Record<string, unknown> = { ...more, ...claims };
+    const names = [all['preferred_username'], all['email'], claims.sub].filter((name) => typeof name === 'string');
+    const groups = groupsIn(all, groupsClaim);
+    if (groups === null) throw new GroupsUnknown();
+    return { identity: { issuer: claims.iss, subject: claims.sub, names }, groups };
+  }
+
+  /**
+   * Where the browser ends the session that it has at the provider (OpenID Connect RP-Initiated Logout §2), and comes back
+   * from; null when the provider has no such place. No token is kept to be sent as a hint: the provider may ask the person.
+   */
+  async signOutAddress(): Promise<URL | null> {
+    const provider = await this.discovered();
+    if (provider.serverMetadata().end_session_endpoint === undefined) return null;
+    const oidc = await import('openid-client');
+    return oidc.buildEndSessionUrl(provider, { post_logout_redirect_uri: `${this.config.baseUrl}/console` });
+  }
+
+  private get returnAddress(): string {
+    return `${this.config.baseUrl}/console/sign-in/callback`;
+  }
+
+  private opened(kept: string | null): Attempt {
+    if (kept === null) throw new UnknownAttempt('no cookie');
+    let attempt: Attempt;
+    try {
+      attempt = JSON.parse(this.secrets.decrypt(Buffer.from(kept, 'base64url'), PURPOSE).toString()) as Attempt;
+    } catch (error) {
+      throw new UnknownAttempt('a cookie of somebody else', { cause: error });
+    }
+    if (attempt.until < Date.now()) throw new UnknownAttempt('too late');
+    return attempt;
+  }
+
+  private discovered(): Promise<Configuration> {
+    if (this.known === null || this.known.until < Date.now()) {
+      const configuration = this.discover(this.settings!);
+      // What failed is asked again by the next one.
+      configuration.catch(() => (this.known = null));
+      this.known = { configuration, until: Date.now() + REMEMBERED_MS };
+    }
+    return this.known.configuration;
+  }
+
+  private async discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
+    const oidc = await import('openid-client');
+    // The settings let http in for a provider on this machine alone.
+    const onThisMachine = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
+    return oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(clientSecret), {
+      execute: [...onThisMachine, oidc.enableNonRepudiationChecks],
+      timeout: TIMEOUT_S,
+    });
+  }
+}

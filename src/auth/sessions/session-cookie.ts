@@ -1,0 +1,61 @@
+import type { CookieOptions, Request, Response } from 'express';
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+
+/**
+ * Cookies of the console. What they hold is for the service alone: no script reads them, and no other site's page makes a
+ * browser send them with a call (`SameSite`). With the prefix `__Host-` no neighbouring host can set them either.
+ */
+@Injectable()
+export class ConsoleCookies {
+  constructor(private readonly config: Config) {}
+
+  read(request: Request, name: string): string | null {
+    const wanted = this.nameOf(name);
+    for (const pair of (request.headers.cookie ?? '').split(';')) {
+      const [key = '', value = ''] = pair.trim().split('=');
+      if (key === wanted) return value;
+    }
+    return null;
+  }
+
+  /** The names that begin so, as browsers send them: the oldest first (RFC 6265 §5.4). */
+  namesWith(request: Request, prefix: string): string[] {
+    const own = this.nameOf('');
+    const names = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('=')[0] ?? '');
+    return names.filter((name) => name.startsWith(own + prefix)).map((name) => name.slice(own.length));
+  }
+
+  /** @param value of base64url characters; @param maxAgeS none: until the browser ends */
+  set(response: Response, name: string, value: string, sameSite: 'strict' | 'lax', maxAgeS?: number): void {
+    const life = maxAgeS === undefined ? {} : { maxAge: maxAgeS * 1000 };
+    response.cookie(this.nameOf(name), value, { ...this.attributes(), sameSite, ...life });
+  }
+
+  clear(response: Response, name: string): void {
+    response.clearCookie(this.nameOf(name), this.attributes());
+  }
+
+  private attributes(): CookieOptions {
+    return { path: '/', httpOnly: true, secure: this.secure };
+  }
+
+  private nameOf(name: string): string {
+    return this.secure ? `__Host-${name}` : name;
+  }
+
+  /** Browsers keep what is `Secure` for https, and for a service on their own machine. */
+  private get secure(): boolean {
+    const { protocol, hostname } = new URL(this.config.baseUrl);
+    return protocol === 'https:' || hostname === 'localhost';
+  }
+}
+
+/** What a page of the console sends with every call; a form or a link of another site cannot. */
+export const CONSOLE_REQUEST = 'Console-Request';
+
+/** Whether a script of our own page made the request: another origin may not add the header (Fetch, CORS-safelisted headers). */
+export function isFromConsole(request: Request): boolean {
+  const site = request.headers['sec-fetch-site'];
+  return request.headers[CONSOLE_REQUEST.toLowerCase()] === '1' && (site === undefined || site === 'same-origin');
+}

@@ -1,0 +1,167 @@
+import { applyDecorators, Body, Controller, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
+import { ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { defineProblem, rateLimited } from '../../platform/errors.js';
+import { Access } from '../../platform/http/access.js';
+import { networkOf } from '../../platform/overload/address.js';
+import { Answer, AnswerEmpty, PublicProblems } from '../../platform/http/documented.js';
+import { Logger } from '../../platform/observability/logger.js';
+import { IdentityProvider } from './identity-provider.js';
+import { Login } from '../tokens/login.js';
+import { OperatorIdentities } from '../administration/operator-identities.js';
+import { Pseudonyms } from '../tokens/pseudonyms.js';
+import { CONSOLE_REQUEST, isFromConsole } from './session-cookie.js';
+import { SessionState, SignedOut, SignInBody, SignOutQuery } from './session.dto.js';
+import { isOperator } from '../tokens/scope.rules.js';
+import { CONSOLE_KEY, Sessions } from './sessions.js';
+import { OAuthError } from '../tokens/token.errors.js';
+import { TokenRefusals } from '../tokens/token-refusals.js';
+import { TokenRequestLimit } from '../tokens/token-request-limit.js';
+
+/** One answer for a wrong password and for a user who is unknown, disabled, locked, or no operator. */
+const signInRefused = defineProblem(
+  'sign_in_refused',
+  'forbidden',
+  'Nobody was signed in',
+  'The user name or the password is not valid, or the user may not sign in here with a password.',
+);
+const notTheConsole = defineProblem(
+  'not_the_console',
+  'forbidden',
+  'Only the console may do this',
+  `The request did not come from a page of the console: it lacks the header ${CONSOLE_REQUEST}, or another site made it.`,
+);
+
+function tooManyGuesses(seconds: number): Error {
+  const minutes = Math.ceil(seconds / 60);
+  return rateLimited.error({
+    detail: `There were too many wrong passwords for this user name. Please be patient, and try again in ${minutes} min.`,
+    headers: { 'Retry-After': String(seconds) },
+  });
+}
+
+/** Documents the header without which a session counts for nothing. */
+const FromConsole = () =>
+  ApiHeader({
+    name: CONSOLE_REQUEST,
+    required: true,
+    schema: { type: 'string', enum: ['1'] },
+    example: '1',
+    description: 'Which no page of another site can send: `1`.',
+  });
+
+/** Documents both ways to sign out. */
+const SignsOut = (summary: string) =>
+  applyDecorators(
+    HttpCode(204),
+    FromConsole(),
+    ApiOperation({ summary }),
+    AnswerEmpty(204, 'Signed out, or nobody was signed in.'),
+    Answer(200, SignedOut, 'The same, where `organisation` was asked for.'),
+    PublicProblems(400),
+  );
+
+/**
+ * Sessions of operators in the console. Every other route takes a session in place of a token: its cookie, with the header
+ * `Console-Request: 1` and without `Authorization`.
+ */
+@ApiTags('Console')
+@Controller('console')
+@Access('public')
+export class ConsoleSessionController {
+  constructor(
+    private readonly config: Config,
+    private readonly sessions: Sessions,
+    private readonly login: Login,
+    private readonly limit: TokenRequestLimit,
+    private readonly refusals: TokenRefusals,
+    private readonly pseudonyms: Pseudonyms,
+    private readonly provider: IdentityProvider,
+    private readonly identities: OperatorIdentities,
+    private readonly logger: Logger,
+  ) {}
+
+  @Get('session')
+  @FromConsole()
+  @ApiOperation({ summary: 'Who is signed in, and how one may sign in' })
+  @Answer(200, SessionState)
+  @PublicProblems()
+  async get(@Req() request: Request): Promise<SessionState> {
+    const session = await this.sessions.view(request);
+    return {
+      session: session && { ...session, organisation: await this.isOfOrganisation(session.username) },
+      sign_in: { password: this.config.operatorPasswords, organisation: this.config.oidc !== null },
+    };
+  }
+
+  @Post('session')
+  @HttpCode(204)
+  @FromConsole()
+  @ApiOperation({ summary: 'Sign in by user name and password: the answer sets the cookie of a session' })
+  @AnswerEmpty(204, 'Signed in.')
+  @PublicProblems(400, 403, 408, 413, 415)
+  async signIn(
+    @Body() { username, password }: SignInBody,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<void> {
+    // Without it another site could sign somebody in under a name of its own.
+    if (!isFromConsole(request)) throw notTheConsole.error();
+    const network = networkOf(request);
+    await this.limit.count(network, response).catch((error: unknown) => {
+      throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
+    });
+    // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
+    const from = this.pseudonyms.of('address', network).toString('hex');
+    const { user, patienceS } = await this.login.verify({
+      username,
+      password,
+      application: CONSOLE_KEY,
+      within: `${CONSOLE_KEY} ${from}`,
+      flow: { group: CONSOLE_KEY, member: network },
+    });
+    if (user && isOperator(user.scopes) && (await this.sessions.start(request, response, user, { byPassword: true })))
+      return;
+    await this.refusals.count(CONSOLE_KEY, network, username);
+    throw patienceS === null ? signInRefused.error() : tooManyGuesses(patienceS);
+  }
+
+  @Delete('session')
+  @SignsOut('Sign out here')
+  signOut(@Query() query: SignOutQuery, @Req() request: Request): Promise<SignedOut | undefined> {
+    return this.end(request, query, false);
+  }
+
+  @Delete('sessions')
+  @SignsOut('Sign out everywhere: every session of the user in the console ends')
+  signOutEverywhere(@Query() query: SignOutQuery, @Req() request: Request): Promise<SignedOut | undefined> {
+    return this.end(request, query, true);
+  }
+
+  private async end(
+    request: Request,
+    { organisation }: SignOutQuery,
+    everywhere: boolean,
+  ): Promise<SignedOut | undefined> {
+    const response = request.res!;
+    const username = await this.sessions.end(request, response, everywhere);
+    if (organisation !== 'true') return undefined;
+    response.status(200);
+    return { organisation: username === null ? null : await this.organisationOf(username) };
+  }
+
+  /** Where the user signs out at the organisation. Its provider may be down: nobody stays signed in here for that. */
+  private async organisationOf(username: string): Promise<string | null> {
+    if (!(await this.isOfOrganisation(username))) return null;
+    const address = await this.provider.signOutAddress().catch((error: unknown) => {
+      this.logger.warn({ err: error }, 'the identity provider did not answer as it should');
+      return null;
+    });
+    return address?.href ?? null;
+  }
+
+  private async isOfOrganisation(username: string): Promise<boolean> {
+    return this.config.oidc !== null && (await this.identities.areOf(username));
+  }
+}

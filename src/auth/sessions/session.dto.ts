@@ -1,0 +1,68 @@
+import { SCOPES, type Scope } from '../../platform/context/caller.js';
+import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { boolean, dateTime, flag, listOf, oneOf, text } from '../../platform/validation/rules.js';
+
+export class SignInBody {
+  @Field(text({ min: 1, max: 100 }), { required: true })
+  username: string;
+
+  @Field(text({ min: 1, max: 128 }), { required: true })
+  password: string;
+}
+
+export class SessionModel {
+  @Field(text({ max: 100 }), { required: true })
+  username: string;
+
+  @Field(listOf(oneOf(SCOPES, 'scope_unknown'), 50), { required: true })
+  scopes: Scope[];
+
+  @Field(listOf(text({ max: 64 }), 1000), { required: true, description: 'With `admin`, every other account too.' })
+  account_codes: string[];
+
+  @Field(dateTime(), {
+    required: true,
+    description: 'When it ends, whatever happens; half an hour without a call ends it too.',
+  })
+  expires_datetime: string;
+
+  @Field(boolean(), {
+    required: true,
+    description: 'Whether the user signs in, and can sign out, at the organisation.',
+  })
+  organisation: boolean;
+}
+
+/** How operators may sign in. */
+export class SignInWays {
+  @Field(boolean(), { required: true, description: 'By user name and password.' })
+  password: boolean;
+
+  @Field(boolean(), { required: true, description: 'At the organisation: `GET /console/sign-in` leads there.' })
+  organisation: boolean;
+}
+
+export class SessionState {
+  @ObjectField(() => SessionModel, { always: true, description: 'null when nobody is signed in.' })
+  session: SessionModel | null;
+
+  @ObjectField(() => SignInWays, { required: true })
+  sign_in: SignInWays;
+}
+
+export class SignOutQuery {
+  @Field(flag(), {
+    description:
+      'true: the answer says where to sign out at the organisation too, if that is where the user signed in.',
+  })
+  organisation?: string;
+}
+
+export class SignedOut {
+  @Field(text({ max: 2000, format: 'uri' }), {
+    always: true,
+    description:
+      'Where the browser ends its session at the identity provider, and comes back to the console from; null when there is no such place.',
+  })
+  organisation: string | null;
+}

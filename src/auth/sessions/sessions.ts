@@ -1,0 +1,163 @@
+import { Injectable } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { formatDateTime } from '../../platform/clock.js';
+import { SCOPES, type Caller, type Scope } from '../../platform/context/caller.js';
+import { requestContext } from '../../platform/context/request-context.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import { randomToken, sha256 } from '../../platform/secrets.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { AccessTokenLookup } from '../tokens/access-token-lookup.js';
+import type { LoggedIn } from '../tokens/login.js';
+import { grantedScopes, isOperator } from '../tokens/scope.rules.js';
+import { ConsoleCookies, isFromConsole } from './session-cookie.js';
+import { TokenStore, type Origin } from '../tokens/token-store.js';
+
+/** The console's own application: made at the first sign-in, without grants, and with a secret that nobody has. */
+export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
+/** What is done in the console; photos and links of results are read by routes of their own, and tests are launched elsewhere. */
+const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'results' && scope !== 'launch');
+
+const COOKIE = 'console-session';
+const IDLE_S = 30 * 60;
+const ABSOLUTE_S = 12 * 3600;
+/** Written no more often than this. */
+const RENEW_EVERY_S = 60;
+
+const MAKE_APPLICATION = prepared(
+  'session-make-application',
+  `INSERT INTO applications (consumer_key, name, secret_hash, scopes, grants) VALUES ($1, 'Console', $2, $3, '{}')
+   ON CONFLICT (consumer_key) DO NOTHING`,
+);
+const FIND_SCOPES = prepared('session-find-scopes', `SELECT scopes FROM applications WHERE consumer_key = $1`);
+const PROLONG = prepared(
+  'session-prolong',
+  `UPDATE access_tokens token SET expires_at = least(now() + make_interval(secs => ${IDLE_S}), family.expires_at)
+   FROM token_families family
+   WHERE token.token_hash = $1 AND family.family_id = token.family_id AND token.expires_at > now()
+     AND token.expires_at < least(now() + make_interval(secs => ${IDLE_S - RENEW_EVERY_S}), family.expires_at)`,
+);
+const FIND = prepared(
+  'session-find',
+  `SELECT family_id, family.expires_at FROM access_tokens token JOIN token_families family USING (family_id)
+   WHERE token_hash = $1`,
+);
+const END_OTHERS = prepared(
+  'session-end-all',
+  `UPDATE token_families SET revoked_at = now() WHERE username = $1 AND consumer_key = $2 AND revoked_at IS NULL`,
+);
+
+export interface SessionView {
+  username: string;
+  scopes: Scope[];
+  account_codes: string[];
+  expires_datetime: string;
+}
+
+/**
+ * Sessions of operators in the console.
+ *
+ * 1. A session is a token family of the console's own application. Its one access token is in the cookie, and its hash in the
+ *    table, so that a session lives through restarts, in every process, and ends with everything that ends tokens: a new
+ *    password, a disabled user, a lost scope.
+ * 2. A call with the cookie counts only with the header that our own page adds; the token counts nowhere but in the cookie.
+ * 3. Every call puts the end off to {@link IDLE_S} from now, never beyond the family's own.
+ * 4. A sign-in takes a new token, and ends the session that the browser had.
+ */
+@Injectable()
+export class Sessions {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly lookup: AccessTokenLookup,
+    private readonly tokens: TokenStore,
+    private readonly cookies: ConsoleCookies,
+  ) {}
+
+  /** Who calls with a session's cookie from our own page, or null. The session lasts longer by it. */
+  async callerOf(request: Request): Promise<Caller | null> {
+    const found = await this.find(request);
+    if (found) await this.database.execute(PROLONG, [sha256(found.token)]);
+    return found?.caller ?? null;
+  }
+
+  /** As {@link callerOf}; the session does not last longer by it. */
+  async peek(request: Request): Promise<Caller | null> {
+    return (await this.find(request))?.caller ?? null;
+  }
+
+  /** The session that the request belongs to, which lasts no longer by it. */
+  async view(request: Request): Promise<SessionView | null> {
+    const found = await this.find(request);
+    if (!found) return null;
+    return present(found.caller, (await this.familyOf(found.token))!.expires_at);
+  }
+
+  /** Starts a session of the operator; false when the user is none, or changed at this very moment. */
+  start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
+    return this.unitOfWork.run(async () => {
+      const before = this.cookies.read(request, COOKIE);
+      const family = before === null ? null : await this.familyOf(before);
+      if (family) await this.tokens.endFamily(family.family_id);
+      await this.database.execute(MAKE_APPLICATION, [CONSOLE_KEY, sha256(randomToken()), CONSOLE_SCOPES]);
+      // An operator may have taken some away.
+      const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
+      const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
+      if (!scopes || !isOperator(scopes)) return false;
+      const started = await this.tokens.startFamily(CONSOLE_KEY, user, scopes, origin, {
+        accessS: IDLE_S,
+        familyS: ABSOLUTE_S,
+      });
+      if (!started) return false;
+      actAs(user.username);
+      this.unitOfWork.audit('session.start', started.familyId);
+      this.unitOfWork.afterCommit(() => this.cookies.set(response, COOKIE, started.accessToken, 'strict'));
+      return true;
+    });
+  }
+
+  /** Ends the session of the request, or with `all` every session of its user; answers with the user, if there was one. */
+  async end(request: Request, response: Response, all: boolean): Promise<string | null> {
+    const found = await this.find(request);
+    if (found) {
+      const family = (await this.familyOf(found.token))!;
+      actAs(found.caller.username);
+      await this.unitOfWork.run(async () => {
+        if (all) await this.database.execute(END_OTHERS, [found.caller.username, CONSOLE_KEY]);
+        else await this.tokens.endFamily(family.family_id);
+        this.unitOfWork.audit(all ? 'session.end_all' : 'session.end', family.family_id);
+      });
+    }
+    if (isFromConsole(request)) this.cookies.clear(response, COOKIE);
+    return found?.caller.username ?? null;
+  }
+
+  private async find(request: Request): Promise<{ token: string; caller: Caller } | null> {
+    const token = isFromConsole(request) ? this.cookies.read(request, COOKIE) : null;
+    const caller = token === null ? null : await this.lookup.find(token);
+    return caller?.consumerKey === CONSOLE_KEY ? { token: token!, caller } : null;
+  }
+
+  private familyOf(token: string): Promise<{ family_id: string; expires_at: Date } | null> {
+    return this.database.queryOne(FIND, [sha256(token)]);
+  }
+}
+
+function present({ username, scopes, accountCodes }: Caller, end: Date): SessionView {
+  return {
+    username,
+    scopes: [...scopes].sort(),
+    account_codes: [...accountCodes].sort(),
+    expires_datetime: formatDateTime(end),
+  };
+}
+
+/** Whose request this turned out to be, for the audit and the log. */
+function actAs(username: string): void {
+  requestContext().caller = {
+    username,
+    consumerKey: CONSOLE_KEY,
+    scopes: new Set(),
+    accountCodes: new Set(),
+    isOperator: false,
+  };
+}

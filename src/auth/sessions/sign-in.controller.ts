@@ -1,0 +1,175 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import type { OidcSettings } from '../../oidc-settings.js';
+import { DomainError, notFound } from '../../platform/errors.js';
+import { FindKnownAccounts } from '../../platform/known-accounts.js';
+import { Access } from '../../platform/http/access.js';
+import { PublicProblems } from '../../platform/http/documented.js';
+import { Logger } from '../../platform/observability/logger.js';
+import { sha256 } from '../../platform/secrets.js';
+import {
+  GroupsUnknown,
+  IdentityProvider,
+  SIGN_IN_S,
+  SignInDenied,
+  UnknownAttempt,
+  type SignedIn,
+} from './identity-provider.js';
+import { OperatorIdentities } from '../administration/operator-identities.js';
+import { accountsNamedBy, rightsOf } from '../tokens/operator-rights.js';
+import { ConsoleCookies } from './session-cookie.js';
+import { Sessions } from './sessions.js';
+import { sendSignInPage } from './sign-in-page.js';
+import { lastOperator } from '../administration/user-rights.js';
+
+/** Each attempt has a cookie of its own: those of two tabs do not get in each other's way. */
+const COOKIE = 'console-sign-in-';
+/** So many headers of a browser are borne; more sign-ins than these nobody is about to finish. */
+const MOST_BEGUN = 5;
+
+function cookieOf(state: string): string {
+  return COOKIE + sha256(state).toString('hex').slice(0, 16);
+}
+
+const AnswerPage = (status: number, description: string) =>
+  ApiResponse({ status, description, content: { 'text/html': { schema: { type: 'string' } } } });
+
+/** Operators sign in at their organisation; see {@link IdentityProvider} for the protocol. A person looks at the answers. */
+@ApiTags('Console')
+@Controller('console/sign-in')
+@Access('public')
+export class ConsoleSignInController {
+  constructor(
+    private readonly config: Config,
+    private readonly provider: IdentityProvider,
+    private readonly identities: OperatorIdentities,
+    private readonly sessions: Sessions,
+    private readonly cookies: ConsoleCookies,
+    private readonly queries: QueryBus,
+    private readonly logger: Logger,
+  ) {}
+
+  @Get()
+  @ApiOperation({ summary: 'Sign in at the organisation: leads the browser to its identity provider' })
+  @ApiResponse({ status: 303, description: 'To the identity provider.' })
+  @AnswerPage(502, 'The identity provider does not answer.')
+  @PublicProblems(404)
+  async begin(@Req() request: Request, @Res() response: Response): Promise<void> {
+    this.settings();
+    try {
+      const { address, state, attempt } = await this.provider.begin();
+      for (const name of this.cookies.namesWith(request, COOKIE).slice(0, -(MOST_BEGUN - 1)))
+        this.cookies.clear(response, name);
+      // Lax: it must come along when the provider sends the browser back.
+      this.cookies.set(response, cookieOf(state), attempt, 'lax', SIGN_IN_S);
+      response.redirect(303, address.href);
+    } catch (error) {
+      this.refuse(response, error);
+    }
+  }
+
+  @Get('callback')
+  @ApiOperation({ summary: 'Where the identity provider sends the browser back to' })
+  @ApiResponse({ status: 303, description: 'Signed in; to the console.' })
+  @AnswerPage(400, 'The sign-in was not begun in this browser, or too long ago, or was finished before.')
+  @AnswerPage(403, 'No group of the operator lets them in here, the provider does not tell the groups, or it refused.')
+  @AnswerPage(409, 'No group gives `admin` to the last operator any more: nothing was changed.')
+  @AnswerPage(502, 'The identity provider did not answer as it should.')
+  @PublicProblems(404)
+  async finish(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const settings = this.settings();
+    const { search, searchParams } = new URL(request.originalUrl, 'http://localhost');
+    const cookie = cookieOf(searchParams.get('state') ?? '');
+    const kept = this.cookies.read(request, cookie);
+    this.cookies.clear(response, cookie);
+    const signedIn = await this.provider.finish(kept, search).catch((error: unknown) => {
+      this.refuse(response, error);
+      return null;
+    });
+    if (signedIn === null) return;
+    try {
+      if (await this.admit(signedIn, settings, request, response))
+        return response.redirect(303, `${this.config.baseUrl}/console`);
+    } catch (error) {
+      if (error instanceof DomainError && error.problem === lastOperator) return this.keepLastOperator(response);
+      throw error;
+    }
+    this.send(
+      response,
+      403,
+      'You may not work here',
+      'Your organisation knows you, but none of your groups gives you access to this service. Ask who looks after it.',
+    );
+  }
+
+  private async admit(
+    { identity, groups }: SignedIn,
+    settings: OidcSettings,
+    request: Request,
+    response: Response,
+  ): Promise<boolean> {
+    const known = await this.queries.execute(new FindKnownAccounts(accountsNamedBy(groups, settings)));
+    const rights = rightsOf(groups, known, settings);
+    if (rights === null) {
+      await this.identities.withdraw(identity);
+      return false;
+    }
+    const user = await this.identities.admit(identity, rights);
+    return user !== null && (await this.sessions.start(request, response, user, { byPassword: false }));
+  }
+
+  /** Whoever looks after the groups has to give somebody else `admin` first: the rights of this operator stay until then. */
+  private keepLastOperator(response: Response): void {
+    this.logger.warn(
+      {},
+      'no group gives admin to the last operator any more: nobody was signed in, and nothing changed',
+    );
+    this.send(
+      response,
+      409,
+      'You are the last operator',
+      'None of your groups makes you an operator any more, and the service would be left without one. Somebody of the group of operators has to sign in first.',
+    );
+  }
+
+  private send(response: Response, status: number, title: string, advice: string): void {
+    sendSignInPage(response, status, title, advice, `${this.config.baseUrl}/console`);
+  }
+
+  private settings(): OidcSettings {
+    const { settings } = this.provider;
+    if (settings === null) throw notFound.error();
+    return settings;
+  }
+
+  private refuse(response: Response, error: unknown): void {
+    if (error instanceof UnknownAttempt)
+      this.send(
+        response,
+        400,
+        'Please sign in again',
+        'This sign-in was not begun in this browser, it took too long, or it was finished before.',
+      );
+    else if (error instanceof GroupsUnknown)
+      this.send(
+        response,
+        403,
+        'Your groups are not known',
+        'Your organisation does not tell this service your groups: there may be too many. Nobody was signed in, and your rights stay as they are. Ask who looks after your organisation’s sign-in to send only the groups of this service.',
+      );
+    else if (error instanceof SignInDenied)
+      this.send(response, 403, 'You were not signed in', 'Your organisation did not sign you in.');
+    else {
+      this.logger.warn({ err: error }, 'the identity provider did not answer as it should');
+      this.send(
+        response,
+        502,
+        'Your organisation cannot be reached',
+        'Its identity provider did not answer as it should. Try again in a while.',
+      );
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { Config } from '../../config.js';
+import type { Database } from '../../platform/database/database.js';
+import { sha256 } from '../../platform/secrets.js';
+import { AccessTokenLookup } from './access-token-lookup.js';
+
+const config = { operatorPasswords: true } as Config;
+
+describe('AccessTokenLookup', () => {
+  it('asks nobody about what cannot be a token', async () => {
+    const query = jest.fn();
+    const lookup = new AccessTokenLookup({ pool: { query } } as unknown as Database, config);
+    for (const text of ['', 'x', 'a'.repeat(42), 'a'.repeat(44), `${'a'.repeat(42)}\0`, `${'a'.repeat(42)}=`])
+      await expect(lookup.find(text)).resolves.toBeNull();
+    expect(query).not.toHaveBeenCalled();
+  });
+
+  it('looks a token up once for all who come with it together, each with an answer of its own', async () => {
+    const asked: Buffer[] = [];
+    const query = jest.fn(({ values: [hashes] }: { values: [Buffer[]] }) => {
+      asked.push(...hashes);
+      const row = { scopes: ['read'], consumer_key: 'client', account_codes: [] };
+      return Promise.resolve({
+        rows: hashes.map((hash, at) => ({ ...row, n: at + 1, username: hash.toString('hex') })),
+      });
+    });
+    const lookup = new AccessTokenLookup({ pool: { query } } as unknown as Database, config);
+    const tokens = ['a'.repeat(43), 'b'.repeat(43), 'c'.repeat(43)];
+    const callers = await Promise.all(Array.from({ length: 30 }, (_, at) => lookup.find(tokens[at % 3])));
+    expect(callers.map((caller) => caller?.username)).toEqual(
+      Array.from({ length: 30 }, (_, at) => sha256(tokens[at % 3]).toString('hex')),
+    );
+    // Those that come while one is asked are asked together, once each.
+    expect(asked.length).toBeLessThanOrEqual(1 + tokens.length);
+  });
+});

@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import type { Scope } from '../../platform/context/caller.js';
+import type { Flow } from '../../platform/overload/fair-queue.js';
+import { Passwords } from './passwords.js';
+import { Pseudonyms } from './pseudonyms.js';
+
+const FIND = prepared(
+  'login-find-user',
+  `SELECT username, password_hash, scopes, disabled FROM users WHERE username = $1`,
+);
+
+// $2: 1 after a wrong password, 0 after a right one. $3: failures that lock. $4: seconds that they are remembered.
+// $5: the application, or a part of it, which locks the name for itself alone.
+// A locked name stays as it is until it is forgotten; the first failure beyond the limit is told from the one that locked.
+// Whether the time is over is told by the two times to forget: $4 lies between now and the new one.
+const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
+const SETTLE = prepared(
+  'login-settle',
+  `INSERT INTO login_attempts AS attempt (username_mac, consumer_key, failures, forget_at)
+   VALUES ($1, $5, $2, statement_timestamp() + make_interval(secs => $4))
+   ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET
+     failures = CASE
+       WHEN ${IS_FORGOTTEN} THEN excluded.failures
+       WHEN attempt.failures >= $3 THEN $3 + 1
+       WHEN excluded.failures = 0 THEN 0
+       ELSE attempt.failures + 1 END,
+     forget_at = CASE
+       WHEN NOT ${IS_FORGOTTEN} AND attempt.failures >= $3 THEN attempt.forget_at
+       ELSE excluded.forget_at END
+   RETURNING failures`,
+);
+
+/** Wrong passwords for one name in an hour, through all applications and from all addresses together. */
+const CEILING = 100;
+const CEILING_S = 3600;
+/** Stands for all applications together. No application has it for a key. */
+const ALL = '';
+const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
+
+// The lock on this row puts the attempts of one name in an order. A right password makes no row.
+const LOCK_NAME = prepared(
+  'login-lock-name',
+  `SELECT failures, ${SECONDS_LEFT} FROM login_attempts AS attempt
+   WHERE username_mac = $1 AND consumer_key = '${ALL}' FOR UPDATE`,
+);
+const MAKE_AND_LOCK_NAME = prepared(
+  'login-make-and-lock-name',
+  `INSERT INTO login_attempts AS attempt (username_mac, consumer_key, failures, forget_at)
+   VALUES ($1, '${ALL}', 0, statement_timestamp())
+   ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET failures = attempt.failures
+   RETURNING failures, ${SECONDS_LEFT}`,
+);
+// The hour begins with the first wrong password, and no later one puts its end off.
+const COUNT_FOR_NAME = prepared(
+  'login-count-for-name',
+  `UPDATE login_attempts SET
+     failures = CASE WHEN forget_at <= statement_timestamp() THEN 1 ELSE failures + 1 END,
+     forget_at = CASE WHEN forget_at <= statement_timestamp()
+       THEN statement_timestamp() + make_interval(secs => ${CEILING_S}) ELSE forget_at END
+   WHERE username_mac = $1 AND consumer_key = '${ALL}'
+   RETURNING failures`,
+);
+
+const FORGET = prepared('login-forget', `DELETE FROM login_attempts WHERE username_mac = $1`);
+
+export interface LoggedIn {
+  readonly username: string;
+  readonly password_hash: string;
+  readonly scopes: Scope[];
+}
+
+/** Somebody who wants to be a user. */
+interface Attempt {
+  readonly username: string;
+  readonly password: string;
+  readonly application: string;
+  /** What the lock-out is of: the application, or a part of one that strangers reach without its secret. */
+  readonly within: string;
+  /** Whose turn it is to have a password hashed. */
+  readonly flow: Flow;
+}
+
+/** The user, or null for whatever reason there is. */
+interface Verdict {
+  readonly user: LoggedIn | null;
+  /** Seconds until passwords for the name are judged again; null when this one was, or is locked out by its application alone. */
+  readonly patienceS: number | null;
+}
+
+/**
+ * Checks user name and password, with a lock-out and a ceiling that all processes share.
+ *
+ * 1. Look the user up, and hash: for an unknown user against a decoy, so that every path takes as long.
+ * 2. Lock the row of the name, if somebody has guessed at it, and judge nothing beyond the ceiling.
+ * 3. Settle the attempt in one statement, whose row lock puts the attempts of one name through one application in an order. A right password
+ *    counts only if the name was not locked before it: of any number of parallel guesses no more are judged than of
+ *    guesses in a row.
+ * 4. A wrong password that was judged counts for the name. A refused one counts for nothing: no application exhausts the ceiling
+ *    by knocking at a name that it has locked for itself, and nobody prolongs it.
+ *
+ * Rows are locked in the order of steps 2 and 3. Never answer before the end, nor tell one refusal from another: unknown, wrong,
+ * disabled and locked are one. Beyond the ceiling the console asks for patience, for known and unknown names alike.
+ */
+@Injectable()
+export class Login {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly passwords: Passwords,
+    private readonly pseudonyms: Pseudonyms,
+  ) {}
+
+  async verify(attempt: Attempt): Promise<Verdict> {
+    const user = await this.database.queryOne<LoggedIn & { disabled: boolean }>(FIND, [attempt.username]);
+    const fits = await this.passwords.verify(attempt.flow, user?.password_hash ?? null, attempt.password);
+    const right = fits && user !== null && !user.disabled;
+    const { isJudged, patienceS } = await this.unitOfWork.run(() => this.settle(attempt, right, user !== null));
+    return { user: right && isJudged && this.mayUsePassword(user) ? user : null, patienceS };
+  }
+
+  /** Steps 2 to 4, in one transaction. */
+  private async settle(
+    { username, application, within }: Attempt,
+    right: boolean,
+    isUser: boolean,
+  ): Promise<{ isJudged: boolean; patienceS: number | null }> {
+    const name = this.macOf(username);
+    const lock = right ? LOCK_NAME : MAKE_AND_LOCK_NAME;
+    const guessed = await this.database.queryOne<{ failures: number; seconds_left: number }>(lock, [name]);
+    if (guessed && guessed.failures >= CEILING && guessed.seconds_left > 0)
+      return { isJudged: false, patienceS: guessed.seconds_left };
+    const { lockoutAttempts, lockoutS } = this.config;
+    const settled = await this.database.queryOne<{ failures: number }>(SETTLE, [
+      name,
+      right ? 0 : 1,
+      lockoutAttempts,
+      lockoutS,
+      within,
+    ]);
+    const failures = settled!.failures;
+    if (right) return { isJudged: failures === 0, patienceS: null };
+    const isJudged = failures <= lockoutAttempts;
+    const counted = isJudged ? await this.database.queryOne<{ failures: number }>(COUNT_FOR_NAME, [name]) : null;
+    if (isUser && failures === lockoutAttempts) this.unitOfWork.audit('user.lock_out', username, { application });
+    // Without an application: for all of them.
+    if (isUser && counted?.failures === CEILING) this.unitOfWork.audit('user.lock_out', username);
+    return { isJudged, patienceS: null };
+  }
+
+  /** Lifts every lock-out of the name, and forgets what counted towards its ceiling. */
+  async forgetFailures(username: string): Promise<void> {
+    await this.database.execute(FORGET, [this.macOf(username)]);
+  }
+
+  /** Where operators sign in elsewhere, a password is not enough for them. */
+  private mayUsePassword({ scopes }: LoggedIn): boolean {
+    return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));
+  }
+
+  private macOf(username: string): Buffer {
+    return this.pseudonyms.of('username', username);
+  }
+}

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { DomainError } from '../../platform/errors.js';
+import { holdHashing } from '../../../test/support/races.js';
+import { Passwords, THREADS } from './passwords.js';
+
+const FLOW = { group: 'an application', member: 'an address' };
+
+describe('Passwords', () => {
+  const passwords = new Passwords();
+  beforeAll(() => passwords.onModuleInit());
+  afterAll(() => passwords.onApplicationShutdown());
+
+  it('hashes with argon2id at the stated cost', async () => {
+    const hashed = await passwords.hash('correct horse battery');
+    expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    await expect(passwords.verify(FLOW, hashed, 'correct horse battery')).resolves.toBe(true);
+    await expect(passwords.verify(FLOW, hashed, 'correct horse batterY')).resolves.toBe(false);
+  });
+
+  it('refuses every password of an unknown user', async () => {
+    await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
+  });
+
+  it('refuses an entry whose turn does not come within 20 s', async () => {
+    const hashed = await passwords.hash('correct horse battery');
+    const held = holdHashing();
+    const begun = Array.from({ length: THREADS }, () => passwords.verify(FLOW, hashed, 'wrong'));
+    const late = passwords.verify(FLOW, hashed, 'wrong');
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 21_000);
+    held.release();
+    await expect(late).rejects.toMatchObject({ code: 'service_unavailable' });
+    expect(await Promise.all(begun)).not.toContain(true);
+    clock.mockRestore();
+  }, 60_000);
+
+  it('is free again after a hash that cannot be read', async () => {
+    await expect(passwords.verify(FLOW, 'no hash', 'correct horse battery')).rejects.toThrow();
+    await expect(passwords.verify(FLOW, null, 'correct horse battery')).resolves.toBe(false);
+  });
+
+  it('hashes in threads that give way to the others, on Linux', async () => {
+    if (process.platform !== 'linux') return;
+    await passwords.hash('correct horse battery');
+    const threads = readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/stat`, 'utf8'));
+    // Field 19 of proc_pid_stat(5), counted from the end of the name: it may hold spaces.
+    const nice = threads.map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
+    expect(nice).toEqual(expect.arrayContaining([getPriority(), 10]));
+  });
+
+  it('refuses at once what exceeds the queue, of the longest flow, and hashes for others in their turn', async () => {
+    const hashed = await passwords.hash('correct horse battery');
+    const held = holdHashing();
+    const refused: DomainError[] = [];
+    for (let at = 0; at < THREADS + 140; at++)
+      passwords.verify({ group: 'a flood', member: '' }, hashed, 'wrong').catch((error) => refused.push(error));
+    const other = passwords.verify(FLOW, hashed, 'correct horse battery');
+    await new Promise(setImmediate);
+    expect(refused).toHaveLength(13);
+    expect(refused.every((error) => error.code === 'service_unavailable' && error.headers['Retry-After'])).toBe(true);
+    held.release();
+    await expect(other).resolves.toBe(true);
+    expect(held.begun.indexOf('correct horse battery')).toBeLessThanOrEqual(THREADS + 1);
+    // Hashing gives way to everybody: on a busy machine it takes its time.
+  }, 60_000);
+});

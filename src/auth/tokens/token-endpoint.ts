@@ -1,0 +1,191 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import type { Scope } from '../../platform/context/caller.js';
+import { requestContext } from '../../platform/context/request-context.js';
+import type { ClientNetwork } from '../../platform/overload/address.js';
+import { AccessTokenLookup } from './access-token-lookup.js';
+import { GRANTS, type Grant } from './application.entity.js';
+import type { Client } from './client-authentication.js';
+import { Login } from './login.js';
+import { grantedScopes } from './scope.rules.js';
+import type { IntrospectionModel } from './token.dto.js';
+import { invalidLogin, invalidRefreshToken, OAuthError } from './token.errors.js';
+import type { Form } from './token.form.js';
+import { TokenRefusals } from './token-refusals.js';
+import { TokenStore, type TokenPair } from './token-store.js';
+
+/** RFC 6749 §5.1 */
+export interface TokenAnswer {
+  access_token: string;
+  token_type: 'Bearer';
+  expires_in: number;
+  refresh_token: string;
+  scope: string;
+}
+
+/**
+ * The token service behind its form: grant, revoke, introspect.
+ *
+ * The checks of a grant, each of which ends the request, in the order of RFC 6749:
+ *
+ *   before this file    quota of the address · client authentication (§2.3) · form (§3.2, token.guard.ts)
+ *   1. grant_type is sent                           invalid_request         §5.2
+ *   2. the service knows it                         unsupported_grant_type  §5.2
+ *   3. the client may use it                        unauthorized_client     §5.2
+ *   4. the parameters of the grant are sent         invalid_request         §4.3.2, §6
+ *   5. the grant holds: password or refresh token   invalid_grant           §4.3.3, §6, §10.4
+ *   6. the scope is within what may be granted      invalid_scope           §3.3, §6
+ *
+ * Nothing is written before the last check has passed, except that a refused password is counted (§4.3.2) and that a
+ * refresh token used for the second time ends its family (§10.4).
+ */
+@Injectable()
+export class TokenEndpoint {
+  constructor(
+    private readonly config: Config,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly login: Login,
+    private readonly store: TokenStore,
+    private readonly lookup: AccessTokenLookup,
+    private readonly refusals: TokenRefusals,
+  ) {}
+
+  /** @throws OAuthError */
+  async grant(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {
+    const grantType = form.require('grant_type');
+    if (!isGrant(grantType)) throw new OAuthError('unsupported_grant_type', 'Use password or refresh_token.');
+    if (!client.grants.includes(grantType))
+      throw new OAuthError('unauthorized_client', 'The application may not use this grant.');
+    return grantType === 'password'
+      ? this.grantByPassword(client, form, network)
+      : this.grantByRefreshToken(client, form);
+  }
+
+  private async grantByPassword(client: Client, form: Form, network: ClientNetwork): Promise<TokenAnswer> {
+    const username = form.require('username');
+    const password = form.require('password');
+    const asked = form.get('scope');
+    const application = client.consumer_key;
+    const flow = { group: application, member: network };
+    const { user } = await this.login.verify({ username, password, application, within: application, flow });
+    if (!user) {
+      await this.refusals.count(client.consumer_key, network, username);
+      throw invalidLogin();
+    }
+    const scopes = grantedScopes(asked, client.scopes, user.scopes);
+    if (!scopes) throw invalidScope();
+    actFor(user.username, client, scopes);
+    return this.unitOfWork.run(async () => {
+      const started = await this.store.startFamily(client.consumer_key, user, scopes, { byPassword: true });
+      if (!started) throw invalidLogin();
+      this.unitOfWork.audit('token.grant', started.familyId);
+      return this.answer(started, scopes);
+    });
+  }
+
+  private async grantByRefreshToken(client: Client, form: Form): Promise<TokenAnswer> {
+    const token = form.require('refresh_token');
+    const asked = form.get('scope');
+    const answer = await this.unitOfWork.run(async () => {
+      const held = await this.store.lockRefreshToken(token);
+      // RFC 6749 §10.4: bound to its client. Another one cannot use it up, nor end its family by trying.
+      if (held?.consumer_key !== client.consumer_key || !held.usable) throw invalidRefreshToken();
+      if (held.used) {
+        // RFC 6749 §10.4, RFC 9700 §4.14.2: whoever of the two users is the thief, both lose.
+        await this.store.endFamily(held.family_id);
+        actFor(held.username, client, []);
+        this.unitOfWork.audit('token.reuse', held.family_id);
+        return null;
+      }
+      const scopes = grantedScopes(asked, held.scopes, client.scopes, held.user_scopes);
+      if (!scopes) throw invalidScope();
+      const pair = await this.store.rotate(token, scopes);
+      actFor(held.username, client, scopes);
+      this.unitOfWork.audit('token.refresh', held.family_id);
+      return this.answer(pair, scopes);
+    });
+    // Thrown out here: inside the transaction it would undo the end of the family.
+    if (!answer) throw invalidRefreshToken();
+    return answer;
+  }
+
+  /**
+   * RFC 7009: an access token ends alone, a refresh token with its whole family. An unknown token is no error (§2.2), and
+   * neither is one of another client, which stays: the answer tells nobody whose a token is.
+   */
+  async revoke(client: Client, form: Form): Promise<void> {
+    const token = form.require('token');
+    const owner = await this.store.findOwner(token);
+    if (owner?.consumer_key !== client.consumer_key) return;
+    actFor(owner.username, client, []);
+    await this.unitOfWork.run(async () => {
+      if (owner.kind === 'access') await this.store.endAccessToken(token);
+      else await this.store.endFamily(owner.family_id);
+      this.unitOfWork.audit('token.revoke', owner.family_id);
+    });
+  }
+
+  /** RFC 7662: an application learns about its own tokens; every other one is inactive to it (§4). */
+  async introspect(client: Client, form: Form): Promise<IntrospectionModel> {
+    const token = form.require('token');
+    const caller = await this.lookup.find(token);
+    if (caller) {
+      const times = caller.consumerKey === client.consumer_key ? await this.store.findAccessTokenTimes(token) : null;
+      if (!times) return { active: false };
+      return {
+        active: true,
+        scope: [...caller.scopes].sort().join(' '),
+        client_id: caller.consumerKey,
+        username: caller.username,
+        sub: caller.username,
+        token_type: 'Bearer',
+        iat: times.iat,
+        exp: times.exp,
+        iss: this.config.baseUrl,
+      };
+    }
+    const refresh = await this.store.findUsableRefreshToken(token, client.consumer_key);
+    const scopes = refresh && grantedScopes(undefined, refresh.scopes, client.scopes, refresh.user_scopes);
+    if (!scopes) return { active: false };
+    return {
+      active: true,
+      scope: scopes.join(' '),
+      client_id: client.consumer_key,
+      username: refresh.username,
+      sub: refresh.username,
+      iat: refresh.iat,
+      exp: refresh.exp,
+      iss: this.config.baseUrl,
+    };
+  }
+
+  private answer(pair: TokenPair, scopes: readonly Scope[]): TokenAnswer {
+    return {
+      access_token: pair.accessToken,
+      token_type: 'Bearer',
+      expires_in: this.config.accessTokenTtlS,
+      refresh_token: pair.refreshToken,
+      scope: scopes.join(' '),
+    };
+  }
+}
+
+function isGrant(text: string): text is Grant {
+  return (GRANTS as readonly string[]).includes(text);
+}
+
+function invalidScope(): OAuthError {
+  return new OAuthError('invalid_scope', 'The scope is malformed, unknown, or beyond what may be granted.');
+}
+
+/** Whose request this turned out to be, for the audit and the log. */
+function actFor(username: string, client: Client, scopes: readonly Scope[]): void {
+  requestContext().caller = {
+    username,
+    consumerKey: client.consumer_key,
+    scopes: new Set(scopes),
+    accountCodes: new Set(),
+    isOperator: false,
+  };
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { Config } from '../../config.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import type { ClientNetwork } from '../../platform/overload/address.js';
+import { showQuota } from '../../platform/overload/quota-headers.js';
+import { Pseudonyms } from './pseudonyms.js';
+import { temporarilyUnavailable } from './token.errors.js';
+
+const COUNT = prepared(
+  'token-request-count',
+  `INSERT INTO token_request_counts AS counted (address_mac, minute, requests)
+   VALUES ($1, date_trunc('minute', now()), 1)
+   ON CONFLICT ON CONSTRAINT token_request_counts_pk DO UPDATE SET requests = counted.requests + 1
+   RETURNING requests, ceil(60 - extract(second FROM now()))::int AS seconds_left`,
+);
+
+const WINDOW_S = 60;
+/** More addresses than this in one minute are a flood of its own; then the database refuses them one by one. */
+const MOST_REMEMBERED = 10_000;
+
+/**
+ * Token requests a minute for each address, counted by all processes together.
+ * rate-limiter-flexible was considered: its memory has no bound of keys, and its store for PostgreSQL wants a table of its own.
+ */
+@Injectable()
+export class TokenRequestLimit {
+  /** Addresses over their quota and until when: a flood is sent away without asking the database again. */
+  private readonly exhausted = new Map<string, number>();
+
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly pseudonyms: Pseudonyms,
+  ) {}
+
+  /** @throws OAuthError temporarily_unavailable (429) beyond the quota */
+  async count(network: ClientNetwork, response: Response): Promise<void> {
+    const quota = this.config.tokenRateLimitPerMinute;
+    if (quota === 0) return;
+    const mac = this.pseudonyms.of('address', network);
+    const key = mac.toString('base64');
+    const now = Date.now();
+    const until = this.exhausted.get(key);
+    const show = (left: number, seconds: number) =>
+      showQuota(response, { name: 'token', quota, windowS: WINDOW_S, left, seconds });
+    if (until !== undefined && until > now) {
+      const seconds = Math.ceil((until - now) / 1000);
+      show(0, seconds);
+      throw tooMany(seconds);
+    }
+    const row = await this.database.queryOne<{ requests: number; seconds_left: number }>(COUNT, [mac]);
+    show(quota - row!.requests, row!.seconds_left);
+    if (row!.requests <= quota) return;
+    if (this.exhausted.size >= MOST_REMEMBERED) this.exhausted.clear();
+    this.exhausted.set(key, now + row!.seconds_left * 1000);
+    throw tooMany(row!.seconds_left);
+  }
+}
+
+function tooMany(retryAfterS: number) {
+  return temporarilyUnavailable(429, retryAfterS, 'Too many token requests from this address.');
+}

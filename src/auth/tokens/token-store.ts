@@ -1,0 +1,221 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuid } from 'uuid';
+import { Config } from '../../config.js';
+import { Database, prepared } from '../../platform/database/database.js';
+import type { Scope } from '../../platform/context/caller.js';
+import { generatedToken, sha256 } from '../../platform/secrets.js';
+import type { LoggedIn } from './login.js';
+import { isRefusedPassword } from './operator-rights.js';
+
+// The rows of user and application are locked and compared once more: a password changed since it was checked, a scope taken
+// away, or one of them disabled, ends the families there are (triggers), and this one must not slip in behind.
+const START_FAMILY = prepared(
+  'token-start-family',
+  `WITH unchanged AS (
+     SELECT username FROM users, applications
+     WHERE username = $3 AND password_hash = $4 AND NOT users.disabled AND $5::text[] <@ users.scopes
+       AND consumer_key = $2 AND NOT applications.disabled AND $5::text[] <@ applications.scopes
+       AND NOT ${isRefusedPassword('$10::boolean', '$11::boolean')}
+     FOR SHARE
+   ), family AS (
+     INSERT INTO token_families (family_id, consumer_key, username, scopes, expires_at, by_password)
+     SELECT $1, $2, username, $5, now() + make_interval(secs => $6), $10 FROM unchanged
+     RETURNING family_id
+   ), access AS (
+     INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at)
+     SELECT $7, family_id, $5, now() + make_interval(secs => $8) FROM family
+   )
+   INSERT INTO refresh_tokens (token_hash, family_id) SELECT $9, family_id FROM family`,
+);
+
+// Locks the refresh token, so that of parallel requests one comes first and the others see it used.
+const LOCK_REFRESH_TOKEN = prepared(
+  'token-lock-refresh-token',
+  `SELECT family.family_id, family.consumer_key, family.username, family.scopes,
+          token.used_at IS NOT NULL AS used,
+          family.revoked_at IS NULL AND family.expires_at > statement_timestamp() AND NOT users.disabled
+            AND NOT ${isRefusedPassword('family.by_password', '$2::boolean')} AS usable,
+          users.scopes AS user_scopes
+   FROM refresh_tokens token JOIN token_families family USING (family_id) JOIN users USING (username)
+   WHERE token.token_hash = $1
+   FOR UPDATE OF token`,
+);
+
+const ROTATE = prepared(
+  'token-rotate',
+  `WITH used AS (
+     UPDATE refresh_tokens SET used_at = now() WHERE token_hash = $1 RETURNING family_id
+   ), access AS (
+     INSERT INTO access_tokens (token_hash, family_id, scopes, expires_at)
+     SELECT $2, family_id, $3, now() + make_interval(secs => $4) FROM used
+   )
+   INSERT INTO refresh_tokens (token_hash, family_id) SELECT $5, family_id FROM used`,
+);
+
+const END_FAMILY = prepared(
+  'token-end-family',
+  `UPDATE token_families SET revoked_at = now() WHERE family_id = $1 AND revoked_at IS NULL`,
+);
+const END_PASSWORD_FAMILIES = prepared(
+  'token-end-password-families',
+  `UPDATE token_families SET revoked_at = now() WHERE username = $1 AND by_password AND revoked_at IS NULL`,
+);
+const END_ACCESS_TOKEN = prepared('token-end-access-token', `DELETE FROM access_tokens WHERE token_hash = $1`);
+
+const FIND_OWNER = prepared(
+  'token-find-owner',
+  `SELECT family.family_id, family.consumer_key, family.username, token.kind
+   FROM (SELECT family_id, 'access' AS kind FROM access_tokens WHERE token_hash = $1
+         UNION ALL
+         SELECT family_id, 'refresh' FROM refresh_tokens WHERE token_hash = $1) token
+   JOIN token_families family USING (family_id)`,
+);
+
+const ACCESS_TOKEN_TIMES = prepared(
+  'token-access-token-times',
+  `SELECT floor(extract(epoch FROM issued_at))::float8 AS iat, floor(extract(epoch FROM expires_at))::float8 AS exp
+   FROM access_tokens WHERE token_hash = $1`,
+);
+const FIND_USABLE_REFRESH_TOKEN = prepared(
+  'token-find-usable-refresh-token',
+  `SELECT family.username, family.scopes, users.scopes AS user_scopes,
+          floor(extract(epoch FROM token.issued_at))::float8 AS iat,
+          floor(extract(epoch FROM family.expires_at))::float8 AS exp
+   FROM refresh_tokens token JOIN token_families family USING (family_id) JOIN users USING (username)
+   WHERE token.token_hash = $1 AND token.used_at IS NULL
+     AND family.consumer_key = $2 AND family.revoked_at IS NULL AND family.expires_at > now() AND NOT users.disabled
+     AND NOT ${isRefusedPassword('family.by_password', '$3::boolean')}`,
+);
+
+export interface TokenPair {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** How a family came about. */
+export interface Origin {
+  /** Whether the user was known by a password; OPERATOR_PASSWORDS=off ends those of operators. */
+  readonly byPassword: boolean;
+}
+
+/** How long tokens last, in seconds. */
+export interface Life {
+  readonly accessS: number;
+  readonly familyS: number;
+}
+
+export interface LockedRefreshToken {
+  readonly family_id: string;
+  readonly consumer_key: string;
+  readonly username: string;
+  readonly scopes: Scope[];
+  readonly used: boolean;
+  /** Neither revoked nor expired, nor got by a password that counts no more, and its user is not disabled. */
+  readonly usable: boolean;
+  readonly user_scopes: Scope[];
+}
+
+export interface TokenOwner {
+  readonly family_id: string;
+  readonly consumer_key: string;
+  readonly username: string;
+  readonly kind: 'access' | 'refresh';
+}
+
+/** Seconds since 1970 (RFC 7662 §2.2). */
+export interface TokenTimes {
+  readonly iat: number;
+  readonly exp: number;
+}
+
+/** The token tables. Tokens are 256 random bits; only their SHA-256 is stored. */
+@Injectable()
+export class TokenStore {
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+  ) {}
+
+  /** Starts a family with its first tokens; null when what was checked of user and application no longer holds. */
+  async startFamily(
+    consumerKey: string,
+    user: LoggedIn,
+    scopes: readonly Scope[],
+    { byPassword }: Origin,
+    life: Life = { accessS: this.config.accessTokenTtlS, familyS: this.config.refreshTokenTtlS },
+  ): Promise<(TokenPair & { familyId: string }) | null> {
+    const familyId = uuid();
+    const pair = newPair(this.config);
+    const started = await this.database.execute(START_FAMILY, [
+      familyId,
+      consumerKey,
+      user.username,
+      user.password_hash,
+      scopes,
+      life.familyS,
+      sha256(pair.accessToken),
+      life.accessS,
+      sha256(pair.refreshToken),
+      byPassword,
+      !this.config.operatorPasswords,
+    ]);
+    return started === 0 ? null : { ...pair, familyId };
+  }
+
+  /** Inside a unit of work: the token stays locked until its end. */
+  async lockRefreshToken(token: string): Promise<LockedRefreshToken | null> {
+    return this.database.queryOne<LockedRefreshToken>(LOCK_REFRESH_TOKEN, [
+      sha256(token),
+      !this.config.operatorPasswords,
+    ]);
+  }
+
+  /** Uses the refresh token up and puts a new pair in its place. */
+  async rotate(token: string, scopes: readonly Scope[]): Promise<TokenPair> {
+    const pair = newPair(this.config);
+    await this.database.execute(ROTATE, [
+      sha256(token),
+      sha256(pair.accessToken),
+      scopes,
+      this.config.accessTokenTtlS,
+      sha256(pair.refreshToken),
+    ]);
+    return pair;
+  }
+
+  async endFamily(familyId: string): Promise<void> {
+    await this.database.execute(END_FAMILY, [familyId]);
+  }
+
+  /** Ends what the user got by a password, of the sessions in the console too. */
+  async endPasswordFamilies(username: string): Promise<void> {
+    await this.database.execute(END_PASSWORD_FAMILIES, [username]);
+  }
+
+  async endAccessToken(token: string): Promise<void> {
+    await this.database.execute(END_ACCESS_TOKEN, [sha256(token)]);
+  }
+
+  async findOwner(token: string): Promise<TokenOwner | null> {
+    return this.database.queryOne<TokenOwner>(FIND_OWNER, [sha256(token)]);
+  }
+
+  async findAccessTokenTimes(token: string): Promise<TokenTimes | null> {
+    return this.database.queryOne<TokenTimes>(ACCESS_TOKEN_TIMES, [sha256(token)]);
+  }
+
+  async findUsableRefreshToken(
+    token: string,
+    consumerKey: string,
+  ): Promise<(TokenTimes & { username: string; scopes: Scope[]; user_scopes: Scope[] }) | null> {
+    return this.database.queryOne(FIND_USABLE_REFRESH_TOKEN, [
+      sha256(token),
+      consumerKey,
+      !this.config.operatorPasswords,
+    ]);
+  }
+}
+
+function newPair(config: Config): TokenPair {
+  return { accessToken: generatedToken(config), refreshToken: generatedToken(config) };
+}

@@ -1,0 +1,108 @@
+import { Controller, Get, HttpCode, Post, Req, UseFilters, UseGuards } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Config } from '../../config.js';
+import { SCOPES } from '../../platform/context/caller.js';
+import { Access } from '../../platform/http/access.js';
+import { networkOf } from '../../platform/overload/address.js';
+import { PublicProblems } from '../../platform/http/documented.js';
+import { GRANTS } from './application.entity.js';
+import {
+  IntrospectionModel,
+  MetadataModel,
+  OAuthProblems,
+  RevokedModel,
+  TokenFormOf,
+  TokenModel,
+  TokenRequestForm,
+} from './token.dto.js';
+import { TokenEndpoint, type TokenAnswer } from './token-endpoint.js';
+import { TokenErrorFilter } from './token.errors.js';
+import { Counted, TokenGuard, type TokenRequest } from './token.guard.js';
+
+/** The token service: RFC 6749 (password and refresh_token), RFC 7009, RFC 7662. */
+@ApiTags('Token service')
+@Controller()
+@UseGuards(TokenGuard)
+@UseFilters(TokenErrorFilter)
+@Access('client')
+export class TokenController {
+  constructor(private readonly endpoint: TokenEndpoint) {}
+
+  @Post('token')
+  @HttpCode(200)
+  @Counted()
+  @ApiOperation({
+    summary: 'Get an access token, by password or by refresh token',
+    description:
+      'RFC 6749 §4.3 and §6. The client authenticates by HTTP Basic with its consumer key and secret. ' +
+      'The password grant is deprecated by RFC 9700 §2.4; see docs/oauth.md for what limits it here.',
+  })
+  @ApiConsumes('application/x-www-form-urlencoded')
+  @ApiBody({ type: TokenRequestForm })
+  @ApiResponse({ status: 200, type: TokenModel, description: 'Granted (RFC 6749 §5.1).' })
+  @OAuthProblems(429)
+  token(@Req() request: TokenRequest): Promise<TokenAnswer> {
+    return this.endpoint.grant(request.oauthClient, request.body, networkOf(request));
+  }
+
+  @Post('revoke')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'End a token',
+    description:
+      'RFC 7009. Client authentication as for /token. A refresh token ends with all tokens of its grant. An unknown token is no error.',
+  })
+  @ApiConsumes('application/x-www-form-urlencoded')
+  @ApiBody({ type: TokenFormOf })
+  @ApiResponse({ status: 200, type: RevokedModel, description: 'The token is of no use any more, or not yours.' })
+  @OAuthProblems(429)
+  async revoke(@Req() request: TokenRequest): Promise<RevokedModel> {
+    await this.endpoint.revoke(request.oauthClient, request.body);
+    return {};
+  }
+
+  @Post('introspect')
+  @HttpCode(200)
+  @ApiOperation({
+    summary: 'Ask whether a token is active and what it stands for',
+    description:
+      'RFC 7662. Client authentication as for /token. For the tokens of the asking application; every other token is inactive to it.',
+  })
+  @ApiConsumes('application/x-www-form-urlencoded')
+  @ApiBody({ type: TokenFormOf })
+  @ApiResponse({ status: 200, type: IntrospectionModel, description: 'What the token stands for.' })
+  @OAuthProblems(429)
+  introspect(@Req() request: TokenRequest): Promise<IntrospectionModel> {
+    return this.endpoint.introspect(request.oauthClient, request.body);
+  }
+}
+
+@ApiTags('Token service')
+@Controller('.well-known')
+@Access('public')
+export class TokenMetadataController {
+  constructor(private readonly config: Config) {}
+
+  @Get('oauth-authorization-server')
+  @ApiOperation({ summary: 'What the token service can do and where (RFC 8414)' })
+  @ApiResponse({ status: 200, type: MetadataModel, description: 'The metadata.' })
+  @PublicProblems()
+  metadata(): MetadataModel {
+    const { baseUrl } = this.config;
+    const methods = ['client_secret_basic'];
+    return {
+      issuer: baseUrl,
+      token_endpoint: `${baseUrl}/token`,
+      token_endpoint_auth_methods_supported: methods,
+      revocation_endpoint: `${baseUrl}/revoke`,
+      revocation_endpoint_auth_methods_supported: methods,
+      introspection_endpoint: `${baseUrl}/introspect`,
+      introspection_endpoint_auth_methods_supported: methods,
+      grant_types_supported: [...GRANTS],
+      // RFC 8414 §2 requires the member; there is no authorization endpoint.
+      response_types_supported: [],
+      scopes_supported: [...SCOPES],
+      service_documentation: `${baseUrl}/docs`,
+    };
+  }
+}

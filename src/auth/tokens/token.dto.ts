@@ -1,0 +1,153 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiExtraModels, ApiProperty, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { SCOPES } from '../../platform/context/caller.js';
+import { GRANTS } from './application.entity.js';
+
+// These shapes document the token service. It reads its forms and words its errors as the RFCs say, not by the rules
+// of the JSON routes, so they carry no validation.
+
+export class TokenRequestForm {
+  @ApiProperty({ enum: GRANTS })
+  grant_type: string;
+
+  @ApiProperty({ required: false, description: 'For the grant password.' })
+  username?: string;
+
+  @ApiProperty({ required: false, format: 'password', description: 'For the grant password.' })
+  password?: string;
+
+  @ApiProperty({ required: false, description: 'For the grant refresh_token.' })
+  refresh_token?: string;
+
+  @ApiProperty({
+    required: false,
+    description: `Separated by spaces, of ${SCOPES.join(', ')}. None: all that application and user may both have.`,
+    example: 'read create',
+  })
+  scope?: string;
+}
+
+export class TokenFormOf {
+  @ApiProperty({ description: 'An access or refresh token.' })
+  token: string;
+
+  @ApiProperty({ required: false, description: 'Accepted and not needed.' })
+  token_type_hint?: string;
+}
+
+export class TokenModel {
+  @ApiProperty()
+  access_token: string;
+
+  @ApiProperty({ enum: ['Bearer'] })
+  token_type: string;
+
+  @ApiProperty({ type: 'integer', description: 'Seconds.' })
+  expires_in: number;
+
+  @ApiProperty({ description: 'Usable once.' })
+  refresh_token: string;
+
+  @ApiProperty({ description: 'What was granted: sorted, separated by spaces.' })
+  scope: string;
+}
+
+export class IntrospectionModel {
+  @ApiProperty()
+  active: boolean;
+
+  @ApiProperty({ required: false })
+  scope?: string;
+
+  @ApiProperty({ required: false, description: 'Consumer key of the application.' })
+  client_id?: string;
+
+  @ApiProperty({ required: false })
+  username?: string;
+
+  @ApiProperty({ required: false })
+  sub?: string;
+
+  @ApiProperty({ required: false, description: '`Bearer` for an access token.' })
+  token_type?: string;
+
+  @ApiProperty({ required: false, type: 'integer' })
+  iat?: number;
+
+  @ApiProperty({ required: false, type: 'integer' })
+  exp?: number;
+
+  @ApiProperty({ required: false })
+  iss?: string;
+}
+
+export class MetadataModel {
+  @ApiProperty()
+  issuer: string;
+
+  @ApiProperty()
+  token_endpoint: string;
+
+  @ApiProperty({ type: [String] })
+  token_endpoint_auth_methods_supported: string[];
+
+  @ApiProperty()
+  revocation_endpoint: string;
+
+  @ApiProperty({ type: [String] })
+  revocation_endpoint_auth_methods_supported: string[];
+
+  @ApiProperty()
+  introspection_endpoint: string;
+
+  @ApiProperty({ type: [String] })
+  introspection_endpoint_auth_methods_supported: string[];
+
+  @ApiProperty({ type: [String] })
+  grant_types_supported: string[];
+
+  @ApiProperty({ type: [String] })
+  response_types_supported: string[];
+
+  @ApiProperty({ type: [String] })
+  scopes_supported: string[];
+
+  @ApiProperty()
+  service_documentation: string;
+}
+
+/** RFC 6749 §5.2 */
+class OAuthErrorModel {
+  @ApiProperty({ example: 'invalid_grant' })
+  error: string;
+
+  @ApiProperty()
+  error_description: string;
+}
+
+const MEANING: Record<number, string> = {
+  400: 'Refused (RFC 6749 §5.2).',
+  401: '`invalid_client`: no, an unknown, a wrong or a disabled client.',
+  408: '`invalid_request`: the body did not arrive.',
+  413: '`invalid_request`: more than 16 KiB.',
+  429: '`temporarily_unavailable`: too many token requests from this address; see Retry-After.',
+  500: '`server_error`',
+  503: '`temporarily_unavailable`: a component is down or overloaded; see Retry-After.',
+};
+
+/** Documents the refusals of a route of the token service. */
+export function OAuthProblems(...more: number[]) {
+  return applyDecorators(
+    ApiExtraModels(OAuthErrorModel),
+    ...[400, 401, 408, 413, 500, 503, ...more].map((status) =>
+      ApiResponse({
+        status,
+        description: MEANING[status] ?? 'Refused.',
+        content: { 'application/json': { schema: { $ref: getSchemaPath(OAuthErrorModel) } } },
+      }),
+    ),
+  );
+}
+
+/** Without members: some clients refuse an answer without a body (RFC 7009 §2.2 asks for none). */
+export class RevokedModel {}

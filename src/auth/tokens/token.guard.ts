@@ -1,0 +1,55 @@
+import { Injectable, SetMetadata, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request, Response } from 'express';
+import { networkOf } from '../../platform/overload/address.js';
+import { AddressLimit } from '../../platform/overload/address-limit.js';
+import { ClientAuthentication, type Client } from './client-authentication.js';
+import { forbidStoring, invalidRequest, OAuthError } from './token.errors.js';
+import { readForm, type Form } from './token.form.js';
+import { TokenRequestLimit } from './token-request-limit.js';
+
+const COUNTED = 'counted token request';
+
+/** Counts towards TOKEN_RATE_LIMIT_PER_MINUTE of the address. */
+export const Counted = () => SetMetadata(COUNTED, true);
+
+/** A request to the token service after its guard: who asks, and what. */
+export interface TokenRequest extends Request {
+  oauthClient: Client;
+  body: Form;
+}
+
+/** What every form of the token service has in common: 1. the quota, 2. the client, 3. the form. */
+@Injectable()
+export class TokenGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly limit: TokenRequestLimit,
+    private readonly addressLimit: AddressLimit,
+    private readonly clients: ClientAuthentication,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<TokenRequest>();
+    const response = http.getResponse<Response>();
+    forbidStoring(response);
+    if (this.reflector.get<boolean | undefined>(COUNTED, context.getHandler()) === true)
+      await this.limit.count(networkOf(request), response);
+
+    request.oauthClient = await this.clients.authenticate(request.headers.authorization).catch((error: unknown) => {
+      // Strangers may ask so often and no oftener, on routes without a quota of their own too.
+      if (error instanceof OAuthError) this.addressLimit.count(request, response);
+      throw error;
+    });
+
+    request.body = await readForm(request, response);
+    // RFC 6749 §2.3: one method of authentication in a request; the client of the body is the one of the header.
+    if (request.body.get('client_secret') !== undefined)
+      throw invalidRequest('The consumer secret must be sent by HTTP Basic alone.');
+    const clientId = request.body.get('client_id');
+    if (clientId !== undefined && clientId !== request.oauthClient.consumer_key)
+      throw invalidRequest('The parameter client_id names another client than the Authorization header.');
+    return true;
+  }
+}

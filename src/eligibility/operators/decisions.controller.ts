@@ -1,0 +1,61 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { Access, Bounded } from '../../platform/http/access.js';
+import { AnswerEmpty, BodyProblems } from '../../platform/http/documented.js';
+import { Field } from '../../platform/validation/fields.js';
+import { text } from '../../platform/validation/rules.js';
+import { ApproveAccommodations, DeclineAccommodations, HoldEligibility, ReleaseHold } from '../eligibility.commands.js';
+import { HoldRequest } from '../eligibility-model.fields.js';
+
+class EligibilityIdPath {
+  @Field(text({ min: 1, max: 50 }), { required: true })
+  svc_id: string;
+}
+
+@ApiTags('Administration')
+@Controller('admin/eligibilities/:svc_id')
+@Access('admin', 'support')
+@Bounded('row')
+export class EligibilityAdminController {
+  constructor(private readonly commandBus: CommandBus) {}
+
+  @Post('hold')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Hold an eligibility: the candidate cannot be scheduled until it is released' })
+  @AnswerEmpty(204, 'Held.')
+  @BodyProblems(404)
+  async hold(@Param() { svc_id }: EligibilityIdPath, @Body() { reason }: HoldRequest): Promise<void> {
+    await this.commandBus.execute(new HoldEligibility(svc_id, reason));
+  }
+
+  @Post('release')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Release the hold of an eligibility' })
+  @AnswerEmpty(204, 'Released.')
+  @BodyProblems(404)
+  async release(@Param() { svc_id }: EligibilityIdPath): Promise<void> {
+    await this.commandBus.execute(new ReleaseHold(svc_id));
+  }
+
+  @Post('approve-accommodations')
+  @HttpCode(204)
+  @ApiOperation({ summary: 'Approve the special accommodations of an eligibility' })
+  @AnswerEmpty(204, 'Approved.')
+  @BodyProblems(404)
+  async approve(@Param() { svc_id }: EligibilityIdPath): Promise<void> {
+    await this.commandBus.execute(new ApproveAccommodations(svc_id));
+  }
+
+  @Post('decline-accommodations')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'Decline the special accommodations of an eligibility',
+    description: 'The record stays PENDING, and `eligibility_status_message` says why. They can be approved later.',
+  })
+  @AnswerEmpty(204, 'Declined.')
+  @BodyProblems(404)
+  async decline(@Param() { svc_id }: EligibilityIdPath, @Body() { reason }: HoldRequest): Promise<void> {
+    await this.commandBus.execute(new DeclineAccommodations(svc_id, reason));
+  }
+}

@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { currentReach } from '../../platform/context/request-context.js';
+import { acrossAccounts, Database, opaque, prepared } from '../../platform/database/database.js';
+import { afterCursor, type Page } from '../../platform/http/paging.js';
+import { FindVouchersOfMany } from '../../vouchers/vouchers.queries.js';
+import { presentEligibility } from '../eligibility-record.js';
+import type { Eligibility } from '../eligibility.entity.js';
+import { eligibilityNotFound } from '../eligibility.errors.js';
+import { CountWaiting, FindEligibilities, FindOperatorRecords, type WaitingCount } from '../eligibility.queries.js';
+import { allowedActions } from '../eligibility.rules.js';
+import type { OperatorEligibilityModel } from '../operator-record.fields.js';
+
+/** What a PENDING record waits for. One may wait for both. */
+export const WAITS = {
+  APPROVAL: 'approval_pending AND decline_reason IS NULL',
+  HOLD: 'hold_reason IS NOT NULL',
+} as const;
+export type Wait = keyof typeof WAITS;
+/** A booked record may be held too. */
+const HELD_STATUS = { APPROVAL: "status = 'PENDING'", HOLD: "status IN ('PENDING', 'SCHEDULED')" } as const;
+
+const MOST_COUNTED = 10_000;
+
+const FIND = prepared(
+  'operator-record-find',
+  `SELECT * FROM eligibilities
+   WHERE svc_eligiblity_id = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
+);
+
+const FIND_MANY = prepared(
+  'operator-records-find',
+  'SELECT * FROM eligibilities WHERE svc_eligiblity_id = ANY ($1::text[])',
+  acrossAccounts.keyInHand,
+);
+
+/** $1 accounts, or null for all, $2 cursor, $3 rows, $4 now. The page first, from the index that holds only such records. */
+const waiting = (wait: Wait) => `
+  SELECT e.* FROM (
+    SELECT svc_eligiblity_id FROM eligibilities
+    WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND ${afterCursor(opaque('$2::bigint'))}
+      AND (${opaque('$1::text[]')} IS NULL OR account_code = ANY (${opaque('$1::text[]')}::text[]))
+      AND (eligibility_end_date IS NULL OR eligibility_end_date > ${opaque('$4::timestamptz')})
+    ORDER BY position DESC LIMIT $3) page
+  JOIN eligibilities e USING (svc_eligiblity_id) ORDER BY e.position DESC`;
+const WAITING = {
+  APPROVAL: prepared('operator-records-waiting-for-approval', waiting('APPROVAL')),
+  HOLD: prepared('operator-records-held', waiting('HOLD')),
+};
+
+/** $1 now. From the indexes of those records alone. */
+const waitingAccounts = (wait: Wait, approvals: number, holds: number) => `(
+  SELECT account_code, ${approvals} AS approvals, ${holds} AS holds, position FROM eligibilities
+  WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
+  ORDER BY position DESC LIMIT ${MOST_COUNTED})`;
+const COUNT_WAITING = prepared(
+  'operator-records-count-waiting',
+  `SELECT account_code, sum(approvals)::int AS approvals, sum(holds)::int AS holds, sum(position)::text AS which
+   FROM (${waitingAccounts('APPROVAL', 1, 0)} UNION ALL ${waitingAccounts('HOLD', 0, 1)}) waiting GROUP BY 1`,
+  acrossAccounts.figures,
+);
+
+/** Records as operators work on them. */
+@Injectable()
+export class OperatorRecords {
+  constructor(
+    private readonly database: Database,
+    private readonly queryBus: QueryBus,
+    private readonly clock: Clock,
+  ) {}
+
+  /** @throws DomainError eligibility_not_found */
+  async get(svcEligibilityId: string): Promise<OperatorEligibilityModel> {
+    const record = await this.database.queryOne<Eligibility>(FIND, [svcEligibilityId, currentReach()]);
+    if (record === null) throw eligibilityNotFound.error();
+    return (await this.present([record]))[0];
+  }
+
+  /** Newest first. @throws DomainError candidate_not_found */
+  async ofCandidate(accountCode: string, candidateId: string): Promise<OperatorEligibilityModel[]> {
+    return this.present(await this.queryBus.execute(new FindEligibilities(accountCode, candidateId)));
+  }
+
+  /** The rows of a page, newest first. */
+  waiting(wait: Wait, accountCodes: readonly string[] | null, { after, take }: Page): Promise<Eligibility[]> {
+    return this.database.query<Eligibility>(WAITING[wait], [accountCodes, after, take, this.clock.now()]);
+  }
+
+  async present(records: readonly Eligibility[]): Promise<OperatorEligibilityModel[]> {
+    const now = this.clock.now();
+    const ids = records.map((record) => record.svc_eligiblity_id);
+    const vouchers = await this.queryBus.execute(new FindVouchersOfMany(ids));
+    return records.map((record) => ({
+      account_code: record.account_code,
+      ...presentEligibility(record, now),
+      hold_reason: record.hold_reason,
+      approval_pending: record.approval_pending,
+      decline_reason: record.decline_reason,
+      booking_code: record.booking_code,
+      booking_on: formatOptionalDateTime(record.booking_on),
+      voucher_codes: vouchers.get(record.svc_eligiblity_id) ?? [],
+      allows: allowedActions(record, now),
+      updated_datetime: formatDateTime(record.updated_datetime),
+    }));
+  }
+}
+
+@QueryHandler(FindOperatorRecords)
+export class FindOperatorRecordsHandler implements IQueryHandler<FindOperatorRecords> {
+  constructor(
+    private readonly database: Database,
+    private readonly records: OperatorRecords,
+  ) {}
+
+  async execute({ svcEligibilityIds }: FindOperatorRecords): Promise<OperatorEligibilityModel[]> {
+    return this.records.present(await this.database.query<Eligibility>(FIND_MANY, [svcEligibilityIds]));
+  }
+}
+
+@QueryHandler(CountWaiting)
+export class CountWaitingHandler implements IQueryHandler<CountWaiting> {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  execute(): Promise<WaitingCount[]> {
+    return this.database.query<WaitingCount>(COUNT_WAITING, [this.clock.now()]);
+  }
+}

@@ -1,0 +1,88 @@
+import { Controller, Get, Param, Query, Req, Res } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { declareFaults } from '../../platform/errors.js';
+import { Access, Bounded } from '../../platform/http/access.js';
+import { Answer, AnswerList, Problems } from '../../platform/http/documented.js';
+import { PageQuery, pageOf, sendPage } from '../../platform/http/paging.js';
+import { accountsOfList } from '../../platform/known-accounts.js';
+import { Field } from '../../platform/validation/fields.js';
+import { oneOf, text } from '../../platform/validation/rules.js';
+import { CandidatePath } from '../eligibility.fields.js';
+import { OperatorEligibilityModel } from '../operator-record.fields.js';
+import { OperatorRecords, WAITS, type Wait } from './operator-records.js';
+
+declareFaults({
+  action_unknown: ['There is no such action.', 'Use one of those that the document names.'],
+  wait_unknown: ['Records wait for nothing of this name.', 'Ask for APPROVAL or HOLD.'],
+});
+
+class WaitingQuery extends PageQuery {
+  @Field(oneOf(Object.keys(WAITS) as Wait[], 'wait_unknown'), {
+    required: true,
+    description: 'APPROVAL of special accommodations, or the end of a HOLD.',
+  })
+  waiting_for: Wait;
+
+  @Field(text({ min: 1, max: 50 }))
+  account_code?: string;
+}
+
+class RecordPath {
+  @Field(text({ min: 1, max: 50 }), { required: true })
+  svc_id: string;
+}
+
+/** What operators read of records; what they decide stands in admin.controller.ts. */
+@ApiTags('Administration')
+@Controller('admin/eligibilities')
+@Access('admin', 'support')
+@Bounded('row')
+export class OperatorEligibilitiesController {
+  constructor(
+    private readonly records: OperatorRecords,
+    private readonly queryBus: QueryBus,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @Bounded('reach')
+  @ApiOperation({ summary: 'Records that wait for an operator, of all accounts' })
+  @AnswerList(OperatorEligibilityModel)
+  @Problems(400)
+  async waiting(
+    @Query() query: WaitingQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<OperatorEligibilityModel[]> {
+    const page = pageOf(query);
+    const accounts = await accountsOfList(this.queryBus, query.account_code);
+    const rows = await this.records.waiting(query.waiting_for, accounts, page);
+    return this.records.present(sendPage(rows, page, request, response, this.config));
+  }
+
+  @Get(':svc_id')
+  @ApiOperation({ summary: 'One record, with what its state allows' })
+  @Answer(200, OperatorEligibilityModel)
+  @Problems(400, 404)
+  get(@Param() { svc_id }: RecordPath): Promise<OperatorEligibilityModel> {
+    return this.records.get(svc_id);
+  }
+}
+
+@ApiTags('Administration')
+@Controller('admin/accounts/:account_code/candidates/:candidate_id')
+@Access('admin', 'support')
+export class CandidateRecordsController {
+  constructor(private readonly records: OperatorRecords) {}
+
+  @Get()
+  @ApiOperation({ summary: 'The records of a candidate, with what their states allow' })
+  @AnswerList(OperatorEligibilityModel, 'All of them, newest first.')
+  @Problems(400, 404)
+  list(@Param() { account_code, candidate_id }: CandidatePath): Promise<OperatorEligibilityModel[]> {
+    return this.records.ofCandidate(account_code, candidate_id);
+  }
+}

@@ -1,0 +1,187 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Config } from '../config.js';
+
+/** What the examples name of a service: the sandbox's own, so that they work there as they stand. */
+interface Surroundings {
+  account_code: string;
+  partner: { partner_url: string; ca_pem?: string };
+}
+
+export const ANYWHERE: Surroundings = {
+  account_code: 'K7MWQ2XA9PDR',
+  partner: { partner_url: 'https://partner.example/hooks' },
+};
+
+/** Null while a sandbox has not written its file yet. */
+export function surroundingsOf(config: Config): Surroundings | null {
+  if (!config.sandbox) return ANYWHERE;
+  const file = join(config.dataDir, 'sandbox.json');
+  return existsSync(file)
+    ? { ...ANYWHERE, ...(JSON.parse(readFileSync(file, 'utf8')) as Partial<Surroundings>) }
+    : null;
+}
+
+/** Later than anybody tries them out. */
+const END = '2099-12-31T23:59:59Z';
+const EXAM = '2098-06-15T14:00:00Z';
+const CANDIDATE = 'C-1001';
+const TEST = 'SANDBOX-ONE';
+/** Made by the service: an answer has the one to take. */
+const UUID = '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41';
+const BOOKING = 'B7K2M9QX4T';
+
+const eligibility = (changes: object = {}) => ({
+  test_code: TEST,
+  eligibility_end_date: END,
+  candidate: {
+    candidate_id: CANDIDATE,
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    email: 'ada@example.org',
+    country: 'US',
+    province_state: 'NY',
+  },
+  ...changes,
+});
+const booking = (booking_on: string) => ({
+  booking_on,
+  delivery_mode: 'SITE_PROCTORED',
+  location_code: 'TC-042',
+  location_name: 'Springfield Test Center',
+  location_address: '1 Main St, Springfield, IL',
+  location_timezone: 'America/Chicago',
+});
+const ofAccount = '/accounts/{account_code}';
+const ofTest = `${ofAccount}/candidates/{candidate_id}/tests/{test_code}`;
+const inCatalogue = '/admin/accounts/{account_code}';
+const reason = 'The partner has mended its endpoint.';
+
+const bodies = ({ account_code, partner: { partner_url, ca_pem } }: Surroundings): Record<string, unknown> => ({
+  'POST /token': { grant_type: 'password', username: 'sandbox-client', password: 'the password of the user' },
+  'POST /console/session': { username: 'sandbox-operator', password: 'the password of the user' },
+  'POST /revoke': { token: 'the token' },
+  'POST /introspect': { token: 'the token' },
+  [`POST ${ofAccount}/candidates`]: eligibility(),
+  [`PUT ${ofTest}`]: eligibility({ registration_mode: 'Online' }),
+  [`PUT ${ofTest}/vouchers`]: ['PERCENT-10'],
+  [`POST ${ofTest}/bookings`]: booking(EXAM),
+  [`PUT ${ofAccount}/bookings/{booking_code}`]: booking('2098-06-16T14:00:00Z'),
+  [`POST ${ofAccount}/bookings/{booking_code}/absence`]: { excused: true },
+  'POST /registrations/registration/results': {
+    examMetaData: { examCode: TEST, extRecordLocator: 'LOC-0001', simulatedExam: false },
+    examTakerEmail: 'ada@example.org',
+    examTakerFirstName: 'Ada',
+    examTakerLastName: 'Lovelace',
+    examDate: '2098-06-15',
+    examProcessingStatus: 'Completed',
+    overAllComments: 'Nothing remarkable.',
+  },
+  [`PUT ${ofAccount}`]: {
+    candidate_id: CANDIDATE,
+    result_id: 'R-0001',
+    result: 'PASS',
+    overall_score_pct: '87',
+    overall_score_scaled: 540,
+  },
+  [`POST ${ofAccount}/eligibility-imports`]: {
+    'text/csv': `candidate_id,first_name,last_name,test_code,eligibility_end_date\nC-2001,Grace,Hopper,${TEST},${END}\n`,
+    'application/x-ndjson':
+      JSON.stringify(eligibility({ candidate: { candidate_id: 'C-2002', first_name: 'Alan', last_name: 'Turing' } })) +
+      '\n',
+  },
+  'POST /admin/subscriptions': { account_code, partner_url, ...(ca_pem === undefined ? {} : { ca_pem }) },
+  'PATCH /admin/subscriptions/{id}': { change_reasons: ['BOOKING_CREATED', 'BOOKING_CANCELLED'], wait_ms: 5000 },
+  'POST /admin/subscriptions/{id}/sample': { change_reason: 'BOOKING_RESCHEDULED' },
+  'POST /admin/notifications/replay': { subscription_id: UUID, filter: { change_reason: 'BOOKING_CREATED' }, reason },
+  'POST /admin/error-queue/{notification_id}/resend': { reason },
+  'POST /admin/error-queue/{notification_id}/resolve': { reason: 'Entered by hand.' },
+  'POST /admin/error-queue/resend': { filter: { account_code, failure: 'client_error' }, reason },
+  'POST /admin/error-queue/resolve': { filter: { account_code, failure: 'client_error' }, reason: 'Entered by hand.' },
+  'POST /admin/users': {
+    username: 'integration-user',
+    password: 'Quiet-Harbor-7-Lanterns',
+    account_codes: [account_code],
+    scopes: ['read', 'create'],
+  },
+  'PUT /admin/users/{username}': { scopes: ['read', 'create', 'update'] },
+  'POST /admin/applications': { name: 'Registration portal', scopes: ['read', 'create'] },
+  'PUT /admin/applications/{consumer_key}': { scopes: ['read', 'create', 'update'] },
+  'POST /admin/accounts': { name: 'State Board of Nursing' },
+  'PUT /admin/accounts/{account_code}': { name: 'Sandbox', photo_retention_days: 365 },
+  [`PUT ${inCatalogue}/tests/{test_code}`]: {
+    name: 'A test of one portion',
+    exam_code: 'EXAM-ONE',
+    launch_url: 'https://test-driver.example/launch',
+    duration_minutes: 90,
+    portions: [{ portion_code: 'MAIN', portion_name: 'Main' }],
+  },
+  [`PUT ${inCatalogue}/schools/{code}`]: { name: 'Sandbox School' },
+  [`PUT ${inCatalogue}/accommodations/{code}`]: { name: 'Large print', requires_approval: false },
+  [`PUT ${inCatalogue}/attribute-keys/{code}`]: { name: 'Cohort' },
+  [`PUT ${inCatalogue}/vouchers/{code}`]: { discount_type: 'PERCENT', discount_value: 10, max_uses: 1000 },
+  'POST /admin/eligibilities/{svc_id}/hold': { reason: 'The identity is being checked.' },
+  'POST /admin/eligibilities/{svc_id}/decline-accommodations': { reason: 'The documents were not handed in.' },
+  'POST /admin/unmatched-results/{id}/reject': { reason: 'A rehearsal that nobody booked.' },
+  'POST /admin/unmatched-results/{id}/accept': { booking_code: BOOKING },
+  [`POST ${inCatalogue}/candidates/{candidate_id}/erase`]: { reason: 'Asked for by the candidate.' },
+  'POST /admin/jobs/{job_id}/unmatched-results/erase': { unmatched_results: [] },
+  'POST /sandbox/clock': { advance_s: 60 },
+  'POST /sandbox/events': { booking_code: BOOKING, change_reason: 'BOOKING_RESCHEDULED' },
+});
+
+/** By what the path names them for. */
+const CODES: Record<string, string> = {
+  problems: 'validation_error',
+  schools: 'SCHOOL-1',
+  accommodations: 'LARGE-PRINT',
+  'attribute-keys': 'cohort',
+  vouchers: 'PERCENT-10',
+};
+
+const parameters = ({ account_code }: Surroundings, path: string): Record<string, unknown> => ({
+  'Console-Request': '1',
+  account_code,
+  candidate_id: CANDIDATE,
+  test_code: TEST,
+  booking_code: BOOKING,
+  svc_id: 'K7MWQ2XA',
+  svc_eligibility_code: 'K7MWQ2XA',
+  waiting_for: 'APPROVAL',
+  revision: '1',
+  status: 'active',
+  q: CANDIDATE,
+  username: 'integration-user',
+  consumer_key: 'K7MWQ2XA9PDRB7K2M9QX',
+  launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA',
+  code: CODES[/^\/(?:admin\/.*\/)?(problems|schools|accommodations|attribute-keys|vouchers)\//.exec(path)?.[1] ?? ''],
+  ...Object.fromEntries(['id', 'notification_id', 'resend_id', 'job_id', 'import_id'].map((name) => [name, UUID])),
+});
+
+interface Operation {
+  requestBody?: { content: Record<string, { example?: unknown }> };
+  parameters?: { name: string; in: string; required?: boolean; example?: unknown; schema?: { example?: unknown } }[];
+}
+
+/**
+ * Gives every body and every parameter that must be sent an example. Of others none: Swagger UI would send it, and a list tried
+ * out would be filtered by it, and empty.
+ */
+export function addExamples(document: OpenAPIObject, surroundings: Surroundings): void {
+  const examples = bodies(surroundings);
+  for (const [path, item] of Object.entries(document.paths))
+    for (const [method, operation] of Object.entries(item) as [string, Operation][]) {
+      const example = examples[`${method.toUpperCase()} ${path}`];
+      const { content = {} } = operation.requestBody ?? {};
+      const isOneOfSeveral = Object.keys(content).length > 1;
+      for (const [type, media] of Object.entries(content))
+        media.example = isOneOfSeveral ? (example as Record<string, unknown> | undefined)?.[type] : example;
+      const ofPath = parameters(surroundings, path);
+      for (const parameter of operation.parameters ?? []) {
+        delete parameter.schema?.example;
+        delete parameter.example;
+        if (parameter.required) parameter.example = ofPath[parameter.name];
+      }
+    }
+}
