@@ -119,8 +119,9 @@ module.exports = {
     {
       name: 'no-circles',
       severity: 'error',
+      comment: 'Neither of values nor of types: a type stands with its owner.',
       from: { path: '^(src|console)/' },
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'console-uses-http-only',
