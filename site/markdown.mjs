@@ -111,7 +111,8 @@ export function renderer(root, pages) {
       ...{ source, page, up },
       ...{ sections: [], links: [], anchors: new Set(), pictures: new Set(), files: new Set(), faults: [] },
     };
-    return { html: markdown.render(text, env), env };
+    // Marks between which a program writes are for that program.
+    return { html: markdown.render(text.replace(/^<!--.*-->$/gm, ''), env), env };
   };
 }
 

@@ -133,6 +133,7 @@ describe('the bearer token (RFC 6750)', () => {
       await app.call('POST', path, { body: `access_token=${token}`, headers: form }),
       await app.call('POST', path, { body: { access_token: token } }),
       await app.call('GET', path, { headers: { authorization: `Basic ${token}` } }),
+      await app.call('GET', `${path}?access_token=${token}`, { headers: { authorization: 'Basic eDp5' } }),
       await app.call('GET', path, { headers: { authorization: 'Bearer' } }),
       await app.call('GET', path, { headers: { authorization: 'Bearer ' } }),
     ]) {

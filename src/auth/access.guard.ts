@@ -1,5 +1,6 @@
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { AuthGuard } from '@nestjs/passport';
 import type { Request, Response } from 'express';
 import { Database, prepared } from '../platform/database/database.js';
 import { accountForbidden, accountNotFound, unauthorized } from '../platform/errors.js';
@@ -10,8 +11,9 @@ import { heardCaller } from '../platform/overload/read-share.js';
 import { RateLimit } from '../platform/overload/rate-limit.js';
 import { assertReaches } from '../platform/reach.js';
 import { requestContext } from '../platform/context/request-context.js';
+import { AccessTokenLookup } from './tokens/access-token-lookup.js';
 import { ACCOUNT_CODE } from './tokens/account-code.js';
-import { BearerStrategy } from './tokens/bearer.strategy.js';
+import type { BearerRequest } from './tokens/bearer.strategy.js';
 import { CONSOLE_KEY, Sessions } from './sessions/sessions.js';
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
@@ -29,16 +31,18 @@ function unauthenticated(request: Request): Error {
  * It runs before the body is read, and leaves the caller in the request's context.
  */
 @Injectable()
-export class AccessGuard implements CanActivate {
+export class AccessGuard extends AuthGuard('bearer') {
   constructor(
     private readonly reflector: Reflector,
-    private readonly bearer: BearerStrategy,
+    private readonly lookup: AccessTokenLookup,
     private readonly sessions: Sessions,
     private readonly rateLimit: RateLimit,
     private readonly database: Database,
-  ) {}
+  ) {
+    super();
+  }
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
     const rule = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS, [
       context.getHandler(),
       context.getClass(),
@@ -48,9 +52,11 @@ export class AccessGuard implements CanActivate {
     if (rule === 'public' || rule === 'client') return true;
 
     const request = context.switchToHttp().getRequest<Request>();
-    const caller = await this.callerOf(request);
+    // A session of the console, or a token: AuthGuard asks Passport, whose answer comes to handleRequest.
+    if (request.headers.authorization !== undefined) await super.canActivate(context);
+    else requestContext().caller = await this.sessions.callerOf(request);
+    const { caller } = requestContext();
     if (caller === null) throw unauthenticated(request);
-    requestContext().caller = caller;
 
     this.rateLimit.count(caller, context.switchToHttp().getResponse<Response>());
 
@@ -70,11 +76,16 @@ export class AccessGuard implements CanActivate {
     return true;
   }
 
-  /** By token, or by a session of the console, whose token counts in its cookie alone. */
-  private async callerOf(request: Request): Promise<Caller | null> {
-    if (request.headers.authorization === undefined) return this.sessions.callerOf(request);
-    const caller = await this.bearer.callerOf(request);
-    return caller?.consumerKey === CONSOLE_KEY ? null : caller;
+  /** Called by AuthGuard: what Passport is given in place of the request. */
+  override getRequest(context: ExecutionContext): BearerRequest {
+    return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
+  }
+
+  /** Called by AuthGuard with what Passport found. The token of a session of the console counts in its cookie alone. */
+  override handleRequest<User = Caller | false>(error: Error | null, user: User & (Caller | false)): User {
+    if (error !== null) throw error;
+    requestContext().caller = user && user.consumerKey !== CONSOLE_KEY ? user : null;
+    return user;
   }
 
   private async assertAccount(caller: Caller, accountCode: string): Promise<void> {

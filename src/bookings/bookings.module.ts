@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BookingPersonalData } from './booking-personal-data.js';
-import { FindBookingCodesHandler } from './booking-codes.handler.js';
+import { FindBookingCodesHandler } from './booking-codes.handlers.js';
 import { BookingStore } from './booking-store.js';
 import { BookingsController, CandidateBookingsController } from './bookings.controller.js';
 import { CandidatesController } from './candidates.controller.js';

@@ -34,7 +34,7 @@ import {
 import { presentEligibility } from './eligibility-record.js';
 import { RecordsOfTest } from './eligibility-store.js';
 import { FindEligibilities, FindEligibilitiesOfTest } from './eligibility.queries.js';
-import { ListEligibilities } from './list.handler.js';
+import { ListEligibilities } from './list.handlers.js';
 import { statusesOf } from './read.handlers.js';
 
 const STATUS_FILTER = {

@@ -2,8 +2,8 @@ import { Module } from '@nestjs/common';
 import { EligibilityAdminController } from './operators/decisions.controller.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { FindPortionsInUseHandler, IsEntryInUseHandler } from './catalogue-use.handlers.js';
-import { CreateEligibilitiesHandler, CreateEligibilityHandler, JudgeCreationsHandler } from './create.handler.js';
-import { FindDormantCandidatesHandler } from './dormant.handler.js';
+import { CreateEligibilitiesHandler, CreateEligibilityHandler, JudgeCreationsHandler } from './create.handlers.js';
+import { FindDormantCandidatesHandler } from './dormant.handlers.js';
 import { EligibilityPersonalData } from './eligibility-personal-data.js';
 import { EligibilityCreation } from './eligibility-creation.js';
 import { EligibilityController } from './eligibility.controller.js';
@@ -12,10 +12,10 @@ import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { CandidateRecordsController, OperatorEligibilitiesController } from './operators/operator.controller.js';
 import { CountWaitingHandler, FindOperatorRecordsHandler, OperatorRecords } from './operators/operator-records.js';
-import { ReadEligibilitiesHandler } from './export.handler.js';
-import { ListEligibilitiesHandler } from './list.handler.js';
+import { ReadEligibilitiesHandler } from './export.handlers.js';
+import { ListEligibilitiesHandler } from './list.handlers.js';
 import { FindEligibilitiesHandler, FindEligibilitiesOfTestHandler, FindLaunchSubjectHandler } from './read.handlers.js';
-import { SearchEligibilitiesHandler } from './search.handler.js';
+import { SearchEligibilitiesHandler } from './search.handlers.js';
 import {
   ApproveAccommodationsHandler,
   DeclineAccommodationsHandler,
@@ -27,7 +27,7 @@ import {
   ReplaceVouchersHandler,
   ScheduleEligibilityHandler,
 } from './state.handlers.js';
-import { UpdateEligibilityHandler } from './update.handler.js';
+import { UpdateEligibilityHandler } from './update.handlers.js';
 
 @Module({
   controllers: [

@@ -39,7 +39,7 @@ import {
   statusMessage,
   type TimeSlot,
 } from './eligibility.rules.js';
-import { addressed } from './update.handler.js';
+import { addressed } from './update.handlers.js';
 
 const NO_BOOKING = { booking_code: null, booking_on: null } as const;
 

@@ -1,5 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { DiscountType } from './vouchers.commands.js';
+
+export const DISCOUNT_TYPES = ['PERCENT', 'AMOUNT'] as const;
+export type DiscountType = (typeof DISCOUNT_TYPES)[number];
 
 @Entity('vouchers')
 export class Voucher {

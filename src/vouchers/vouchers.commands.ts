@@ -1,9 +1,6 @@
 import { Command } from '@nestjs/cqrs';
 import type { Fault } from '../platform/errors.js';
-import type { Voucher } from './voucher.entity.js';
-
-export const DISCOUNT_TYPES = ['PERCENT', 'AMOUNT'] as const;
-export type DiscountType = (typeof DISCOUNT_TYPES)[number];
+import type { DiscountType, Voucher } from './voucher.entity.js';
 
 export interface VoucherDefinition {
   discount_type: DiscountType;

@@ -3,7 +3,7 @@ import { parseDateTime } from '../platform/clock.js';
 import { Field, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule } from '../platform/validation/identifiers.js';
-import { DISCOUNT_TYPES, type DiscountType } from './vouchers.commands.js';
+import { DISCOUNT_TYPES, type DiscountType } from './voucher.entity.js';
 import { declareFaults } from '../platform/errors.js';
 import { hasDecimalsOf, isMoney } from './vouchers.rules.js';
 

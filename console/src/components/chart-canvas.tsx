@@ -1,7 +1,24 @@
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
-import type { ChartProps } from './chart';
+
+interface Series {
+  label: string;
+  /** A token of base.css: `good`, `bad`, `accent`, `warn`. */
+  tone: string;
+  values: readonly (number | null)[];
+  kind?: 'bars' | 'line';
+}
+
+export interface ChartProps {
+  /** What it shows, in one sentence, for who cannot see it. */
+  label: string;
+  /** The moments of the values, oldest first. */
+  at: readonly string[];
+  series: readonly Series[];
+  unit?: string;
+  height?: number;
+}
 
 /** The drawing itself, in a part of the program that is loaded when there is something to draw. */
 export default function ChartCanvas({ at, series, unit = '', height = 180 }: ChartProps) {

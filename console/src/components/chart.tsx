@@ -1,23 +1,6 @@
 import { lazy, Suspense, useState } from 'react';
+import type { ChartProps } from './chart-canvas';
 import { local } from './time-text';
-
-interface Series {
-  label: string;
-  /** A token of base.css: `good`, `bad`, `accent`, `warn`. */
-  tone: string;
-  values: readonly (number | null)[];
-  kind?: 'bars' | 'line';
-}
-
-export interface ChartProps {
-  /** What it shows, in one sentence, for who cannot see it. */
-  label: string;
-  /** The moments of the values, oldest first. */
-  at: readonly string[];
-  series: readonly Series[];
-  unit?: string;
-  height?: number;
-}
 
 /** Where it cannot be drawn (the library refuses a browser whose language is none) the table says the same. */
 const Canvas = lazy(() => import('./chart-canvas').catch(() => ({ default: () => <></> })));

@@ -1,9 +1,27 @@
-import { useState, type FormEvent } from 'react';
+import { useState, type FormEvent, type ReactNode } from 'react';
 import { Button } from './button';
-import type { Asked } from './confirm';
 import { Dialog } from './dialog';
 import { TextField } from './fields';
 import { ProblemNote } from './states';
+
+export interface Question {
+  title: string;
+  /** What will happen, and to how many. */
+  text: ReactNode;
+  /** The word on the button. */
+  action: string;
+  danger?: boolean;
+  /** Whether the operator says why; kept with what is done. */
+  reason?: 'required' | 'optional';
+  /** To be typed before the button works, where there is no way back. */
+  typed?: string;
+  perform: (reason: string) => Promise<unknown>;
+}
+
+export interface Asked {
+  question: Question;
+  answer: (done: boolean) => void;
+}
 
 export function ConfirmDialog({ question, answer }: Asked) {
   const { title, text, action, danger = false, reason, typed, perform } = question;

@@ -1,25 +1,7 @@
-import type { ComponentType, ReactNode } from 'react';
+import type { ComponentType } from 'react';
 import { Store, useStore } from '../api/store';
+import type { Asked, Question } from './confirm-dialog';
 import { later, tellMissing } from './later';
-
-interface Question {
-  title: string;
-  /** What will happen, and to how many. */
-  text: ReactNode;
-  /** The word on the button. */
-  action: string;
-  danger?: boolean;
-  /** Whether the operator says why; kept with what is done. */
-  reason?: 'required' | 'optional';
-  /** To be typed before the button works, where there is no way back. */
-  typed?: string;
-  perform: (reason: string) => Promise<unknown>;
-}
-
-export interface Asked {
-  question: Question;
-  answer: (done: boolean) => void;
-}
 
 const dialog = later(async () => (await import('./confirm-dialog')).ConfirmDialog);
 const asked = new Store<(Asked & { Dialog: ComponentType<Asked> }) | null>(null);

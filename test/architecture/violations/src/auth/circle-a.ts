@@ -1,2 +1,2 @@
-import { b } from './circle-b.js';
-export const a = () => b;
+import type { B } from './circle-b.js';
+export const a = (b: B) => b;

@@ -1,2 +1,3 @@
 import { a } from './circle-a.js';
-export const b = () => a;
+export type B = string;
+export const b = () => a('b');

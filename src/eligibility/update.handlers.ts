@@ -7,7 +7,7 @@ import { Faults } from '../platform/validation/faults.js';
 import { refusalFaults, SetVouchers } from '../vouchers/vouchers.commands.js';
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { CatalogueCheck } from './catalogue-check.js';
-import { dateOf, registrationModeOf } from './create.handler.js';
+import { dateOf, registrationModeOf } from './create.handlers.js';
 import { refusalOf } from './eligibility-creation.js';
 import { UpdateEligibility } from './eligibility.commands.js';
 import { DEMOGRAPHICS } from './eligibility.columns.js';

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import ts from 'typescript';
+import { nodesOf, sourcesIn } from './sources';
+
+const root = join(__dirname, '../..');
+const planted = join(__dirname, 'violations');
+
+/** Files that hold a handler under another name, and controllers that ask the database themselves. No new ones. */
+const EXCEPTIONS = {
+  'handlers stand in *.handlers.ts': [
+    'src/auth/caller.handler.ts',
+    'src/eligibility/operators/operator-records.ts',
+    'src/imports/import-list.ts',
+    'src/launch/launch-keys.ts',
+    'src/launch/launch-links.ts',
+    'src/notifications/delivery/attempt-hours.ts',
+    'src/notifications/delivery/translation.ts',
+    'src/notifications/delivery/undelivered-figures.ts',
+    'src/notifications/error-queue/partner-reader.ts',
+    'src/notifications/subscriptions/subscription-verification.ts',
+    'src/results/media.handler.ts',
+    'src/results/unmatched-acceptance.handler.ts',
+    'src/results/unmatched-count.handler.ts',
+    'src/results/unmatched-erasure.handler.ts',
+    'src/results/unmatched-rejection.handler.ts',
+  ],
+  'controllers leave the database to a reader': [
+    'src/accounts/accounts.controller.ts',
+    'src/accounts/catalogue.controller.ts',
+    'src/accounts/tests.controller.ts',
+    'src/notifications/error-queue/statistics.controller.ts',
+    'src/notifications/subscriptions/subscriptions.controller.ts',
+    'src/platform/audit/audit.controller.ts',
+    'src/privacy/privacy.controller.ts',
+    'src/privacy/tied-results.controller.ts',
+    'src/vouchers/vouchers.controller.ts',
+  ],
+};
+
+const decorators = (folder: string, file: string): string[] =>
+  nodesOf(folder, file).flatMap((node) =>
+    ts.isDecorator(node) && ts.isCallExpression(node.expression) ? [node.expression.expression.getText()] : [],
+  );
+
+function handlersElsewhere(folder: string): string[] {
+  return sourcesIn(folder).filter(
+    (file) =>
+      !file.endsWith('.handlers.ts') &&
+      decorators(folder, file).some((name) => ['CommandHandler', 'QueryHandler', 'EventsHandler'].includes(name)),
+  );
+}
+
+function controllersWithDatabase(folder: string): string[] {
+  return sourcesIn(folder).filter(
+    (file) =>
+      file.endsWith('.controller.ts') &&
+      nodesOf(folder, file).some((node) => ts.isImportSpecifier(node) && node.name.text === 'Database'),
+  );
+}
+
+describe('in every module', () => {
+  it('handlers stand in *.handlers.ts', () => {
+    expect(handlersElsewhere(root)).toEqual(EXCEPTIONS['handlers stand in *.handlers.ts']);
+  });
+
+  it('controllers leave the database to a reader', () => {
+    expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers leave the database to a reader']);
+  });
+
+  it('a planted violation breaks each of these rules', () => {
+    expect(handlersElsewhere(planted)).toEqual(['src/accounts/handles-elsewhere.ts']);
+    expect(controllersWithDatabase(planted)).toEqual(['src/accounts/asks-itself.controller.ts']);
+  });
+});

@@ -1,0 +1,2 @@
+import type { Database } from '../platform/database/database.js';
+export type Asked = Database;

@@ -1,0 +1,4 @@
+import { QueryHandler } from '@nestjs/cqrs';
+
+@QueryHandler(Object)
+export class HandlesElsewhere {}
