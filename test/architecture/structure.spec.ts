@@ -37,7 +37,9 @@ describe('the sources', () => {
     const known = readFileSync(join(root, 'src/schema.ts'), 'utf8');
     const tables = sources.filter((file) => file.endsWith('.entity.ts') || file.startsWith('src/migrations/'));
     expect(tables.length).toBeGreaterThan(0);
-    expect(tables.filter((file) => !known.includes(`'${file.replace(/^src/, '.').replace(/\.ts$/, '.js')}'`))).toEqual([]);
+    expect(tables.filter((file) => !known.includes(`'${file.replace(/^src/, '.').replace(/\.ts$/, '.js')}'`))).toEqual(
+      [],
+    );
   });
 
   it('leave constraints and indexes to the migrations', () => {
