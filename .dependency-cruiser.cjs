@@ -111,7 +111,14 @@ module.exports = {
       severity: 'error',
       comment: 'The files of the top floor compose; below them only the configuration is known.',
       from: { path: `^src/(platform|${modules})/` },
-      to: { path: '^src/[^/]+\\.ts$', pathNot: '^src/(config|oidc-settings)\\.ts$' },
+      to: { path: '^src/[^/]+\\.ts$', pathNot: '^src/(config|oidc-settings|schema)\\.ts$' },
+    },
+    {
+      name: 'migrations-alone-need-the-schema',
+      severity: 'error',
+      comment: 'The list of entities and migrations knows every module: who connects and who migrates imports it.',
+      from: { path: '^src/', pathNot: '^src/(app\\.module|platform/database/migrate)\\.ts$' },
+      to: { path: '^src/schema\\.ts$' },
     },
     {
       name: 'no-circles',

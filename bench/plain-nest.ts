@@ -27,7 +27,7 @@ import { AuthGuard, PassportModule, PassportStrategy } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Strategy } from 'passport-http-bearer';
 import { DataSource, In } from 'typeorm';
-import { dataSourceOptions } from '../ormconfig.js';
+import { dataSourceOptions } from '../src/schema.js';
 import { Test } from '../src/accounts/test.entity.js';
 import { TestPortion } from '../src/accounts/test-portion.entity.js';
 import { Application } from '../src/auth/tokens/application.entity.js';

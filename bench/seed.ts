@@ -168,8 +168,8 @@ const HISTORY = `WITH event AS (
     FROM event ORDER BY n
     RETURNING position, subscription_id, booking_code, retry, failure, http_status),
   logged AS (
-    INSERT INTO notification_attempts (notification_position, at, duration_ms, trigger, http_status, failure)
-    SELECT position, now(), 5, 'FIRST', http_status, failure FROM made),
+    INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure)
+    SELECT position, subscription_id, now(), 5, 'FIRST', http_status, failure FROM made),
   counted AS (
     INSERT INTO error_queue_causes (subscription_id, retry, failure, http_status, change)
     SELECT subscription_id, retry, failure, http_status, count(*) FROM made WHERE retry IS NOT NULL GROUP BY 1, 2, 3, 4)

@@ -86,7 +86,7 @@ describe('an import that ends early', () => {
       const abort = (by: string, path = id) => app.call('POST', `/admin/imports/${path}/abort`, { token: by });
       expect((await abort(scene.token)).status).toBe(403);
       const refused = await abort(other);
-      expect([refused.status, refused.body.code]).toEqual([403, 'account_forbidden']);
+      expect([refused.status, refused.body.code]).toEqual([404, 'not_found']);
       const aborted = await abort(token);
       expect([aborted.status, aborted.body.state, aborted.body.account_code]).toEqual([200, 'ABORTED', scene.account]);
       const again = await abort(token);

@@ -120,7 +120,12 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
     'SELECT * FROM eligibilities\n   WHERE svc_eligiblity_id = $1 AND ($2::text[] IS NULL OR true)',
     'GET /admin/eligibilities/{svc_id}',
   ],
-  ['a hold', `${ANY_ACCOUNT} FOR UPDATE OF e`, 'OR true) FOR UPDATE OF e', 'POST /admin/eligibilities/{svc_id}/hold'],
+  [
+    'a hold',
+    'OR e.account_code = ANY ($2)) FOR UPDATE OF e',
+    'OR true) FOR UPDATE OF e',
+    'POST /admin/eligibilities/{svc_id}/hold',
+  ],
   ['an accepted exam', `${ANY_ACCOUNT} FOR UPDATE`, 'OR true) FOR UPDATE', 'POST /admin/unmatched-results/{id}/accept'],
   [
     'a photo',

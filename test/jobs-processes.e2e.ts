@@ -1,10 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { NotificationRetention } from '../src/notifications/delivery/notification-retention';
 import { JobRetention } from '../src/notifications/delivery/job-retention';
-import { migrate } from '../src/platform/database/migrate';
-import { connected, restoreRelease } from './fixtures/dump';
 import { startApp, type TestApp } from './support/app';
-import { cloneDatabase } from './support/database';
 import { eventually } from './support/eventually';
 import { BulkJobs, queueMany, refused } from './support/queued';
 import { Subscribed } from './support/subscribed';
@@ -115,57 +112,4 @@ describe('what has ended', () => {
     const left = await app.given.sql(`SELECT position FROM notifications WHERE state = 'DELIVERED'`);
     expect(left).toEqual([kept]);
   });
-});
-
-describe('bulk resends of 0.1.0', () => {
-  test('that had ended are known; those that had not end with the reason, and what they had is in the queue', async () => {
-    const database = await cloneDatabase({ migrated: false });
-    const facts = await restoreRelease(database.url, '0.1.0');
-    const [done, running] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-    await connected(database.url, async (client) => {
-      await client.query(`UPDATE access_tokens SET expires_at = now() + interval '1 hour'`);
-      await client.query(`UPDATE token_families SET expires_at = now() + interval '1 day'`);
-      await client.query(
-        `INSERT INTO resend_jobs (id, state, filter, reason, actor, matched, sent, delivered, failed, skipped, created_datetime)
-         VALUES ($1, 'DONE', '{}', 'was mended', 'ops', 3, 2, 2, 0, 1, now()),
-           ($2, 'RUNNING', '{}', 'is mended', 'ops', 5, 2, 1, 1, 0, now())`,
-        [done, running],
-      );
-      await client.query(
-        `INSERT INTO resend_items (resend_id, notification_position, state)
-         SELECT $1, position, 'WAITING' FROM notifications WHERE queued_datetime IS NOT NULL`,
-        [running],
-      );
-    });
-    await migrate(database.url);
-    const app = await startApp({ databaseUrl: database.url, env: { SECRETS_KEY: facts.secrets_key } });
-    const get = async (path: string) => (await app.call('GET', path, { token: facts.operator_token })).body;
-    expect(await get(`/admin/error-queue/resends/${done}`)).toMatchObject({
-      resend_id: done,
-      kind: 'RESEND',
-      state: 'DONE',
-      matched: 3,
-      sent: 2,
-      delivered: 2,
-      skipped: 1,
-      waiting: 0,
-      reason: 'was mended',
-    });
-    expect(await get(`/admin/jobs/${running}`)).toMatchObject({
-      state: 'ABORTED',
-      paused_because: expect.stringContaining('upgrade'),
-      matched: 5,
-      waiting: 3,
-      sent: 2,
-      delivered: 1,
-      failed: 1,
-    });
-    const [{ count }] = await app.given.sql('SELECT count(*) FROM notifications WHERE queued_datetime IS NOT NULL');
-    const summary = (await get('/admin/error-queue/summary')) as { count: number }[];
-    expect(summary.reduce((sum, cause) => sum + cause.count, 0)).toBe(count);
-    await app.app.get(JobRetention).run();
-    expect(await app.given.sql('SELECT FROM resend_items')).toEqual([]);
-    await app.close();
-    await database.drop();
-  }, 60_000);
 });

@@ -171,12 +171,15 @@ describe('POST /token with grant_type=refresh_token', () => {
         () => login.consumer_key,
         () => new UpdateApplication(login.consumer_key, { disabled: false }),
       ],
-    ] as const)('%s that a process of 0.1.0 disabled: enabling revives no token', async (table, key, value, enable) => {
-      const { access_token } = await oauth.tokens(login);
-      await app.given.sql(`UPDATE ${table} SET disabled = true WHERE ${key} = $1`, [value()]);
-      await oauth.commands.execute(enable());
-      expect(await alive(access_token)).toBe(false);
-    });
+    ] as const)(
+      '%s that a statement outside of the service disabled: enabling revives no token',
+      async (table, key, value, enable) => {
+        const { access_token } = await oauth.tokens(login);
+        await app.given.sql(`UPDATE ${table} SET disabled = true WHERE ${key} = $1`, [value()]);
+        await oauth.commands.execute(enable());
+        expect(await alive(access_token)).toBe(false);
+      },
+    );
 
     it('a disabled application', async () => {
       const { access_token } = await oauth.tokens(login);

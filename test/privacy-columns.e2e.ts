@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../ormconfig';
+import { dataSourceOptions } from '../src/schema';
 import { cloneDatabase } from './support/database';
 
 /**

@@ -1,25 +1,23 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { buildIndex } from '../src/platform/database/build-index';
 import { migrate } from '../src/platform/database/migrate';
+import { dataSourceOptions } from '../src/schema';
 import { startApp, type TestApp } from './support/app';
 import { cloneDatabase } from './support/database';
 import { Deliveries, registrationBody } from './support/deliveries';
 import { eventually } from './support/eventually';
 import { startPartner } from './support/partner';
-import { connected, restoreRelease, tableNames, type ReleaseFacts } from './fixtures/dump';
+import { connected, fixtureOf, releases, restoreRelease, tableNames, type ReleaseFacts } from './fixtures/dump';
+import { leaveDatabase } from './fixtures/fill';
 
 /** Tables that stay small whatever the service has done: an index on them may be built while nobody writes. */
-const SMALL = [
-  'accounts',
-  'tests',
-  'users',
-  'applications',
-  'subscriptions',
-  'resend_jobs',
-  'launch_keys',
-  'migrations',
-];
+const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'launch_keys', 'migrations'];
 
-// What a process of 0.1.0 does all the time; each is undone, so that the rows can be compared.
+// What a process of the last release does all the time; each is undone, so that the rows can be compared.
 const TRAFFIC = [
   `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
      portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
@@ -35,75 +33,159 @@ const TRAFFIC = [
   `UPDATE unmatched_results SET code = code WHERE id = (SELECT id FROM unmatched_results LIMIT 1)`,
 ];
 
-describe('a database of 0.1.0', () => {
-  let database: Awaited<ReturnType<typeof cloneDatabase>>;
-  let facts: ReleaseFacts;
-  let before: Map<string, string>;
-  let files: Map<string, string>;
-  let rounds = 0;
-  const refused: unknown[] = [];
-  let locking: string[];
+/** A migration of the release after this one. */
+function next(up: (runner: QueryRunner) => Promise<unknown>, transaction = true): new () => MigrationInterface {
+  return class Next4102444800000 implements MigrationInterface {
+    readonly transaction = transaction;
+    readonly name = `Next${up.name}4102444800000`;
+    up = async (runner: QueryRunner) => void (await up(runner));
+    down = () => Promise.reject(new Error('Migrations go forward only.'));
+  };
+}
 
-  beforeAll(async () => {
-    database = await cloneDatabase({ migrated: false });
-    facts = await restoreRelease(database.url, '0.1.0');
-    before = await rowsOf(database.url);
-    files = await filesOf(database.url);
-    let migrating = true;
-    const traffic = connected(database.url, async (client) => {
-      while (migrating) {
+const folder = mkdtempSync(join(tmpdir(), 'upgrade-'));
+const present = join(folder, 'present.json.gz');
+
+beforeAll(() => leaveDatabase(present, 120, 12), 120_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A database of the file, migrated under traffic, and what the migrations did to it. */
+class Upgrade {
+  readonly refused: unknown[] = [];
+  rounds = 0;
+  before: Map<string, string>;
+  after: Map<string, string>;
+  rewritten: string[];
+  locking: string[];
+
+  private constructor(
+    readonly database: Awaited<ReturnType<typeof cloneDatabase>>,
+    readonly facts: ReleaseFacts,
+  ) {}
+
+  static async of(file: string, planted: (new () => MigrationInterface)[] = []): Promise<Upgrade> {
+    const database = await cloneDatabase({ migrated: false });
+    const upgrade = new Upgrade(database, await restoreRelease(database.url, file));
+    const migrations = dataSourceOptions(database.url).migrations as unknown[];
+    migrations.push(...planted);
+    try {
+      await upgrade.run();
+    } finally {
+      migrations.splice(migrations.length - planted.length);
+    }
+    return upgrade;
+  }
+
+  private async run(): Promise<void> {
+    const { url } = this.database;
+    this.before = await rowsOf(url);
+    const files = await filesOf(url);
+    let migrated = false;
+    const traffic = connected(url, async (client) => {
+      // A round before the migrations, and one after them.
+      for (let last = false; !last;) {
+        last = migrated;
         await client.query('BEGIN');
-        for (const statement of TRAFFIC) await client.query(statement).catch((error: unknown) => refused.push(error));
+        for (const statement of TRAFFIC) {
+          await client.query('SAVEPOINT each');
+          await client.query(statement).catch(async (error: unknown) => {
+            this.refused.push(error);
+            await client.query('ROLLBACK TO each');
+          });
+        }
         await client.query('ROLLBACK');
-        rounds += 1;
+        this.rounds += 1;
       }
     });
-    locking = await recorded(() => migrate(database.url));
-    migrating = false;
-    await traffic;
-  });
-  afterAll(() => database.drop());
+    try {
+      await eventually(() => expect(this.rounds).toBeGreaterThan(0));
+      this.locking = await recorded(() => migrate(url));
+    } finally {
+      migrated = true;
+      await traffic;
+    }
+    this.after = await rowsOf(url);
+    const now = await filesOf(url);
+    this.rewritten = [...files].flatMap(([name, file]) =>
+      SMALL.includes(name) || now.get(name) === file ? [] : [name],
+    );
+  }
+
+  /** The tables whose rows are fewer or more, or have another value than before. */
+  changed(): string[] {
+    return [...this.before].flatMap(([name, text]) => {
+      const rows = JSON.parse(text) as Record<string, unknown>[];
+      const found = JSON.parse(this.after.get(name) ?? '[]') as Record<string, unknown>[];
+      const same = found.map((row, index) =>
+        Object.fromEntries(Object.keys(rows[index] ?? {}).map((key) => [key, row[key]])),
+      );
+      return JSON.stringify(same) === JSON.stringify(rows) ? [] : [name];
+    });
+  }
+}
+
+/** What the next release may do; it runs on a database of this one until there is a release to follow. */
+const GOOD = [
+  next(async function Columns(runner) {
+    await runner.query(`ALTER TABLE eligibilities ADD COLUMN planted text`);
+    await runner.query(`ALTER TABLE bookings ADD COLUMN planted int NOT NULL DEFAULT 0`);
+  }),
+  next(async function Index(runner) {
+    await buildIndex(runner, 'bookings_planted_ix', 'ON bookings (account_code, status)');
+  }, false),
+];
+
+describe.each([
+  ...releases().map((release) => [release, fixtureOf(release), [], 1000] as const),
+  ['this release, with the next one', present, GOOD, 100] as const,
+])('a database of %s', (_release, file, planted, records) => {
+  let upgrade: Upgrade;
+  let facts: ReleaseFacts;
+
+  beforeAll(async () => {
+    upgrade = await Upgrade.of(file, [...planted]);
+    facts = upgrade.facts;
+  }, 60_000);
+  afterAll(() => upgrade.database.drop());
 
   it('has rows of every kind', () => {
-    // Counted in memory, folded, or gone once they are done.
-    const mayBeEmpty = ['login_attempts', 'token_request_counts', 'refresh_tokens', 'resend_items'];
-    const empty = [...before].filter(([name, rows]) => rows === '[]' && !mayBeEmpty.includes(name));
+    // Counted in memory, folded, or gone once they are done; and what only an identity provider makes.
+    const mayBeEmpty = [
+      'login_attempts',
+      'token_request_counts',
+      'token_refusals',
+      'refresh_tokens',
+      'operator_identities',
+      'finished_sign_ins',
+    ];
+    const empty = [...upgrade.before].filter(([name, rows]) => rows === '[]' && !mayBeEmpty.includes(name));
     expect(empty.map(([name]) => name)).toEqual([]);
-    expect(JSON.parse(before.get('eligibilities')!).length).toBeGreaterThan(1000);
+    expect(JSON.parse(upgrade.before.get('eligibilities')!).length).toBeGreaterThan(records);
   });
 
-  it('keeps every row and every value through the migrations', async () => {
-    const after = await rowsOf(database.url);
-    for (const [name, rows] of before) {
-      const kept = JSON.parse(rows) as Record<string, unknown>[];
-      const found = JSON.parse(after.get(name) ?? '[]') as Record<string, unknown>[];
-      expect([name, found.length]).toEqual([name, kept.length]);
-      expect(
-        found.map((row, index) => Object.fromEntries(Object.keys(kept[index]).map((key) => [key, row[key]]))),
-      ).toEqual(kept);
-    }
+  it('keeps every row and every value through the migrations', () => {
+    expect(upgrade.changed()).toEqual([]);
   });
 
-  it('refuses no statement of a process of 0.1.0 meanwhile', () => {
-    expect(refused).toEqual([]);
-    expect(rounds).toBeGreaterThan(0);
+  it('refuses no statement of a process of that release meanwhile', () => {
+    expect(upgrade.refused).toEqual([]);
+    expect(upgrade.rounds).toBeGreaterThan(1);
   });
 
-  it('is not rewritten, and its indexes are built without a lock', async () => {
-    const now = await filesOf(database.url);
-    expect([...files].filter(([name, file]) => !SMALL.includes(name) && now.get(name) !== file)).toEqual([]);
-    expect(locking).toEqual([]);
+  it('is not rewritten, and its indexes are built without a lock', () => {
+    expect(upgrade.rewritten).toEqual([]);
+    expect(upgrade.locking).toEqual([]);
   });
 
   describe('under this release', () => {
     let app: TestApp;
 
     beforeAll(async () => {
-      await connected(database.url, async (client) => {
+      await connected(upgrade.database.url, async (client) => {
         await client.query(`UPDATE access_tokens SET expires_at = now() + interval '1 hour'`);
         await client.query(`UPDATE token_families SET expires_at = now() + interval '1 day'`);
       });
-      app = await startApp({ databaseUrl: database.url, env: { SECRETS_KEY: facts.secrets_key } });
+      app = await startApp({ databaseUrl: upgrade.database.url, env: { SECRETS_KEY: facts.secrets_key } });
     });
     afterAll(() => app.close());
 
@@ -180,6 +262,42 @@ describe('a database of 0.1.0', () => {
       expect(request.headers['authorization']).toBe(`Basic ${btoa('svc:a partner secret')}`);
       await partner.stop();
     });
+  });
+});
+
+describe('a migration of the next release is found out when it', () => {
+  async function found(up: (runner: QueryRunner) => Promise<unknown>): Promise<Upgrade> {
+    const upgrade = await Upgrade.of(present, [next(up)]);
+    await upgrade.database.drop();
+    return upgrade;
+  }
+
+  it('writes a large table anew', async () => {
+    const { rewritten } = await found((runner) =>
+      runner.query('ALTER TABLE bookings ALTER COLUMN event_sequence TYPE bigint'),
+    );
+    expect(rewritten).toEqual(['bookings']);
+  });
+
+  it('builds an index under a lock', async () => {
+    const { locking } = await found((runner) => runner.query('CREATE INDEX planted_ix ON bookings (status)'));
+    expect(locking).toEqual(['CREATE INDEX planted_ix ON bookings']);
+  });
+
+  it('refuses what a process of this release writes', async () => {
+    const { refused } = await found(async (runner) => {
+      await runner.query(`ALTER TABLE audit_log ADD COLUMN planted text NOT NULL DEFAULT ''`);
+      await runner.query('ALTER TABLE audit_log ALTER COLUMN planted DROP DEFAULT');
+    });
+    expect(refused).toContainEqual(expect.objectContaining({ code: '23502', table: 'audit_log' }));
+  });
+
+  it('changes a value, or loses rows', async () => {
+    const upgrade = await found(async (runner) => {
+      await runner.query(`UPDATE eligibilities SET city = 'Oslo' WHERE status = 'PENDING'`);
+      await runner.query('DELETE FROM notification_attempts');
+    });
+    expect(upgrade.changed()).toEqual(['eligibilities', 'notification_attempts']);
   });
 });
 

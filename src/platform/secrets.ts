@@ -11,9 +11,7 @@ import {
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config.js';
 
-const FORMAT = 2;
-/** Of 0.1.0, which encrypted under the keys of `SECRETS_KEY` themselves. */
-const FORMAT_UNDERIVED = 1;
+const FORMAT = 1;
 const KEY_ID_BYTES = 4;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
@@ -28,20 +26,17 @@ const PIECE_BYTES = 64 * 1024;
  */
 @Injectable()
 export class Secrets {
-  private readonly keys: { format: number; id: Buffer; key: Buffer }[];
+  private readonly keys: { id: Buffer; key: Buffer }[];
   private readonly hashKey: Buffer;
   private readonly signingKeys: { id: Buffer; key: Buffer }[];
   /** What a value under the newest key begins with: all others are to be encrypted again. */
   readonly newest: Buffer;
 
   constructor(config: Config) {
-    this.keys = config.secretsKeys.flatMap((key) => {
-      const id = sha256(key).subarray(0, KEY_ID_BYTES);
-      return [
-        { format: FORMAT, id, key: derived(key, 'encryption') },
-        { format: FORMAT_UNDERIVED, id, key },
-      ];
-    });
+    this.keys = config.secretsKeys.map((key) => ({
+      id: sha256(key).subarray(0, KEY_ID_BYTES),
+      key: derived(key, 'encryption'),
+    }));
     this.hashKey = derived(config.secretsKeys[0], 'keyed hashes');
     this.signingKeys = config.secretsKeys.map((key) => ({
       id: sha256(key).subarray(0, KEY_ID_BYTES),
@@ -95,12 +90,11 @@ export class Secrets {
 
   /** @throws Error when no listed key made the value, or the value or its purpose was changed. */
   decrypt(sealed: Buffer, purpose: string): Buffer {
-    const format = sealed[0];
-    if (format !== FORMAT && format !== FORMAT_UNDERIVED) throw new Error('Unknown format of an encrypted value.');
+    if (sealed[0] !== FORMAT) throw new Error('Unknown format of an encrypted value.');
     let at = 1;
     const take = (bytes: number) => sealed.subarray(at, (at += bytes));
     const id = take(KEY_ID_BYTES);
-    const entry = this.keys.find((candidate) => candidate.format === format && candidate.id.equals(id));
+    const entry = this.keys.find((candidate) => candidate.id.equals(id));
     if (!entry) throw new Error('No key of SECRETS_KEY made this encrypted value.');
     const decipher = createDecipheriv('aes-256-gcm', entry.key, take(IV_BYTES));
     decipher.setAuthTag(take(TAG_BYTES));

@@ -63,6 +63,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/error-queue/resolve': filters,
   'POST /admin/notifications/replay': (at) => [{ ...REASON, subscription_id: at['subscription_id'], filter: {} }],
   'POST /admin/eligibilities/{svc_id}/hold': () => [REASON],
+  'POST /admin/eligibilities/{svc_id}/decline-accommodations': () => [REASON],
   'POST /admin/unmatched-results/{id}/reject': () => [REASON],
   'POST /admin/unmatched-results/{id}/accept': (at) => [
     { svc_eligiblity_id: at['open_id'] },

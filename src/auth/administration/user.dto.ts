@@ -30,7 +30,7 @@ const newUsername = text({
   accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
   example: 'integration-user',
 });
-/** Names of before that rule stay. */
+/** In a path: what no user can be called is that of nobody, 404. */
 const username = text({ min: 1, max: 100, example: 'integration-user' });
 const passwordText = text({ min: 12, max: 128 });
 /** One code for whatever makes a password unfit; password-strength.ts judges what is long enough. */

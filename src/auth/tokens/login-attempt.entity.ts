@@ -10,7 +10,7 @@ export class LoginAttempt {
   @PrimaryColumn('bytea')
   username_mac: Buffer;
 
-  @PrimaryColumn('text', { default: '' })
+  @PrimaryColumn('text')
   consumer_key: string;
 
   @Column('int')

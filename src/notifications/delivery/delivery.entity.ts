@@ -22,10 +22,6 @@ export class Delivery {
   @Column('text')
   trigger: Trigger;
 
-  /** Of processes of 0.1.0 alone. */
-  @Column('uuid', { nullable: true })
-  resend_id: string | null;
-
   /** The bulk job that it belongs to. */
   @Column('uuid', { nullable: true })
   job_id: string | null;

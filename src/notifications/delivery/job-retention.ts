@@ -27,15 +27,6 @@ const REMOVE_JOBS = prepared(
    DELETE FROM jobs j USING bare WHERE j.id = bare.id`,
   acrossAccounts.sweep,
 );
-/** What 0.1.0 kept of bulk resends that have ended; their figures stand in `jobs`. */
-const REMOVE_RESEND_ITEMS = prepared(
-  'job-retention-resend-items',
-  `WITH batch AS MATERIALIZED (
-     SELECT i.resend_id, i.notification_position FROM resend_items i JOIN resend_jobs j ON j.id = i.resend_id
-     WHERE j.state IN ('DONE', 'ABORTED') LIMIT ${BATCH})
-   DELETE FROM resend_items i USING batch
-   WHERE i.resend_id = batch.resend_id AND i.notification_position = batch.notification_position`,
-);
 
 /** Takes bulk jobs and their items away NOTIFICATION_RETENTION_DAYS after they were made, in batches. */
 @Injectable()
@@ -49,6 +40,5 @@ export class JobRetention {
     const days = [this.config.notificationRetentionDays];
     while ((await this.database.execute(REMOVE_ITEMS, days)) === BATCH);
     while ((await this.database.execute(REMOVE_JOBS, days)) === BATCH);
-    while ((await this.database.execute(REMOVE_RESEND_ITEMS)) === BATCH);
   }
 }

@@ -30,7 +30,6 @@ export class NotificationAttempt {
   @Column('text', { nullable: true })
   excerpt: string | null;
 
-  /** null of those made by 0.1.0. */
-  @Column('uuid', { nullable: true })
-  subscription_id: string | null;
+  @Column('uuid')
+  subscription_id: string;
 }

@@ -36,8 +36,6 @@ const REPLACE_REASONS = {
   text: `UPDATE notifications SET reason = '${ERASED}' WHERE position = ANY ($1::bigint[])`,
   across: acrossAccounts.keyInHand,
 };
-const FIND_OLD_REASONS = { text: 'SELECT id, reason FROM resend_jobs' };
-const REPLACE_OLD_REASONS = { text: `UPDATE resend_jobs SET reason = '${ERASED}' WHERE id = ANY ($1::uuid[])` };
 const FIND_IDS = { text: 'SELECT id FROM notifications WHERE account_code = $1 AND booking_code = ANY ($2::text[])' };
 
 interface Row {
@@ -92,8 +90,5 @@ export class NotificationPersonalData extends PersonalData {
     );
     const own = reasons.filter((row) => bookingCodes.includes(row.booking_code) || namesPerson(row.reason, person));
     await this.database.execute(REPLACE_REASONS, [own.map(({ position }) => position)]);
-    const old = await this.database.query<{ id: string; reason: string }>(FIND_OLD_REASONS);
-    const named = old.filter(({ reason }) => namesPerson(reason, person)).map(({ id }) => id);
-    await this.database.execute(REPLACE_OLD_REASONS, [named]);
   }
 }

@@ -27,8 +27,7 @@ const REMOVE_SUBSCRIPTIONS = prepared(
   `WITH ${GONE},
    bare AS MATERIALIZED (
      SELECT id FROM gone WHERE NOT EXISTS (SELECT FROM notifications n WHERE n.subscription_id = gone.id) LIMIT ${BATCH}),
-   causes AS (DELETE FROM error_queue_causes c USING bare WHERE c.subscription_id = bare.id),
-   counts AS (DELETE FROM error_queue_counts c USING bare WHERE c.subscription_id = bare.id)
+   causes AS (DELETE FROM error_queue_causes c USING bare WHERE c.subscription_id = bare.id)
    DELETE FROM subscriptions s USING bare WHERE s.id = bare.id`,
   acrossAccounts.sweep,
 );

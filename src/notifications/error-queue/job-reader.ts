@@ -10,13 +10,19 @@ import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
-/** A job with its figures; those of a job on notifications are the sums of its parts. */
-const jobs = `SELECT j.*, coalesce(p.waiting, j.waiting)::int AS waiting, coalesce(p.sent, j.sent)::int AS sent,
-    coalesce(p.delivered, j.delivered)::int AS delivered, coalesce(p.failed, j.failed)::int AS failed,
-    coalesce(p.skipped, j.skipped)::int AS skipped
-  FROM jobs j CROSS JOIN LATERAL (
-    SELECT sum(waiting) AS waiting, sum(sent) AS sent, sum(delivered) AS delivered, sum(failed) AS failed,
-      sum(skipped) AS skipped
+/** A job with the sums of its parts; one that is not about notifications has none. */
+interface CountedJob extends Job {
+  waiting: number;
+  sent: number;
+  delivered: number;
+  failed: number;
+  skipped: number;
+}
+
+const jobs = `SELECT j.*, p.* FROM jobs j CROSS JOIN LATERAL (
+    SELECT coalesce(sum(waiting), 0)::int AS waiting, coalesce(sum(sent), 0)::int AS sent,
+      coalesce(sum(delivered), 0)::int AS delivered, coalesce(sum(failed), 0)::int AS failed,
+      coalesce(sum(skipped), 0)::int AS skipped
     FROM job_parts WHERE job_id = j.id) p`;
 
 /**
@@ -40,14 +46,14 @@ export class JobReader {
   constructor(private readonly database: Database) {}
 
   /** @throws DomainError `not_found` */
-  async get(id: string): Promise<Job> {
-    const job = isUuid(id) ? await this.database.queryOne<Job>(FIND, [id, currentReach()]) : null;
+  async get(id: string): Promise<CountedJob> {
+    const job = isUuid(id) ? await this.database.queryOne<CountedJob>(FIND, [id, currentReach()]) : null;
     if (job === null) throw notFound.error({ detail: 'There is no such job.' });
     return job;
   }
 
   /** The rows of a page, newest first. */
-  list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<Job[]> {
+  list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
     const values: unknown[] = [take, currentReach()];
     const conditions = [within('$2')];
     const add = (condition: (parameter: string) => string, value: unknown) => {
@@ -65,12 +71,12 @@ export class JobReader {
       account_code,
     );
     const text = `${jobs} WHERE ${conditions.join(' AND ')} ORDER BY j.position DESC LIMIT $1`;
-    return this.database.query<Job>({ text }, values);
+    return this.database.query<CountedJob>({ text }, values);
   }
 
   /** Those that have not ended, newest first. @param most null: all */
-  active(most: number | null, reach: Reach): Promise<Job[]> {
-    return this.database.query<Job>(ACTIVE, [most, reach]);
+  active(most: number | null, reach: Reach): Promise<CountedJob[]> {
+    return this.database.query<CountedJob>(ACTIVE, [most, reach]);
   }
 
   /** The rows of a page, in the order in which they are worked on. */
@@ -94,7 +100,7 @@ export function accountsOfJob({ account_code, filter }: Job): readonly string[] 
   return account_codes?.length ? account_codes : null;
 }
 
-export function presentJob(job: Job): JobModel {
+export function presentJob(job: CountedJob): JobModel {
   return {
     job_id: job.id,
     kind: job.kind,
@@ -114,6 +120,6 @@ export function presentJob(job: Job): JobModel {
   };
 }
 
-export function presentResend(job: Job): ResendModel {
+export function presentResend(job: CountedJob): ResendModel {
   return { ...presentJob(job), resend_id: job.id };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../../ormconfig.js';
+import { dataSourceOptions } from '../../schema.js';
 import { ConfigError } from '../../config.js';
 import { MIGRATION_LOCK_TIMEOUT } from './build-index.js';
 import { assertSeesReplication, connectUsable } from './database-check.js';

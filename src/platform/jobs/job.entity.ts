@@ -59,22 +59,6 @@ export class Job {
   @Column('int', { nullable: true })
   matched: number | null;
 
-  // Of kinds that count their items elsewhere, these stay 0.
-  @Column('int', { default: 0 })
-  waiting: number;
-
-  @Column('int', { default: 0 })
-  sent: number;
-
-  @Column('int', { default: 0 })
-  delivered: number;
-
-  @Column('int', { default: 0 })
-  failed: number;
-
-  @Column('int', { default: 0 })
-  skipped: number;
-
   @Column('timestamptz', { default: () => 'statement_timestamp()' })
   created_datetime: Date;
 }

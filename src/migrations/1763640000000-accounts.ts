@@ -1,14 +1,20 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class AccountsCatalogue1763640000000 implements MigrationInterface {
+export class Accounts1763640000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE accounts (
         account_code text CONSTRAINT accounts_pk PRIMARY KEY,
         position bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT accounts_position_key UNIQUE,
         name text NOT NULL,
+        photo_retention_days int,
+        video_retention_days int,
+        candidate_retention_days int,
         created_datetime timestamptz NOT NULL DEFAULT now(),
-        CONSTRAINT accounts_account_code_form CHECK (account_code ~ '^[A-Z0-9]{12}$')
+        CONSTRAINT accounts_account_code_form CHECK (account_code ~ '^[A-Z0-9]{12}$'),
+        CONSTRAINT accounts_photo_retention_positive CHECK (photo_retention_days > 0),
+        CONSTRAINT accounts_video_retention_positive CHECK (video_retention_days > 0),
+        CONSTRAINT accounts_candidate_retention_positive CHECK (candidate_retention_days > 0)
       );
 
       CREATE TABLE tests (
@@ -61,27 +67,6 @@ export class AccountsCatalogue1763640000000 implements MigrationInterface {
         position bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT attribute_keys_position_key UNIQUE,
         name text NOT NULL,
         CONSTRAINT attribute_keys_pk PRIMARY KEY (account_code, attribute_key)
-      );
-
-      CREATE TABLE vouchers (
-        account_code text NOT NULL CONSTRAINT vouchers_account_fk REFERENCES accounts,
-        voucher_code text NOT NULL,
-        position bigint GENERATED ALWAYS AS IDENTITY CONSTRAINT vouchers_position_key UNIQUE,
-        discount_type text NOT NULL,
-        discount_value numeric(12, 2) NOT NULL,
-        currency text,
-        test_codes text[],
-        valid_from timestamptz,
-        valid_until timestamptz,
-        max_uses int NOT NULL DEFAULT 1,
-        uses int NOT NULL DEFAULT 0,
-        disabled boolean NOT NULL DEFAULT false,
-        CONSTRAINT vouchers_pk PRIMARY KEY (account_code, voucher_code),
-        CONSTRAINT vouchers_discount_type_known CHECK (discount_type IN ('PERCENT', 'AMOUNT')),
-        CONSTRAINT vouchers_discount_value_range CHECK (discount_value >= 0 AND (discount_type <> 'PERCENT' OR discount_value <= 100)),
-        CONSTRAINT vouchers_max_uses_positive CHECK (max_uses >= 1),
-        CONSTRAINT vouchers_uses_not_negative CHECK (uses >= 0),
-        CONSTRAINT vouchers_validity_order CHECK (valid_until >= valid_from)
       );
     `);
   }

@@ -1,10 +1,12 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class ImportsTables1763641800000 implements MigrationInterface {
+export class Imports1763641000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
+      -- Imports of one millisecond have an order too, so that a page of their list leaves none of them out.
       CREATE TABLE eligibility_imports (
         import_id uuid CONSTRAINT eligibility_imports_pk PRIMARY KEY,
+        position bigint GENERATED ALWAYS AS IDENTITY,
         account_code text NOT NULL CONSTRAINT eligibility_imports_account_fk REFERENCES accounts,
         state text NOT NULL,
         ending text,
@@ -34,22 +36,20 @@ export class ImportsTables1763641800000 implements MigrationInterface {
           ((finished_datetime IS NOT NULL) = (state IN ('DONE', 'FAILED', 'ABORTED'))),
         CONSTRAINT eligibility_imports_each_row_once CHECK
           (done <= rows AND created + updated + cancelled + refused = done)
-      )
-    `);
-    await runner.query(`
+      );
+      CREATE UNIQUE INDEX eligibility_imports_position_ix ON eligibility_imports (position);
       CREATE INDEX eligibility_imports_open_ix ON eligibility_imports (served_datetime)
-        WHERE state IN ('RECEIVING', 'RUNNING')
-    `);
-    await runner.query(`
+        WHERE state IN ('RECEIVING', 'RUNNING');
+      CREATE INDEX eligibility_imports_finished_ix ON eligibility_imports (finished_datetime);
+
       CREATE TABLE eligibility_import_turns (
         account_code text CONSTRAINT eligibility_import_turns_pk PRIMARY KEY
           CONSTRAINT eligibility_import_turns_account_fk REFERENCES accounts,
         served_datetime timestamptz NOT NULL
-      )
-    `);
-    await runner.query('CREATE INDEX eligibility_imports_finished_ix ON eligibility_imports (finished_datetime)');
-    // Rows wait encrypted, in the stretches in which they are done, and are gone once they are: what stays is the outcome.
-    await runner.query(`
+      );
+
+      -- Rows wait encrypted, in the stretches in which they are done, and are gone once they are: what stays is the outcome.
+      -- What is encrypted does not shrink: EXTERNAL spares the attempt.
       CREATE TABLE eligibility_import_chunks (
         import_id uuid NOT NULL CONSTRAINT eligibility_import_chunks_import_fk REFERENCES eligibility_imports
           ON DELETE CASCADE,
@@ -58,9 +58,9 @@ export class ImportsTables1763641800000 implements MigrationInterface {
         rows bytea,
         outcomes jsonb,
         CONSTRAINT eligibility_import_chunks_pk PRIMARY KEY (import_id, chunk)
-      )
+      );
+      ALTER TABLE eligibility_import_chunks ALTER rows SET STORAGE EXTERNAL;
     `);
-    await runner.query('ALTER TABLE eligibility_import_chunks ALTER rows SET STORAGE EXTERNAL');
   }
 
   down(): Promise<void> {

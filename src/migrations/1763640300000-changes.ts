@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class Changes1763641700000 implements MigrationInterface {
+export class Changes1763640300000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE SEQUENCE changes_position');
-    // What its order means stands in src/platform/changes/change-log.ts.
     await runner.query(`
+      -- What its order means stands in src/platform/changes/change-log.ts.
+      CREATE SEQUENCE changes_position;
       CREATE TABLE changes (
         account_code text NOT NULL,
         kind text NOT NULL,
@@ -24,20 +24,23 @@ export class Changes1763641700000 implements MigrationInterface {
         notification json,
         CONSTRAINT changes_kind_known CHECK (kind IN ('ELIGIBILITY', 'BOOKING', 'RESULT')),
         CONSTRAINT changes_event_whole CHECK ((event_sequence IS NULL) = (notification IS NULL))
-      ) PARTITION BY RANGE (recorded_at)`);
-    await runner.query('CREATE INDEX changes_feed_ix ON changes (account_code, kind, generation, xid, position)');
-    await runner.query(`
+      ) PARTITION BY RANGE (recorded_at);
+      CREATE INDEX changes_feed_ix ON changes (account_code, kind, generation, xid, position);
+      -- What the feed tells of a record: an erasure and an export ask for it.
+      CREATE INDEX changes_record_ix ON changes (svc_eligiblity_id);
+
+      -- A dump may be restored into the cluster that it came from: only the table is another then.
       CREATE TABLE change_epoch (
         only_row boolean NOT NULL DEFAULT true CONSTRAINT change_epoch_pk PRIMARY KEY,
         epoch bigint NOT NULL,
         system_identifier text NOT NULL,
+        table_oid bigint NOT NULL,
         CONSTRAINT change_epoch_only_row CHECK (only_row)
-      )`);
-    await runner.query(
-      `INSERT INTO change_epoch (epoch, system_identifier) SELECT 1, system_identifier::text FROM pg_control_system()`,
-    );
-    // As its owner, so that the role of the service need not be allowed to make or drop tables.
-    await runner.query(`
+      );
+      INSERT INTO change_epoch (epoch, system_identifier, table_oid)
+      SELECT 1, system_identifier::text, 'changes'::regclass::oid::bigint FROM pg_control_system();
+
+      -- As its owner, so that the role of the service need not be allowed to make or drop tables.
       CREATE FUNCTION keep_change_partitions(keep_from timestamptz) RETURNS int
       LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET timezone TO 'UTC' AS $$
         DECLARE
@@ -71,8 +74,9 @@ export class Changes1763641700000 implements MigrationInterface {
           RETURN made;
         EXCEPTION WHEN lock_not_available THEN
           RETURN 0;
-        END $$`);
-    await runner.query(`SELECT keep_change_partitions('-infinity')`);
+        END $$;
+      SELECT keep_change_partitions('-infinity');
+    `);
   }
 
   down(): Promise<void> {

@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class Results1763640500000 implements MigrationInterface {
+export class Results1763640800000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     // Bodies are text: json would do, but nothing inside of them is ever asked for, and text is given back as it came.
-    // What is encrypted does not shrink: EXTERNAL spares the attempt.
+    // What is encrypted does not shrink: EXTERNAL spares the attempt. In CREATE TABLE it can be said from PostgreSQL 16 on.
     await runner.query(`
       CREATE TABLE result_revisions (
         svc_eligiblity_id text NOT NULL CONSTRAINT result_revisions_eligibility_fk REFERENCES eligibilities,
@@ -15,6 +15,8 @@ export class Results1763640500000 implements MigrationInterface {
         body_hash bytea NOT NULL,
         photo bytea,
         video_link bytea,
+        credentials bytea,
+        credentials_apart boolean NOT NULL DEFAULT false,
         result_id text,
         simulated boolean NOT NULL,
         username text NOT NULL,
@@ -26,6 +28,14 @@ export class Results1763640500000 implements MigrationInterface {
       ALTER TABLE result_revisions ALTER photo SET STORAGE EXTERNAL, ALTER video_link SET STORAGE EXTERNAL;
       CREATE INDEX result_revisions_source_ix ON result_revisions (svc_eligiblity_id, source, revision DESC);
       CREATE INDEX result_revisions_account_body_ix ON result_revisions (account_code, body_hash) WHERE source = 'ACCOUNT';
+      -- A registration result that comes again is known by its body when nothing in it leads to its exam any more.
+      CREATE INDEX result_revisions_registration_body_ix ON result_revisions (body_hash) WHERE source = 'REGISTRATION';
+      -- The photos and video links that there are, oldest first: what an account keeps for a time is found without a walk.
+      CREATE INDEX result_revisions_photo_ix ON result_revisions (account_code, received_datetime) WHERE photo IS NOT NULL;
+      CREATE INDEX result_revisions_video_link_ix ON result_revisions (account_code, received_datetime)
+        WHERE video_link IS NOT NULL;
+      -- What is still to be converted: it empties itself.
+      CREATE INDEX result_revisions_whole_ix ON result_revisions (svc_eligiblity_id, revision) WHERE NOT credentials_apart;
 
       CREATE TABLE registration_locators (
         svc_eligiblity_id text CONSTRAINT registration_locators_pk PRIMARY KEY
@@ -48,17 +58,27 @@ export class Results1763640500000 implements MigrationInterface {
         position bigint GENERATED ALWAYS AS IDENTITY,
         source text NOT NULL,
         account_code text,
+        account_codes text[] NOT NULL DEFAULT '{}',
+        staff_account_codes text[] NOT NULL DEFAULT '{}',
         code text NOT NULL,
         username text NOT NULL,
         body text NOT NULL,
         body_hash bytea NOT NULL,
         photo bytea,
         video_link bytea,
+        credentials bytea,
+        credentials_apart boolean NOT NULL DEFAULT false,
         received_datetime timestamptz NOT NULL,
         accepted_datetime timestamptz,
         svc_eligiblity_id text CONSTRAINT unmatched_results_eligibility_fk REFERENCES eligibilities,
+        settled_by text,
+        rejected_datetime timestamptz,
+        rejected_by text,
+        reject_reason text,
         CONSTRAINT unmatched_results_source_known CHECK (source IN ('REGISTRATION', 'ACCOUNT')),
         CONSTRAINT unmatched_results_account_route CHECK ((source = 'ACCOUNT') = (account_code IS NOT NULL)),
+        CONSTRAINT unmatched_results_staff_of_account CHECK
+          (account_code IS NULL OR staff_account_codes <@ ARRAY[account_code]),
         CONSTRAINT unmatched_results_accepted_exam CHECK ((accepted_datetime IS NULL) = (svc_eligiblity_id IS NULL))
       );
       ALTER TABLE unmatched_results ALTER photo SET STORAGE EXTERNAL, ALTER video_link SET STORAGE EXTERNAL;
@@ -66,10 +86,16 @@ export class Results1763640500000 implements MigrationInterface {
         NULLS NOT DISTINCT WHERE accepted_datetime IS NULL;
       CREATE INDEX unmatched_results_open_ix ON unmatched_results (position DESC) WHERE accepted_datetime IS NULL;
       CREATE INDEX unmatched_results_received_ix ON unmatched_results (received_datetime);
+      CREATE INDEX unmatched_results_whole_ix ON unmatched_results (id) WHERE NOT credentials_apart;
 
-      -- A result may name no more than a test and an e-mail address.
-      CREATE INDEX eligibilities_live_email_ix ON eligibilities (account_code, test_code, lower(email))
-        WHERE status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AND email IS NOT NULL;
+      CREATE TABLE result_bytes (
+        owner text NOT NULL,
+        day date NOT NULL,
+        bytes bigint NOT NULL,
+        quota bigint NOT NULL,
+        CONSTRAINT result_bytes_pk PRIMARY KEY (owner, day),
+        CONSTRAINT result_bytes_within_quota CHECK (bytes <= quota)
+      );
     `);
   }
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class Bookings1763640400000 implements MigrationInterface {
+export class Bookings1763640700000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE bookings (
@@ -25,6 +25,7 @@ export class Bookings1763640400000 implements MigrationInterface {
       );
       CREATE UNIQUE INDEX bookings_open_key ON bookings (svc_eligiblity_id) WHERE status = 'BOOKED';
       CREATE INDEX bookings_eligibility_ix ON bookings (svc_eligiblity_id, created_datetime DESC);
+      CREATE INDEX bookings_candidate_ix ON bookings (account_code, candidate_id, created_datetime DESC, booking_code);
     `);
   }
 

@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-export class Eligibilities1763640300000 implements MigrationInterface {
+export class Eligibility1763640400000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // EXPIRED is a stored status only once a newer record has taken the place of one whose window is over;
-    // otherwise it is derived at the instant of reading.
     await runner.query(`
+      -- EXPIRED is a stored status only once a newer record has taken the place of one whose window is over;
+      -- otherwise it is derived at the instant of reading.
       CREATE TABLE eligibilities (
         svc_eligiblity_id text CONSTRAINT eligibilities_pk PRIMARY KEY,
         position bigint GENERATED ALWAYS AS IDENTITY,
@@ -41,6 +41,7 @@ export class Eligibilities1763640300000 implements MigrationInterface {
         additional_attributes jsonb NOT NULL,
         created_datetime timestamptz NOT NULL,
         updated_datetime timestamptz NOT NULL,
+        erased_datetime timestamptz,
         CONSTRAINT eligibilities_id_form CHECK (svc_eligiblity_id ~ '^[A-HJKMNP-TV-Z2-9]{8}$'),
         CONSTRAINT eligibilities_status_known CHECK
           (status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED', 'COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED')),
@@ -57,33 +58,39 @@ export class Eligibilities1763640300000 implements MigrationInterface {
       CREATE UNIQUE INDEX eligibilities_client_id_key ON eligibilities (account_code, client_eligibility_id)
         WHERE status <> 'CANCELLED' AND client_eligibility_id IS NOT NULL;
       CREATE INDEX eligibilities_candidate_ix ON eligibilities (account_code, candidate_id, test_code, position DESC);
+
+      -- The records of an account, of a status in it, and of a test: a filter that matches nothing reads nothing.
       CREATE INDEX eligibilities_account_ix ON eligibilities (account_code, position DESC);
+      CREATE INDEX eligibilities_status_ix ON eligibilities (account_code, status, position DESC);
+      CREATE INDEX eligibilities_test_ix ON eligibilities (account_code, test_code, status, position DESC);
+      CREATE INDEX eligibilities_updated_ix ON eligibilities (account_code, updated_datetime);
+      -- The open records by the end of their windows: what the sweep has to note, and what expired in an account since a moment.
+      CREATE INDEX eligibilities_expiry_ix ON eligibilities (eligibility_end_date, account_code)
+        WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date IS NOT NULL;
 
-      CREATE TABLE voucher_redemptions (
-        svc_eligiblity_id text NOT NULL CONSTRAINT voucher_redemptions_eligibility_fk REFERENCES eligibilities,
-        account_code text NOT NULL,
-        voucher_code text NOT NULL,
-        redeemed_datetime timestamptz NOT NULL DEFAULT now(),
-        CONSTRAINT voucher_redemptions_pk PRIMARY KEY (svc_eligiblity_id, voucher_code),
-        CONSTRAINT voucher_redemptions_voucher_fk FOREIGN KEY (account_code, voucher_code) REFERENCES vouchers
-      );
-      CREATE INDEX voucher_redemptions_voucher_ix ON voucher_redemptions (account_code, voucher_code);
+      -- Candidates by how anything of them begins, in any case.
+      CREATE INDEX eligibilities_search_candidate_ix ON eligibilities
+        (account_code, case_folded(candidate_id) text_pattern_ops, position);
+      CREATE INDEX eligibilities_search_last_name_ix ON eligibilities
+        (account_code, case_folded(last_name) text_pattern_ops, position);
+      CREATE INDEX eligibilities_search_name_ix ON eligibilities
+        (account_code, case_folded(first_name || ' ' || last_name) text_pattern_ops, position);
+      CREATE INDEX eligibilities_search_email_ix ON eligibilities
+        (account_code, case_folded(email) text_pattern_ops, position) WHERE email IS NOT NULL;
+      CREATE INDEX eligibilities_search_client_id_ix ON eligibilities
+        (account_code, case_folded(client_eligibility_id) text_pattern_ops, position)
+        WHERE client_eligibility_id IS NOT NULL;
+      -- A result may name no more than a test and an e-mail address.
+      CREATE INDEX eligibilities_live_email_key_ix ON eligibilities (account_code, test_code, case_folded(email))
+        WHERE status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AND email IS NOT NULL;
 
-      CREATE TABLE launches (
-        token_hash bytea CONSTRAINT launches_pk PRIMARY KEY,
-        svc_eligiblity_id text NOT NULL CONSTRAINT launches_eligibility_fk REFERENCES eligibilities,
-        expires_at timestamptz NOT NULL,
-        used_at timestamptz
-      );
-      CREATE INDEX launches_used_ix ON launches (svc_eligiblity_id, used_at) WHERE used_at IS NOT NULL;
-      CREATE INDEX launches_unused_ix ON launches (expires_at) WHERE used_at IS NULL;
-
-      CREATE TABLE launch_keys (
-        kid text CONSTRAINT launch_keys_pk PRIMARY KEY,
-        public_jwk jsonb NOT NULL,
-        private_key bytea NOT NULL,
-        created_at timestamptz NOT NULL DEFAULT now()
-      );
+      -- The records that wait for an operator, of all accounts: few among millions.
+      CREATE INDEX eligibilities_waiting_approval_ix ON eligibilities (position)
+        INCLUDE (account_code, eligibility_end_date, svc_eligiblity_id)
+        WHERE status = 'PENDING' AND approval_pending AND decline_reason IS NULL;
+      CREATE INDEX eligibilities_waiting_hold_ix ON eligibilities (position)
+        INCLUDE (account_code, eligibility_end_date, svc_eligiblity_id)
+        WHERE status IN ('PENDING', 'SCHEDULED') AND hold_reason IS NOT NULL;
     `);
   }
 

@@ -1,0 +1,132 @@
+import type { DataSourceOptions } from 'typeorm';
+import { Accommodation } from './accounts/accommodation.entity.js';
+import { Account } from './accounts/account.entity.js';
+import { AttributeKey } from './accounts/attribute-key.entity.js';
+import { School } from './accounts/school.entity.js';
+import { TestPortion } from './accounts/test-portion.entity.js';
+import { Test } from './accounts/test.entity.js';
+import { Application } from './auth/tokens/application.entity.js';
+import { LoginAttempt, TokenRefusal, TokenRequestCount } from './auth/tokens/login-attempt.entity.js';
+import { FinishedSignIn, OperatorIdentity } from './auth/administration/operator-identity.entity.js';
+import { TokenFamily, AccessToken, RefreshToken } from './auth/tokens/token.entity.js';
+import { User, UserAccount } from './auth/tokens/user.entity.js';
+import { Booking } from './bookings/booking.entity.js';
+import { Eligibility } from './eligibility/eligibility.entity.js';
+import { ImportChunk } from './imports/import-chunk.entity.js';
+import { ImportTurn } from './imports/import-turn.entity.js';
+import { Import } from './imports/import.entity.js';
+import { LaunchKey } from './launch/launch-key.entity.js';
+import { Launch } from './launch/launch.entity.js';
+import { Delivery } from './notifications/delivery/delivery.entity.js';
+import { ErrorQueueCause } from './notifications/delivery/error-queue-cause.entity.js';
+import { JobItem } from './notifications/delivery/job-item.entity.js';
+import { JobPart } from './notifications/delivery/job-part.entity.js';
+import { NotificationAttempt } from './notifications/delivery/notification-attempt.entity.js';
+import { Notification } from './notifications/delivery/notification.entity.js';
+import { Subscription } from './notifications/subscriptions/subscription.entity.js';
+import { AuditRow } from './platform/audit/audit-row.entity.js';
+import { ChangeEpoch, ChangeRow } from './platform/changes/change.entity.js';
+import { AuditSeal } from './platform/audit/audit-seal.entity.js';
+import { StoredEventRow } from './platform/events/stored-event.entity.js';
+import { poolConfig } from './platform/database/connections.js';
+import { Job } from './platform/jobs/job.entity.js';
+import { IdempotencyKey } from './platform/unit-of-work/idempotency-key.entity.js';
+import { AccountResultId } from './results/account-result-id.entity.js';
+import { RegistrationLocator } from './results/registration-locator.entity.js';
+import { ResultBytes } from './results/result-bytes.entity.js';
+import { ResultRevision } from './results/result-revision.entity.js';
+import { UnmatchedResult } from './results/unmatched-result.entity.js';
+import { VoucherRedemption } from './vouchers/voucher-redemption.entity.js';
+import { Voucher } from './vouchers/voucher.entity.js';
+import { Accounts1763640000000 } from './migrations/1763640000000-accounts.js';
+import { Auth1763640100000 } from './migrations/1763640100000-auth.js';
+import { Platform1763640200000 } from './migrations/1763640200000-platform.js';
+import { Changes1763640300000 } from './migrations/1763640300000-changes.js';
+import { Eligibility1763640400000 } from './migrations/1763640400000-eligibility.js';
+import { Vouchers1763640500000 } from './migrations/1763640500000-vouchers.js';
+import { Launch1763640600000 } from './migrations/1763640600000-launch.js';
+import { Bookings1763640700000 } from './migrations/1763640700000-bookings.js';
+import { Results1763640800000 } from './migrations/1763640800000-results.js';
+import { Notifications1763640900000 } from './migrations/1763640900000-notifications.js';
+import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
+
+/** Every table's entity. */
+const ENTITIES = [
+  Accommodation,
+  Account,
+  AttributeKey,
+  School,
+  TestPortion,
+  Test,
+  Application,
+  LoginAttempt,
+  TokenRefusal,
+  TokenRequestCount,
+  OperatorIdentity,
+  FinishedSignIn,
+  TokenFamily,
+  AccessToken,
+  RefreshToken,
+  User,
+  UserAccount,
+  Booking,
+  Eligibility,
+  Import,
+  ImportChunk,
+  ImportTurn,
+  LaunchKey,
+  Launch,
+  Delivery,
+  ErrorQueueCause,
+  Job,
+  JobItem,
+  JobPart,
+  NotificationAttempt,
+  Notification,
+  Subscription,
+  AuditRow,
+  ChangeEpoch,
+  ChangeRow,
+  AuditSeal,
+  StoredEventRow,
+  IdempotencyKey,
+  AccountResultId,
+  RegistrationLocator,
+  ResultBytes,
+  ResultRevision,
+  UnmatchedResult,
+  VoucherRedemption,
+  Voucher,
+];
+
+/** In the order in which they run. */
+const MIGRATIONS = [
+  Accounts1763640000000,
+  Auth1763640100000,
+  Platform1763640200000,
+  Changes1763640300000,
+  Eligibility1763640400000,
+  Vouchers1763640500000,
+  Launch1763640600000,
+  Bookings1763640700000,
+  Results1763640800000,
+  Notifications1763640900000,
+  Imports1763641000000,
+];
+
+/**
+ * The one definition of the data source: the application connects with it, and so do the migration commands (ormconfig.ts).
+ * The schema is made by migrations alone; entities never synchronise it.
+ */
+export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions {
+  return {
+    type: 'postgres',
+    entities: ENTITIES,
+    migrations: MIGRATIONS,
+    migrationsTableName: 'migrations',
+    migrationsTransactionMode: 'each',
+    synchronize: false,
+    poolSize,
+    extra: { ...poolConfig(url), traced: true },
+  };
+}
