@@ -70,7 +70,6 @@ import { LoginAttemptsKeyIndex1763641600400 } from './src/migrations/17636416004
 import { LoginAttemptsKey1763641600500 } from './src/migrations/1763641600500-login-attempts-key.js';
 import { AuditSeals1763641600600 } from './src/migrations/1763641600600-audit-seals.js';
 import { ResultsCredentials1763641600700 } from './src/migrations/1763641600700-results-credentials.js';
-import { ResultsCredentialsIndex1763641600800 } from './src/migrations/1763641600800-results-credentials-index.js';
 import { EligibilitiesListIndexes1763642500000 } from './src/migrations/1763642500000-eligibilities-list-indexes.js';
 import { CaseFolding1763642510000 } from './src/migrations/1763642510000-case-folding.js';
 import { EligibilitiesCaseFolded1763642520000 } from './src/migrations/1763642520000-eligibilities-case-folded.js';
@@ -174,7 +173,6 @@ const MIGRATIONS = [
   LoginAttemptsKey1763641600500,
   AuditSeals1763641600600,
   ResultsCredentials1763641600700,
-  ResultsCredentialsIndex1763641600800,
   SubscriptionsProbeToken1763642100000,
   NotificationsAutoIndex1763642600000,
   EligibilitiesListIndexes1763642500000,

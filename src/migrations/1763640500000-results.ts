@@ -15,6 +15,7 @@ export class Results1763640500000 implements MigrationInterface {
         body_hash bytea NOT NULL,
         photo bytea,
         video_link bytea,
+        faults json NOT NULL DEFAULT '[]',
         result_id text,
         simulated boolean NOT NULL,
         username text NOT NULL,
@@ -50,20 +51,26 @@ export class Results1763640500000 implements MigrationInterface {
         account_code text,
         code text NOT NULL,
         username text NOT NULL,
-        body text NOT NULL,
+        body text,
+        raw bytea,
+        faults json NOT NULL DEFAULT '[]',
         body_hash bytea NOT NULL,
         photo bytea,
         video_link bytea,
         received_datetime timestamptz NOT NULL,
         accepted_datetime timestamptz,
+        accept_reason text,
         svc_eligiblity_id text CONSTRAINT unmatched_results_eligibility_fk REFERENCES eligibilities,
+        CONSTRAINT unmatched_results_body_or_raw CHECK ((body IS NULL) = (raw IS NOT NULL)),
         CONSTRAINT unmatched_results_source_known CHECK (source IN ('REGISTRATION', 'ACCOUNT')),
         CONSTRAINT unmatched_results_account_route CHECK ((source = 'ACCOUNT') = (account_code IS NOT NULL)),
         CONSTRAINT unmatched_results_accepted_exam CHECK ((accepted_datetime IS NULL) = (svc_eligiblity_id IS NULL))
       );
-      ALTER TABLE unmatched_results ALTER photo SET STORAGE EXTERNAL, ALTER video_link SET STORAGE EXTERNAL;
+      ALTER TABLE unmatched_results ALTER photo SET STORAGE EXTERNAL, ALTER video_link SET STORAGE EXTERNAL,
+        ALTER raw SET STORAGE EXTERNAL;
       CREATE UNIQUE INDEX unmatched_results_open_key ON unmatched_results (source, account_code, username, body_hash)
         NULLS NOT DISTINCT WHERE accepted_datetime IS NULL;
+      CREATE INDEX unmatched_results_body_ix ON unmatched_results (body_hash);
       CREATE INDEX unmatched_results_open_ix ON unmatched_results (position DESC) WHERE accepted_datetime IS NULL;
       CREATE INDEX unmatched_results_received_ix ON unmatched_results (received_datetime);
 

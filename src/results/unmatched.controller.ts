@@ -1,9 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
-import { declareFaults, validationError } from '../platform/errors.js';
+import { declareFaults, insufficientScope, validationError } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
 import { Access, Bounded, CurrentCaller } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
@@ -46,6 +46,9 @@ class AcceptRequest {
 
   @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA' }), { description: '… or this.' })
   svc_eligiblity_id?: string | null;
+
+  @Field(text({ min: 1, max: 1000, notBlank: true, lines: true }))
+  reason?: string | null;
 }
 
 class RejectRequest {
@@ -82,8 +85,8 @@ export class UnmatchedResultsController {
       const rows = sendPage(await store.list(page), page, request, response, this.config);
       return (async function* () {
         for (const row of rows) {
-          const body = await store.findBody(row.id);
-          if (body !== null) yield unmatchedText(row, body);
+          const found = await store.findBody(row.id);
+          if (found !== null) yield unmatchedText(row, found.body);
         }
       })();
     });
@@ -107,9 +110,35 @@ export class UnmatchedResultsController {
     if (!found) throw unmatchedResultNotFound.error();
     const result = media === 'false' || !scopes.has('results') ? withoutMedia(found) : found;
     await this.reads.record('unmatched-result', [
-      { subject: id, accountCode: result.account_code, photo: !!result.body.photo, videoLink: !!result.body.videoLink },
+      {
+        subject: id,
+        accountCode: result.account_code,
+        photo: !!result.body?.photo,
+        videoLink: !!result.body?.videoLink,
+      },
     ]);
     response.type('application/json').send(unmatchedDetailText(result));
+  }
+
+  @Get(':id/raw')
+  @ApiOperation({
+    summary: 'The bytes of a refused body that is no JSON object',
+    description: 'As they came, for callers with the scope results; leaves an audit row.',
+  })
+  @ApiProduces('application/octet-stream')
+  @ApiOkResponse({ description: 'The bytes.', schema: { type: 'string', format: 'binary' } })
+  @Problems(400, 404)
+  async raw(
+    @Param() { id }: UnmatchedPath,
+    @CurrentCaller() { scopes }: Caller,
+    @Res() response: Response,
+  ): Promise<void> {
+    const found = await this.store.findRaw(id);
+    if (!found) throw unmatchedResultNotFound.error();
+    // Photo and credentials may stand in it.
+    if (!scopes.has('results')) throw insufficientScope.error();
+    await this.reads.recordRaw(id, found.accountCode);
+    response.type('application/octet-stream').send(found.bytes);
   }
 
   @Get(':id/candidates')
@@ -122,7 +151,7 @@ export class UnmatchedResultsController {
   async candidates(@Param() { id }: UnmatchedPath): Promise<LikelyExamModel[]> {
     const result = await this.store.find(id);
     if (!result) throw unmatchedResultNotFound.error();
-    return this.likely.of(result, result.body.text.toString('utf8'));
+    return result.body === null ? [] : this.likely.of(result, result.body.text.toString('utf8'));
   }
 
   @Post(':id/reject')
@@ -146,12 +175,12 @@ export class UnmatchedResultsController {
   @AnswerEmpty(204, 'Accepted.')
   @BodyProblems(404, 409)
   async accept(@Param() { id }: UnmatchedPath, @Body() body: AcceptRequest): Promise<void> {
-    await this.commandBus.execute(new AcceptUnmatchedResult(id, examOf(body)));
+    await this.commandBus.execute(new AcceptUnmatchedResult(id, examOf(body), body.reason ?? null));
   }
 }
 
 function withoutMedia(result: ReadUnmatched): ReadUnmatched {
-  return { ...result, body: { ...result.body, photo: null, videoLink: null, credentials: null } };
+  return { ...result, body: result.body && { ...result.body, photo: null, videoLink: null, credentials: null } };
 }
 
 /** @throws DomainError validation_error unless exactly one is given */
