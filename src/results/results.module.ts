@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { OperatorResultsController } from './operator-results.controller.js';
 import { ResultReader } from './result-reader.js';
+import { ExamOfCode } from './exam-of-code.js';
 import { LikelyExams } from './likely-exams.js';
 import { ForgetMediaHandler } from './media.handler.js';
 import { ResultPersonalData } from './result-personal-data.js';
@@ -37,6 +38,7 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
     ResultReception,
     ResultReads,
     LikelyExams,
+    ExamOfCode,
     CountUnmatchedHandler,
     RejectUnmatchedResultHandler,
     EraseUnmatchedResultsHandler,

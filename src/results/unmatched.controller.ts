@@ -7,6 +7,7 @@ import { declareFaults, insufficientScope, validationError } from '../platform/e
 import type { Caller } from '../platform/context/caller.js';
 import { Access, Bounded, CurrentCaller } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { OperatorEligibilityModel } from '../eligibility/operator-record.fields.js';
 import { Field } from '../platform/validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { oneOf, text } from '../platform/validation/rules.js';
@@ -19,6 +20,7 @@ import {
 } from './result-answers.js';
 import { ResultReads } from './result-reads.js';
 import { LikelyExamModel } from './likely-exams.fields.js';
+import { ExamOfCode } from './exam-of-code.js';
 import { LikelyExams } from './likely-exams.js';
 import { AcceptUnmatchedResult, RejectUnmatchedResult } from './results.commands.js';
 import { unmatchedResultNotFound } from './results.errors.js';
@@ -38,6 +40,11 @@ class MediaQuery {
     description: 'false: as the list shows it, without photo, video link and credentials, which leaves no audit row.',
   })
   media?: string;
+}
+
+class ExamQuery {
+  @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), { required: true })
+  code: string;
 }
 
 class AcceptRequest {
@@ -66,6 +73,7 @@ export class UnmatchedResultsController {
     private readonly store: UnmatchedStore,
     private readonly reads: ResultReads,
     private readonly likely: LikelyExams,
+    private readonly examOfCode: ExamOfCode,
     private readonly config: Config,
   ) {}
 
@@ -152,6 +160,19 @@ export class UnmatchedResultsController {
     const result = await this.store.find(id);
     if (!result) throw unmatchedResultNotFound.error();
     return result.body === null ? [] : this.likely.of(result, result.body.text.toString('utf8'));
+  }
+
+  @Get(':id/exam')
+  @ApiOperation({
+    summary: 'Whose exam a code is that an unmatched result may be accepted for',
+    description: 'By svc_eligiblity_id, booking_code or client_eligibility_id, in the accounts of the caller.',
+  })
+  @Answer(200, OperatorEligibilityModel, 'The record of the exam.')
+  @Problems(400, 404)
+  async exam(@Param() { id }: UnmatchedPath, @Query() { code }: ExamQuery): Promise<OperatorEligibilityModel> {
+    const result = await this.store.find(id);
+    if (!result) throw unmatchedResultNotFound.error();
+    return this.examOfCode.find(result, code);
   }
 
   @Post(':id/reject')
