@@ -108,7 +108,7 @@ describe('a body that is not well-formed', () => {
   });
 
   it.each(['[]', '1', '"text"', 'null', 'true'])('is no object: %s', (json) => {
-    expect(faults(json)).toEqual([' type_invalid']);
+    expect(refusal(json).errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([' type_invalid']);
   });
 
   it('is missing', () => {

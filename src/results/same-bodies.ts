@@ -45,7 +45,7 @@ const FIND_NEWEST = prepared(
      (SELECT body_hash FROM result_revisions WHERE svc_eligiblity_id = $1 AND source = $2
       ORDER BY revision DESC LIMIT 1) AS body_hash
    FROM result_revisions WHERE svc_eligiblity_id = $1`,
-  acrossAccounts.keyInHand,
+  acrossAccounts.matching,
 );
 /** What a body comes upon at its exam. */
 export interface Newest {
