@@ -116,7 +116,7 @@ it('a server that falls silent: what is under way ends soon, what comes after is
     expect(ms).toBeLessThan(1_000);
   }
   const result = await timed(() => new Deliveries(app).register(scene.token, registrationBody()));
-  expect([result.answer.status, result.answer.body.code]).toEqual([500, 'internal_error']);
+  expect([result.answer.status, result.answer.body.code]).toEqual([500, 'service_unavailable']);
   expect(result.ms).toBeLessThan(1_000);
   const red = await timed(ready);
   expect([red.answer.status, red.answer.body.parts.database, red.ms < 1_000]).toEqual([503, 'down', true]);

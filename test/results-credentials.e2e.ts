@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { runAdminCommand } from '../src/admin-cli';
-import { CredentialsUpkeep } from '../src/results/credentials-upkeep';
 import { startApp, type TestApp } from './support/app';
 import { Deliveries, registrationBody } from './support/deliveries';
 
@@ -135,30 +134,6 @@ describe('examPassword and extExamToken', () => {
     expect(JSON.stringify(list)).not.toMatch(/4711/);
     const one = await app.call('GET', `/admin/unmatched-results/${list[1].id}`, { token: operator });
     expect(one.body.body).toEqual(inside);
-  });
-
-  it('of bodies that 0.1.0 kept whole are taken out in the background', async () => {
-    const scene = await app.given.scene();
-    const record = await app.given.eligibility(scene);
-    const body = bodyFor(record['svc_eligiblity_id'] as string);
-    await deliveries.register(scene.token, body);
-    await deliveries.register(scene.token, bodyFor('ELSEWHERE'));
-    const { userPhotoBase64String: _p, videoReviewLink: _v, ...kept } = body as Record<string, unknown>;
-    for (const table of ['result_revisions', 'unmatched_results'])
-      await app.given.sql(`UPDATE ${table} SET body = $1, credentials = NULL, credentials_apart = false`, [
-        JSON.stringify(kept),
-      ]);
-    const path = `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${scene.testCode}/results`;
-    const reader = await app.given.token([scene.account], ['read']);
-    expect((await app.call('GET', path, { token: reader })).text).not.toContain(PASSWORD);
-    await Promise.all([1, 2].map(() => app.app.get(CredentialsUpkeep, { strict: false }).run()));
-    for (const table of ['result_revisions', 'unmatched_results']) {
-      expect(await found(table, PASSWORD)).toBe(0);
-      expect(await found(table, TOKEN)).toBe(0);
-    }
-    expect((await app.call('GET', path, { token: scene.token })).body[0].body).toEqual(body);
-    expect((await deliveries.register(scene.token, body)).status).toBe(200);
-    expect((await app.call('GET', path, { token: scene.token })).body).toHaveLength(1);
   });
 });
 

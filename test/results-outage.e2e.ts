@@ -72,10 +72,10 @@ async function expectCountedOnce(): Promise<void> {
   expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
 }
 
-const INTERNAL_ERROR = {
+const UNAVAILABLE = {
   status: 500,
-  code: 'internal_error',
-  title: 'Internal error',
+  code: 'service_unavailable',
+  title: 'Service unavailable',
   request_id: expect.any(String),
 };
 
@@ -117,7 +117,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   ])('cut off %s: 500, nothing is half-written, the second try counts once', async (_when, table, statement) => {
     const before = await rows();
     const answer = await cutOff(table, statement, deliver);
-    expect(answer.body).toMatchObject(INTERNAL_ERROR);
+    expect(answer.body).toMatchObject(UNAVAILABLE);
     expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
     expect(await rows()).toEqual(before);
     expect(await deliveries.status(id)).toBe('ELIGIBLE');
@@ -130,7 +130,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   it('that cannot be kept for an operator: 500, not the refusal', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const answer = await cutOff('unmatched_results', 'INSERT INTO unmatched_results', deliver);
-    expect(answer.body).toMatchObject(INTERNAL_ERROR);
+    expect(answer.body).toMatchObject(UNAVAILABLE);
     expect((await deliver()).status).toBe(400);
   });
 });
@@ -140,8 +140,8 @@ it('the database is down: 500 at once on both routes, 503 elsewhere; then it is 
   const begun = Date.now();
   for (const [, deliver] of routes) {
     const answer = await deliver();
-    expect(answer.body).toMatchObject(INTERNAL_ERROR);
-    expect(answer.headers.get('retry-after')).toBeNull();
+    expect(answer.body).toMatchObject(UNAVAILABLE);
+    expect(answer.headers.get('retry-after')).toBe('5');
   }
   expect(Date.now() - begun).toBeLessThan(5_000);
   const read = await deliveries.read(scene, candidate);
@@ -150,4 +150,19 @@ it('the database is down: 500 at once on both routes, 503 elsewhere; then it is 
   for (const [, deliver] of routes) expect((await eventually(() => deliver())).status).toBe(200);
   expect(await deliveries.revisions(id)).toHaveLength(2);
   expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
+});
+
+it('a lock that is held for too long: 500 with Retry-After on both routes', async () => {
+  const holder = await connect();
+  await holder.query('BEGIN');
+  await holder.query('LOCK TABLE result_revisions IN ACCESS EXCLUSIVE MODE');
+  const answers = await Promise.all(routes.map(([, deliver]) => deliver()));
+  await holder.query('ROLLBACK');
+  await holder.end();
+  for (const answer of answers) {
+    expect(answer.status).toBe(500);
+    expect(answer.body).toMatchObject(UNAVAILABLE);
+    expect(answer.headers.get('retry-after')).toBe('5');
+  }
+  for (const [, deliver] of routes) expect((await deliver()).status).toBe(200);
 });

@@ -53,6 +53,7 @@ describe('a body refused by the matching', () => {
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       received_datetime: expect.any(String),
       username: user['username'],
+      faults: [],
     };
     expect(first).toEqual({ ...of, source: 'REGISTRATION', code: 'registration_not_found', account_code: null, body });
     expect(second).toEqual({
@@ -96,18 +97,10 @@ describe('a body refused by the matching', () => {
     ]);
   });
 
-  it('is not kept for form faults', async () => {
-    const before = await list();
-    await deliveries.register(scene.token, registrationBody({ examDate: 7 }));
-    await deliveries.put(scene, { candidate_id: 7 });
-    await deliveries.put(scene, '{');
-    expect(await list()).toEqual(before);
-  });
-
   it('is kept once, however often it comes', async () => {
     const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, marker: app.given.unique('m') });
     await Promise.all(Array.from({ length: 10 }, () => deliveries.register(scene.token, body)));
-    expect((await list()).filter(({ body: { marker } }) => marker === body['marker'])).toHaveLength(1);
+    expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
   it('shows photo and link in the single result, not in the list; they are stored encrypted', async () => {
@@ -199,7 +192,7 @@ describe('an operator accepts', () => {
     expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
     const read = await deliveries.read(scene, candidate);
     expect(read.body).toEqual([
-      { source: 'REGISTRATION', revision: 1, received_datetime: kept.received_datetime, body: kept.body },
+      { source: 'REGISTRATION', revision: 1, received_datetime: kept.received_datetime, faults: [], body: kept.body },
     ]);
     const byLocator = registrationBody({ examMetaData: { extRecordLocator: locator.toUpperCase() } });
     expect((await deliveries.register(scene.token, byLocator)).status).toBe(200);
@@ -242,7 +235,7 @@ describe('an operator accepts', () => {
   });
 
   it('the same body again is 200 and changes nothing as long as it is the newest, however it had been refused', async () => {
-    const waiting = async (marker: string) => (await list()).filter(({ body }) => body.marker === marker);
+    const waiting = async (marker: string) => (await list()).filter(({ body }) => body?.marker === marker);
     const [marker, accountMarker] = [app.given.unique('m'), app.given.unique('m')];
     const body = registrationBody({ examMetaData: { examCode: 'TYPO' }, marker });
     const data = accountBody('TYPO', { result_id: app.given.unique('R-'), marker: accountMarker });

@@ -16,7 +16,7 @@ export class Results1763640800000 implements MigrationInterface {
         photo bytea,
         video_link bytea,
         credentials bytea,
-        credentials_apart boolean NOT NULL DEFAULT false,
+        faults json NOT NULL DEFAULT '[]',
         result_id text,
         simulated boolean NOT NULL,
         username text NOT NULL,
@@ -34,8 +34,6 @@ export class Results1763640800000 implements MigrationInterface {
       CREATE INDEX result_revisions_photo_ix ON result_revisions (account_code, received_datetime) WHERE photo IS NOT NULL;
       CREATE INDEX result_revisions_video_link_ix ON result_revisions (account_code, received_datetime)
         WHERE video_link IS NOT NULL;
-      -- What is still to be converted: it empties itself.
-      CREATE INDEX result_revisions_whole_ix ON result_revisions (svc_eligiblity_id, revision) WHERE NOT credentials_apart;
 
       CREATE TABLE registration_locators (
         svc_eligiblity_id text CONSTRAINT registration_locators_pk PRIMARY KEY
@@ -62,16 +60,18 @@ export class Results1763640800000 implements MigrationInterface {
         staff_account_codes text[] NOT NULL DEFAULT '{}',
         code text NOT NULL,
         username text NOT NULL,
-        body text NOT NULL,
+        body text,
+        raw bytea,
         body_hash bytea NOT NULL,
+        faults json NOT NULL DEFAULT '[]',
         photo bytea,
         video_link bytea,
         credentials bytea,
-        credentials_apart boolean NOT NULL DEFAULT false,
         received_datetime timestamptz NOT NULL,
         accepted_datetime timestamptz,
         svc_eligiblity_id text CONSTRAINT unmatched_results_eligibility_fk REFERENCES eligibilities,
         settled_by text,
+        accept_reason text,
         rejected_datetime timestamptz,
         rejected_by text,
         reject_reason text,
@@ -79,14 +79,16 @@ export class Results1763640800000 implements MigrationInterface {
         CONSTRAINT unmatched_results_account_route CHECK ((source = 'ACCOUNT') = (account_code IS NOT NULL)),
         CONSTRAINT unmatched_results_staff_of_account CHECK
           (account_code IS NULL OR staff_account_codes <@ ARRAY[account_code]),
-        CONSTRAINT unmatched_results_accepted_exam CHECK ((accepted_datetime IS NULL) = (svc_eligiblity_id IS NULL))
+        CONSTRAINT unmatched_results_accepted_exam CHECK ((accepted_datetime IS NULL) = (svc_eligiblity_id IS NULL)),
+        CONSTRAINT unmatched_results_body_or_raw CHECK ((body IS NULL) = (raw IS NOT NULL))
       );
-      ALTER TABLE unmatched_results ALTER photo SET STORAGE EXTERNAL, ALTER video_link SET STORAGE EXTERNAL;
+      ALTER TABLE unmatched_results ALTER photo SET STORAGE EXTERNAL, ALTER video_link SET STORAGE EXTERNAL,
+        ALTER raw SET STORAGE EXTERNAL;
       CREATE UNIQUE INDEX unmatched_results_open_key ON unmatched_results (source, account_code, username, body_hash)
         NULLS NOT DISTINCT WHERE accepted_datetime IS NULL;
       CREATE INDEX unmatched_results_open_ix ON unmatched_results (position DESC) WHERE accepted_datetime IS NULL;
       CREATE INDEX unmatched_results_received_ix ON unmatched_results (received_datetime);
-      CREATE INDEX unmatched_results_whole_ix ON unmatched_results (id) WHERE NOT credentials_apart;
+      CREATE INDEX unmatched_results_body_ix ON unmatched_results (body_hash);
 
       CREATE TABLE result_bytes (
         owner text NOT NULL,

@@ -116,17 +116,22 @@ export function declareFaults(declared: Record<string, readonly [description: st
   }
 }
 
+/** Names the unmatched result under which the body of a refused result is kept. */
+export const KEPT_RESULT = ['unmatched_result_id'];
+
 export const validationError = defineProblem(
   'validation_error',
   'invalid',
   'The request breaks one or more rules',
   'Each entry of `errors` names one fault, by JSON Pointer into the body or by the name of a parameter.',
+  KEPT_RESULT,
 );
 export const malformedJson = defineProblem(
   'malformed_json',
   'invalid',
   'The body is not well-formed JSON',
   'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep.',
+  KEPT_RESULT,
 );
 export const malformedRequest = defineProblem(
   'malformed_request',
@@ -188,6 +193,7 @@ export const unsupportedMediaType = defineProblem(
   'unsupported',
   'Unsupported media type',
   'The body must be sent as application/json in UTF-8.',
+  KEPT_RESULT,
 );
 export const rateLimited = defineProblem(
   'rate_limited',

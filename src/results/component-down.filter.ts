@@ -1,17 +1,20 @@
-import { Catch, type ArgumentsHost } from '@nestjs/common';
-import { isNoConnectionFree } from '../platform/database/connection-turns.js';
-import { isDatabaseUnavailable, isTimedOut } from '../platform/database/database.js';
-import { internalError } from '../platform/errors.js';
-import { ProblemFilter } from '../platform/http/problem.filter.js';
+import { Catch } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { DomainError } from '../platform/errors.js';
+import { ProblemFilter, statusOf, UNAVAILABLE_RETRY_AFTER_S } from '../platform/http/problem.filter.js';
 
 /**
- * Test drivers know a component that is down by 500, not by 503, and send again (specification, Errors). One that is there
- * and has too much to do is not down.
+ * Test drivers send again after 500, and after no other answer (specification, Errors): so whatever sending again would help
+ * against is 500. The code says what it was.
  */
 @Catch()
 export class ComponentDownFilter extends ProblemFilter {
-  override catch(thrown: unknown, host: ArgumentsHost): void {
-    const isDown = isDatabaseUnavailable(thrown) && !isNoConnectionFree(thrown) && !isTimedOut(thrown);
-    super.catch(isDown ? internalError.error({ cause: thrown }) : thrown, host);
+  protected override statusFor({ problem }: DomainError): number {
+    return problem.kind === 'unavailable' || problem.kind === 'timed_out' ? 500 : statusOf(problem.kind);
+  }
+
+  protected override send(error: DomainError, request: Request, response: Response): void {
+    if (this.statusFor(error) === 500) response.set('Retry-After', String(UNAVAILABLE_RETRY_AFTER_S));
+    super.send(error, request, response);
   }
 }

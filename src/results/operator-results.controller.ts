@@ -12,8 +12,8 @@ import { Answer, AnswerList, Problems } from '../platform/http/documented.js';
 import { Field } from '../platform/validation/fields.js';
 import { testCodeRule } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, integer, oneOf, text } from '../platform/validation/rules.js';
-import { ResultModel, resultText } from './result-answers.js';
-import { withoutCredentials } from './result-body.js';
+import { anyFaults, FAULTS_OF_REVISION, ResultModel, resultText } from './result-answers.js';
+import type { KeptFault } from './result-judgement.js';
 import { ResultReads } from './result-reads.js';
 import { OperatorRevisions, type OperatorRevision } from './operator-revisions.js';
 import { ResultStore } from './result-store.js';
@@ -41,6 +41,9 @@ class ResultSummaryModel {
 
   @Field(boolean(), { required: true, description: 'A rehearsal: it changed no state.' })
   simulated: boolean;
+
+  @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })
+  faults: readonly KeptFault[];
 
   @Field(boolean(), { required: true })
   has_photo: boolean;
@@ -113,8 +116,7 @@ export class OperatorResultsController {
         },
       ]);
     const read = await this.store.get(key, withMedia);
-    const shown = { ...read, body: withoutCredentials(read.body).text, credentials: null };
-    response.type('application/json').send(resultText(shown));
+    response.type('application/json').send(resultText({ ...read, credentials: null }));
   }
 }
 

@@ -5,7 +5,7 @@ import type { ListedRevision, RevisionKey } from './result-store.js';
 import type { ResultRevision } from './result-revision.entity.js';
 
 const OPERATOR = `SELECT svc_eligiblity_id, eligibilities.account_code, test_code, revision, source, received_datetime,
-  username, simulated, photo IS NOT NULL AS has_photo, video_link IS NOT NULL AS has_video_link
+  username, faults, simulated, photo IS NOT NULL AS has_photo, video_link IS NOT NULL AS has_video_link
   FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)`;
 const OF_RECORDS = prepared(
   'results-of-records',
@@ -18,7 +18,7 @@ const FIND_FOR_OPERATOR = prepared(
      AND ($3::text[] IS NULL OR eligibilities.account_code = ANY ($3))`,
 );
 export type OperatorRevision = ListedRevision &
-  Pick<ResultRevision, 'account_code' | 'source' | 'received_datetime' | 'username' | 'simulated'> & {
+  Pick<ResultRevision, 'account_code' | 'source' | 'received_datetime' | 'username' | 'simulated' | 'faults'> & {
     test_code: string;
   };
 

@@ -5,12 +5,12 @@ import { LockEligibility, type LockedEligibility } from '../eligibility/eligibil
 import { statusAt } from '../eligibility/eligibility.fields.js';
 import { Clock } from '../platform/clock.js';
 import { ACROSS_ACCOUNTS, type Reach } from '../platform/context/caller.js';
-import { requestContext } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { DomainError } from '../platform/errors.js';
-import type { Delivery, KeptBody } from './result-body.js';
+import type { Delivery } from './result-body.js';
 import { keptOf } from './result-erasure.js';
 import { ResultQuota } from './result-quota.js';
+import { ResultReception } from './result-reception.js';
 import { ResultStore } from './result-store.js';
 import {
   candidateExamAmbiguous,
@@ -21,6 +21,7 @@ import {
   resultIdConflict,
 } from './results.errors.js';
 import type { ResultSource } from './results.rules.js';
+import { SameBodies } from './same-bodies.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 const ATTEMPTS = 5;
@@ -34,48 +35,64 @@ const REFUSALS = new Set([
   candidateExamAmbiguous,
 ]);
 
+/** An operator has accepted the body for another exam: nothing that was written for this one stays. */
+class SettledElsewhere extends Error {}
+
 /**
  * What both routes and the operator share.
  *
  * 1. The eligibility is held first, then its booking (by CompleteExam): results and bookings never wait for each other.
  * 2. What was matched before the row was held is matched again once it is: nothing can change it from there on.
  * 3. The revision, the completion, the event and the audit row commit together.
- * 4. A refusal rolls back; only then is the body kept for an operator, in a transaction of its own.
- * 5. Of what comes for a record that is erased no more is kept than an erasure leaves: the held row says so.
+ * 4. A refusal rolls back; only then is the body kept for an operator, in a transaction of its own (result-reception.ts).
+ * 5. Behind the exam, its locator and its `result_id` come the rows of the same body among the unmatched results, in the
+ *    operator's unit of work as in the driver's: one body completes one exam, and whoever comes second finds it settled.
+ * 6. Of what comes for a record that is erased no more is kept than an erasure leaves: the held row says so.
  */
 @Injectable()
 export class ResultAcceptance {
   constructor(
     private readonly store: ResultStore,
+    private readonly sameBodies: SameBodies,
     private readonly unmatched: UnmatchedStore,
+    private readonly reception: ResultReception,
     private readonly quota: ResultQuota,
     private readonly unitOfWork: UnitOfWork,
     private readonly commandBus: CommandBus,
     private readonly clock: Clock,
   ) {}
 
-  /** Adds the revision to an exam that is held; the same body as its newest changes nothing, and is answered with false. */
+  /**
+   * Adds the revision to an exam that is held; the same body as its newest changes nothing, and is answered with false.
+   * @param isOperators an operator has the last word, wherever the same body has been accepted before
+   * @throws SettledElsewhere
+   */
   async accept(
     exam: LockedEligibility,
     source: ResultSource,
-    { body, username, receivedAt }: Delivery,
+    { body, faults, username, receivedAt }: Delivery,
     { resultId, simulated }: { resultId: string | null; simulated: boolean },
+    isOperators = false,
   ): Promise<boolean> {
     const { svc_eligiblity_id, account_code, candidate_id, test_code } = exam;
     const erased = keptOf(exam, source, body);
-    const added = await this.store.add({
+    const newest = await this.sameBodies.findNewest(exam, source, body.hash, username);
+    if (newest.is_elsewhere && !isOperators) throw new SettledElsewhere();
+    if (newest.is_waiting)
+      this.unmatched.settleMatched(source, exam, { username, hash: body.hash }, this.clock.now(), erased);
+    if (newest.body_hash?.equals(body.hash)) return false;
+    const revision = await this.store.add(newest, {
       svc_eligiblity_id,
       account_code,
       source,
       body: erased ?? body,
+      faults: erased ? [] : [...faults],
       result_id: erased && resultId !== null ? this.store.erasedKey(resultId) : resultId,
       simulated,
       username,
       received_datetime: receivedAt,
     });
-    this.unmatched.settleMatched(source, exam, { body, username, receivedAt }, this.clock.now(), erased);
-    if (!added) return false;
-    const { revision, booking_code } = added;
+    const { booking_code } = newest;
     this.unitOfWork.audit('result.accept', svc_eligiblity_id, { accountCode: account_code });
     if (!simulated && (await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, revision)))) return true;
     const now = this.clock.now();
@@ -107,33 +124,20 @@ export class ResultAcceptance {
     work: () => Promise<string | null>,
   ): Promise<void> {
     const { body } = delivery;
-    const counted = (unit: () => Promise<void>) =>
-      this.unitOfWork.run(unit).catch((error: unknown) => Promise.reject(this.quota.explained(error) as Error));
     try {
-      await counted(async () => {
-        const account = await work();
-        if (account !== null) this.quota.countMatched(account, body);
-      });
+      await this.quota.explaining(() =>
+        this.unitOfWork.run(async () => {
+          const account = await work();
+          if (account !== null) this.quota.countMatched(account, body);
+        }),
+      );
     } catch (error) {
+      if (error instanceof SettledElsewhere) return;
       if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
       // What led to its exam, an operator or a record that was open, leads there no more; the same body changes nothing.
-      if (await this.store.isNewestSomewhere(accountCode, body)) return;
-      await counted(async () => {
-        const owner = accountCode ?? requestContext().caller!.consumerKey;
-        const left = examCode === null ? null : await this.leftOf(examCode, source, body);
-        const kept = left ? { ...delivery, body: left } : delivery;
-        if (await this.unmatched.keep(source, accountCode, error.code, kept, examCode))
-          this.quota.countUnmatched(owner, body);
-      });
-      throw error;
+      if (await this.sameBodies.isNewestSomewhere(accountCode, body)) return;
+      throw await this.reception.keep(error, source, accountCode, delivery, examCode);
     }
-  }
-
-  /** What is kept of a body that names a record by its code, when that is erased; it is held until the body is kept. */
-  private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
-    const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);
-    const exam = await this.lock(booked ?? examCode, ACROSS_ACCOUNTS);
-    return exam && keptOf(exam, source, body);
   }
 
   /** Holds the eligibility of an exam: deliveries for it stand in a queue. */

@@ -7,6 +7,7 @@ import { BodyMemory } from '../platform/overload/body-memory.js';
 import { answered, inReadTurns } from '../platform/overload/read-share.js';
 import { Field } from '../platform/validation/fields.js';
 import { dateTime, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
+import type { KeptFault } from './result-judgement.js';
 import { PHOTO, VIDEO_LINK, wholeText } from './result-body.js';
 import type { ReadRevision } from './result-store.js';
 import { RESULT_SOURCES, type ResultSource } from './results.rules.js';
@@ -17,6 +18,21 @@ const MOST_WAIT_MS = 8_000;
 /** Whatever the driver sent. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
+export const FAULTS_OF_REVISION = 'Of known members that decide nothing: the result was accepted with them.';
+
+/** Faults as they are kept with a body. */
+export const anyFaults: Rule = {
+  schema: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { pointer: { type: 'string' }, code: { type: 'string' } },
+      required: ['pointer', 'code'],
+    },
+  },
+  faults: () => [],
+};
+
 export class ResultModel {
   @Field(oneOf(RESULT_SOURCES, 'format_invalid'), { required: true })
   source: ResultSource;
@@ -26,6 +42,9 @@ export class ResultModel {
 
   @Field(dateTime(), { required: true })
   received_datetime: string;
+
+  @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })
+  faults: readonly KeptFault[];
 
   @Field(anyObject, {
     required: true,
@@ -47,6 +66,9 @@ export class UnmatchedResultModel {
   @Field(text({ max: 50 }), { required: true, description: 'Of the problem that the driver got.' })
   code: string;
 
+  @Field(anyFaults, { required: true, description: 'What is wrong with its form.' })
+  faults: readonly KeptFault[];
+
   @Field(text({ max: 200 }), { required: true, description: 'User name of the driver.' })
   username: string;
 
@@ -54,10 +76,10 @@ export class UnmatchedResultModel {
   account_code: string | null;
 
   @Field(anyObject, {
-    required: true,
-    description: `As it came; the list leaves ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken out, the last two are for callers with the scope results alone.`,
+    always: true,
+    description: `As it came; the list leaves ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken out, the last two are for callers with the scope results alone. Null for a body that is no JSON object: \`/raw\` has its bytes.`,
   })
-  body: object;
+  body: object | null;
 }
 
 export class UnmatchedResultDetailModel extends UnmatchedResultModel {
@@ -68,6 +90,9 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
     description: 'An operator accepted it, or the same body came again from the same user and was matched.',
   })
   settled_by: 'OPERATOR' | 'MATCHED' | null;
+
+  @Field(text({ max: 1000, lines: true }), { description: 'Why the operator accepted it.' })
+  accept_reason: string | null;
 
   @Field(text({ max: 8 }), { description: 'The exam that it was accepted for.' })
   svc_eligiblity_id: string | null;
@@ -84,37 +109,39 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
 
 /** The JSON text of a {@link ResultModel}: the body is put in as it came, not as it would be written again. */
 export function resultText(read: ReadRevision): string {
-  const { source, revision, received_datetime, body, photo, videoLink, credentials } = read;
+  const { source, revision, received_datetime, faults, body, photo, videoLink, credentials } = read;
   return withBody(
-    { source, revision, received_datetime: formatDateTime(received_datetime) },
+    { source, revision, received_datetime: formatDateTime(received_datetime), faults },
     wholeText(body, { photo, videoLink, credentials }),
   );
 }
 
 /** The JSON text of an {@link UnmatchedResultModel}. */
-export function unmatchedText(summary: UnmatchedSummary, body: string): string {
-  return withBody(summaryOf(summary), body);
+export function unmatchedText(summary: UnmatchedSummary, body: string | null): string {
+  return withBody(summaryOf(summary), body ?? 'null');
 }
 
 /** The JSON text of an {@link UnmatchedResultDetailModel}. */
 export function unmatchedDetailText(result: ReadUnmatched): string {
   const { accepted_datetime, settled_by, svc_eligiblity_id, rejected_datetime, rejected_by, reject_reason } = result;
+  const { accept_reason, body } = result;
   return withBody(
     {
       ...summaryOf(result),
       accepted_datetime: accepted_datetime && formatDateTime(accepted_datetime),
       settled_by: settled_by ?? (accepted_datetime && 'OPERATOR'),
+      accept_reason,
       svc_eligiblity_id,
       rejected_datetime: formatOptionalDateTime(rejected_datetime),
       rejected_by,
       reject_reason,
     },
-    wholeText(result.body.text.toString('utf8'), result.body),
+    body === null ? 'null' : wholeText(body.text.toString('utf8'), body),
   );
 }
 
-function summaryOf({ id, source, received_datetime, code, username, account_code }: UnmatchedSummary): object {
-  return { id, source, received_datetime: formatDateTime(received_datetime), code, username, account_code };
+function summaryOf({ id, source, received_datetime, code, faults, username, account_code }: UnmatchedSummary): object {
+  return { id, source, received_datetime: formatDateTime(received_datetime), code, faults, username, account_code };
 }
 
 function withBody(members: object, body: string): string {

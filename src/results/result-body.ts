@@ -1,10 +1,10 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { malformedJson, payloadTooLarge } from '../platform/errors.js';
+import { malformedJson } from '../platform/errors.js';
 import { endOfString, parseJson, withoutMark } from '../platform/http/json-text.js';
 import { canonicalJson } from '../platform/http/canonical-json.js';
 import { formOf, isObject } from '../platform/validation/fields.js';
-import { inspectBody } from '../platform/validation/members.js';
+import { judge, type Judged, type KeptFault } from './result-judgement.js';
 import { putBack, takeApart, type MemberApart } from './members-apart.js';
 
 /**
@@ -43,6 +43,7 @@ export interface KeptBody {
 /** A result as it was delivered, by whom and when. */
 export interface Delivery {
   readonly body: KeptBody;
+  readonly faults: readonly KeptFault[];
   readonly username: string;
   readonly receivedAt: Date;
 }
@@ -52,23 +53,20 @@ const BACKSLASH = 0x5c;
 const NULL_TEXT = 'null';
 
 /**
- * The known members of `value` have their declared types; the others may be anything.
- * @throws DomainError malformed_json, payload_too_large, validation_error with every fault
+ * Reads a body that is a JSON object, whatever is wrong with its members: `faults` names that.
+ * @param deciding as {@link judge} has it
+ * @throws DomainError malformed_json, payload_too_large, validation_error for what is no object
  */
 export function readResultBody<T extends object>(
   dto: new () => T,
   bytes: Buffer | undefined,
-): { value: T; kept: KeptBody } {
+  deciding: readonly (readonly string[])[] | null = null,
+): { value: T; kept: KeptBody } & Judged {
   const { value, whole, text, photo, videoLink, credentials } =
     bytes === undefined ? NOTHING : split(withoutMark(bytes));
-  const { body, faults } = inspectBody(dto, value);
-  // More entries than any exam has are a matter of size, not of form.
-  if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
-  faults.refuse();
-  return {
-    value: body,
-    kept: { text, photo, videoLink, credentials, hash: hashOf(dto, body as Record<string, unknown>, whole) },
-  };
+  const judged = judge(dto, deciding, value);
+  const hash = hashOf(dto, value as Record<string, unknown>, whole);
+  return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
 }
 
 /** The kept text with photo and video link in it again. */
@@ -81,10 +79,9 @@ export function withMembers(text: string, members: Record<string, string | null>
   return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`;
 }
 
-/** Takes what is kept apart out of the text of a body, wherever it stands. */
-export function withoutCredentials(whole: string): { text: string; credentials: Buffer | null } {
-  const { text, apart } = takeApart(Buffer.from(whole), CREDENTIALS);
-  return { text: text.toString('utf8'), credentials: keptMembers(null, apart) };
+/** The hash of a body that is no JSON object: that of its bytes, and never that of an object. */
+export function hashOfRaw(bytes: Buffer): Buffer {
+  return createHash('sha256').update('raw ').update(bytes).digest();
 }
 
 /** Begins what is kept of members that are not the outermost ones; no JSON text does. */
@@ -240,7 +237,7 @@ function hashOf(dto: Dto, body: Record<string, unknown>, text: Buffer): Buffer {
   hash.update(JSON.stringify(longNumbers(text)));
   for (const apart of [body[VIDEO_LINK], body[PHOTO]]) {
     if (apart == null) hash.update(NULL_TEXT);
-    else if (typeof apart === 'string') hash.update('"').update(apart).update('"');
+    else if (typeof apart === 'string' && apart.isWellFormed()) hash.update('"').update(apart).update('"');
     else hash.update(canonicalJson(apart));
   }
   return hash.digest();

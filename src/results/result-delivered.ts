@@ -1,6 +1,7 @@
 import { assertJsonBytes } from '../platform/http/json-text.js';
 import { readResultBody, type KeptBody } from './result-body.js';
-import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
+import type { Judged } from './result-judgement.js';
+import { CandidateResultData, CandidateResultsDetails, DECIDING_OF_REGISTRATION } from './results.dto.js';
 import {
   accountFacts,
   registrationFacts,
@@ -10,7 +11,7 @@ import {
 } from './results.rules.js';
 
 /** A body that was delivered: what is kept of it, and what it is matched by. */
-export interface Delivered<Facts> {
+export interface Delivered<Facts> extends Judged {
   readonly kept: KeptBody;
   readonly facts: Facts;
 }
@@ -22,16 +23,16 @@ export interface FactsOf {
 
 const READERS: { [Source in ResultSource]: (bytes: Buffer | undefined) => Delivered<FactsOf[Source]> } = {
   REGISTRATION: (bytes) => {
-    const { value, kept } = readResultBody(CandidateResultsDetails, bytes);
-    return { kept, facts: registrationFacts(value) };
+    const { value, ...read } = readResultBody(CandidateResultsDetails, bytes, DECIDING_OF_REGISTRATION);
+    return { ...read, facts: registrationFacts(value) };
   },
   ACCOUNT: (bytes) => {
-    const { value, kept } = readResultBody(CandidateResultData, bytes);
-    return { kept, facts: accountFacts(value) };
+    const { value, ...read } = readResultBody(CandidateResultData, bytes);
+    return { ...read, facts: accountFacts(value) };
   },
 };
 
-/** @throws DomainError malformed_json, payload_too_large, validation_error with every fault */
+/** @throws DomainError malformed_json, payload_too_large, validation_error for what is no object */
 export function readDelivered<Source extends ResultSource>(
   source: Source,
   bytes: Buffer | undefined,

@@ -18,7 +18,7 @@ const FIND = {
   across: acrossAccounts.keyInHand,
 };
 const ERASE = {
-  text: `UPDATE result_revisions SET body = $3, photo = NULL, video_link = NULL, credentials = NULL, credentials_apart = true, result_id = $4
+  text: `UPDATE result_revisions SET body = $3, photo = NULL, video_link = NULL, credentials = NULL, faults = '[]', result_id = $4
          WHERE svc_eligiblity_id = $1 AND revision = $2`,
   across: acrossAccounts.keyInHand,
 };
@@ -38,7 +38,8 @@ const ERASE_RESULT_ID = {
   text: 'UPDATE account_result_ids SET result_id = $3 WHERE account_code = $1 AND result_id = $2',
 };
 const READ_UNMATCHED = {
-  text: `SELECT id, source, account_code, account_codes, body, svc_eligiblity_id, reject_reason FROM unmatched_results
+  text: `SELECT id, source, account_code, account_codes, body, svc_eligiblity_id, reject_reason, accept_reason
+         FROM unmatched_results
          WHERE id > $1 ORDER BY id LIMIT $2`,
   across: acrossAccounts.matching,
 };
@@ -52,7 +53,9 @@ const REMOVE_UNMATCHED = {
   across: acrossAccounts.keyInHand,
 };
 const REPLACE_REASONS = {
-  text: `UPDATE unmatched_results SET reject_reason = '${ERASED}' WHERE id = ANY ($1::uuid[])`,
+  text: `UPDATE unmatched_results SET reject_reason = CASE WHEN reject_reason IS NOT NULL THEN '${ERASED}' END,
+           accept_reason = CASE WHEN accept_reason IS NOT NULL THEN '${ERASED}' END
+         WHERE id = ANY ($1::uuid[])`,
   across: acrossAccounts.keyInHand,
 };
 /** Of the ids that results name, those that are exactly another candidate's. */
@@ -67,9 +70,11 @@ interface UnmatchedRow {
   source: ResultSource;
   account_code: string | null;
   account_codes: string[];
-  body: Record<string, unknown>;
+  /** Null of one that is no JSON object. */
+  body: Record<string, unknown> | null;
   svc_eligiblity_id: string | null;
   reject_reason: string | null;
+  accept_reason: string | null;
 }
 
 /** Of all unmatched results: those that are the subject's, that only a name ties to them, and whose rejection names them. */
@@ -157,24 +162,31 @@ export class ResultPersonalData extends PersonalData {
     const resultIds = new Set(known.map(({ result_id }) => result_id));
     const found: Tied = { own: [], byName: [], reasons: [] };
     for (let after = FIRST_ID; ;) {
-      const stretch = await this.database.query<Omit<UnmatchedRow, 'body'> & { body: string }>(READ_UNMATCHED, [
+      const stretch = await this.database.query<Omit<UnmatchedRow, 'body'> & { body: string | null }>(READ_UNMATCHED, [
         after,
         STRETCH,
       ]);
       if (stretch.length === 0) return found;
-      const rows = stretch.map((row) => ({ ...row, body: JSON.parse(row.body) as Record<string, unknown> }));
+      const rows = stretch.map((row) => ({ ...row, body: JSON.parse(row.body ?? 'null') as UnmatchedRow['body'] }));
       const emails = await this.emailsOf(subject, rows);
       const others = await this.othersOf(subject, rows);
       for (const row of rows) {
         const isOf = (accounts: readonly string[]) => accounts.length === 0 || accounts.includes(subject.accountCode);
         if (isAbout(row, subject, { locators, resultIds, emails, others })) found.own.push(row.id);
         else if (!isOf(row.account_codes)) continue;
-        else if (row.svc_eligiblity_id === null && hasFullName(textsOf(row.body), subject.person))
-          found.byName.push(row.id);
-        if (row.reject_reason !== null && namesPerson(row.reject_reason, subject.person)) found.reasons.push(row.id);
+        else if (row.svc_eligiblity_id === null && (await this.isLike(row, subject))) found.byName.push(row.id);
+        const reasons = [row.reject_reason, row.accept_reason].filter((reason) => reason !== null);
+        if (reasons.some((reason) => namesPerson(reason, subject.person))) found.reasons.push(row.id);
       }
       after = stretch.at(-1)!.id;
     }
+  }
+
+  /** Whether somebody should look at it: the subject's name stands in it, or an id in bytes that are no JSON object. */
+  private async isLike({ id, body }: UnmatchedRow, { person }: Subject): Promise<boolean> {
+    if (body !== null) return hasFullName(textsOf(body), person);
+    const text = (await this.unmatched.readRaw(id)).toString('utf8');
+    return hasFullName([text], person) || namesPerson(text, { ...person, names: [] });
   }
 
   private locatorsOf(ids: readonly string[]): Promise<{ svc_eligiblity_id: string; locator_key: string }[]> {
@@ -186,7 +198,7 @@ export class ResultPersonalData extends PersonalData {
   }
 
   private async othersOf(subject: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
-    const named = rows.map(({ body }) => idOf(body['candidate_id'])).filter((id) => id !== null);
+    const named = rows.map(({ body }) => idOf(body?.['candidate_id'])).filter((id) => id !== null);
     const others = await this.database.query<{ candidate_id: string }>(OTHERS, [
       subject.accountCode,
       named,
@@ -197,7 +209,7 @@ export class ResultPersonalData extends PersonalData {
 
   /** Of the addresses that the results name, those of the subject. */
   private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
-    const given = rows.map(({ body }) => body['examTakerEmail']).filter((email) => typeof email === 'string');
+    const given = rows.map(({ body }) => body?.['examTakerEmail']).filter((email) => typeof email === 'string');
     const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);
     return new Set(same.map((row) => row.given));
   }
@@ -206,6 +218,7 @@ export class ResultPersonalData extends PersonalData {
 function isAbout(row: UnmatchedRow, subject: Subject, clues: Clues): boolean {
   const { source, account_code, account_codes, body, svc_eligiblity_id } = row;
   if (svc_eligiblity_id !== null) return subject.svcEligibilityIds.includes(svc_eligiblity_id);
+  if (body === null) return false;
   const isSame = (id: string | null, ids: readonly string[]) =>
     id !== null && ids.some((own) => own === id || (folded(id) !== '' && folded(own) === folded(id)));
   if (source === 'ACCOUNT') {

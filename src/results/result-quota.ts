@@ -48,12 +48,24 @@ export class ResultQuota {
   }
 
   /** As {@link countMatched}. @param owner an account code or a consumer key */
-  countUnmatched(owner: string, body: KeptBody): void {
+  countUnmatched(owner: string, body: KeptBody | Buffer): void {
     this.count(`unmatched ${owner}`, body, Math.floor(this.quota * UNMATCHED_SHARE));
   }
 
+  /**
+   * Runs a unit of work that counts.
+   * @throws DomainError result_quota_exceeded
+   */
+  async explaining<T>(unit: () => Promise<T>): Promise<T> {
+    try {
+      return await unit();
+    } catch (error) {
+      throw this.explained(error);
+    }
+  }
+
   /** What a unit of work that counted was refused with: beyond the quota, the problem that says so. */
-  explained(error: unknown): unknown {
+  private explained(error: unknown): unknown {
     if (violatedConstraint(error) !== 'result_bytes_within_quota') return error;
     const now = this.clock.now().getTime();
     const seconds = Math.ceil((DAY_MS - (now % DAY_MS)) / 1000);
@@ -65,9 +77,10 @@ export class ResultQuota {
     return this.database.execute(SWEEP, [most]);
   }
 
-  private count(owner: string, { text, photo, videoLink, credentials }: KeptBody, quota: number): void {
+  private count(owner: string, body: KeptBody | Buffer, quota: number): void {
     if (this.quota === 0) return;
-    const bytes = [text, photo, videoLink, credentials].reduce((sum, part) => sum + (part?.length ?? 0), 0);
+    const parts = Buffer.isBuffer(body) ? [body] : [body.text, body.photo, body.videoLink, body.credentials];
+    const bytes = parts.reduce((sum, part) => sum + (part?.length ?? 0), 0);
     this.unitOfWork.send(COUNT, [owner, bytes, quota]);
   }
 }

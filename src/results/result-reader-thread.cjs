@@ -11,17 +11,22 @@ parentPort.on('message', ({ source, bytes }) => {
   const answer = (said, transferred) =>
     parentPort.postMessage({ result: { ...said, workMs: threadMs() - begun } }, transferred);
   try {
-    const { kept, facts } = readDelivered(source, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
+    const { kept, ...read } = readDelivered(source, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     // A view would take the whole body behind it along.
     const own = Object.entries(kept).map(([name, value]) => [
       name,
       Buffer.isBuffer(value) ? new Uint8Array(value) : value,
     ]);
     const transferred = own.flatMap(([, value]) => (value instanceof Uint8Array ? [value.buffer] : []));
-    answer({ kept: Object.fromEntries(own), facts }, transferred);
+    answer({ kept: Object.fromEntries(own), ...read }, transferred);
   } catch (error) {
     const { code, detail, errors } = error;
-    if (error instanceof DomainError) answer({ refusal: { code, detail, errors } });
+    // The bytes are kept by whoever asked.
+    if (error instanceof DomainError)
+      answer(
+        { refusal: { code, detail, errors }, bytes },
+        bytes.byteLength === bytes.buffer.byteLength ? [bytes.buffer] : [],
+      );
     else parentPort.postMessage({ error });
   }
 });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { problemCatalogue, type DomainError, type Fault } from '../platform/errors.js';
+import { DomainError, problemCatalogue, type Fault } from '../platform/errors.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { LABORIOUS_BYTES } from '../platform/http/body.js';
 import { BodyPace } from '../platform/overload/body-pace.js';
@@ -16,7 +16,15 @@ interface Refusal {
   detail: string;
   errors: Fault[];
 }
-type Answer = { workMs: number } & ({ kept: object; facts: object } | { refusal: Refusal });
+type Answer = { workMs: number } & (
+  { kept: object; facts: object; faults: Fault[]; isRefused: boolean } | { refusal: Refusal; bytes: Uint8Array }
+);
+
+/** Bytes that are no JSON object, and what is said of them. */
+export interface Unread {
+  readonly refusal: DomainError;
+  readonly bytes: Buffer | undefined;
+}
 
 /** The milliseconds that a mebibyte costs on its way to the thread. */
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
@@ -40,12 +48,15 @@ export class ResultReader implements OnApplicationShutdown {
 
   constructor(private readonly pace: BodyPace) {}
 
-  /** @throws DomainError malformed_json, payload_too_large, validation_error with every fault, rate_limited */
+  /**
+   * A body that is no JSON object is answered with, not thrown: whoever asks still has its bytes.
+   * @throws DomainError rate_limited
+   */
   async read<Source extends ResultSource>(
     source: Source,
     bytes: Buffer | undefined,
-  ): Promise<Delivered<FactsOf[Source]>> {
-    if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readDelivered(source, bytes);
+  ): Promise<Delivered<FactsOf[Source]> | Unread> {
+    if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readHere(source, bytes);
     // What is handed to the thread is gone from here.
     const { length } = bytes;
     let workMs = MOST_WORK_MS;
@@ -53,8 +64,9 @@ export class ResultReader implements OnApplicationShutdown {
       const job = this.last.then(() => this.thread.run({ source, bytes }, own(bytes)));
       this.last = job.catch(() => undefined);
       const answer = await job;
-      workMs = (answer.workMs + length * ARRIVAL_MS_PER_BYTE) * ('refusal' in answer ? CHARGE_OF_REFUSED : 1);
-      return deliveredIn(answer) as Delivered<FactsOf[Source]>;
+      const isRefused = 'refusal' in answer || answer.isRefused;
+      workMs = (answer.workMs + length * ARRIVAL_MS_PER_BYTE) * (isRefused ? CHARGE_OF_REFUSED : 1);
+      return deliveredIn(answer) as Delivered<FactsOf[Source]> | Unread;
     } finally {
       this.pace.charge(requestContext().caller!.consumerKey, workMs);
     }
@@ -70,9 +82,22 @@ function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];
 }
 
-function deliveredIn(answer: Answer): Delivered<unknown> {
-  if ('refusal' in answer) throw refused(answer.refusal);
-  return { facts: answer.facts, kept: withBuffers(answer.kept) as Delivered<unknown>['kept'] };
+function readHere<Source extends ResultSource>(
+  source: Source,
+  bytes: Buffer | undefined,
+): Delivered<FactsOf[Source]> | Unread {
+  try {
+    return readDelivered(source, bytes);
+  } catch (refusal) {
+    if (refusal instanceof DomainError) return { refusal, bytes };
+    throw refusal;
+  }
+}
+
+function deliveredIn(answer: Answer): Delivered<unknown> | Unread {
+  if ('refusal' in answer) return { refusal: refused(answer.refusal), bytes: bufferOf(answer.bytes) };
+  const { facts, faults, isRefused, kept } = answer;
+  return { facts, faults, isRefused, kept: withBuffers(kept) as Delivered<unknown>['kept'] };
 }
 
 function refused({ code, detail, errors }: Refusal): DomainError {
@@ -86,7 +111,11 @@ function withBuffers(kept: object): object {
   return Object.fromEntries(
     Object.entries(kept).map(([name, value]: [string, unknown]) => [
       name,
-      value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.length) : value,
+      value instanceof Uint8Array ? bufferOf(value) : value,
     ]),
   );
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
 }

@@ -28,4 +28,12 @@ export class ResultReads {
       return Promise.resolve();
     });
   }
+
+  /** As {@link record}, of bytes in which anything may stand. */
+  recordRaw(subject: string, accountCode: string | null): Promise<void> {
+    return this.unitOfWork.run(() => {
+      this.unitOfWork.audit('unmatched-result.read-raw', subject, { accountCode });
+      return Promise.resolve();
+    });
+  }
 }

@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+import type { KeptFault } from './result-judgement.js';
 import type { ResultSource } from './results.rules.js';
 
 /** One accepted body. Written once, never changed. */
@@ -41,9 +42,9 @@ export class ResultRevision {
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
-  /** False for a body of 0.1.0, until the upkeep has taken its credentials out. */
-  @Column('boolean', { default: false })
-  credentials_apart: boolean;
+  /** Of known members that decide nothing: the body was accepted with them. */
+  @Column('json', { default: [] })
+  faults: KeptFault[];
 
   @Column('text', { nullable: true })
   result_id: string | null;

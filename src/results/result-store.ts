@@ -2,19 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
 import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
 import type { Reach } from '../platform/context/caller.js';
-import { currentReach } from '../platform/context/request-context.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
-import { withoutCredentials, type KeptBody } from './result-body.js';
+import type { KeptBody } from './result-body.js';
+import type { Newest } from './same-bodies.js';
 import type { ResultRevision } from './result-revision.entity.js';
-import {
-  locatorKey,
-  type CandidateExam,
-  type FoundRegistration,
-  type RegistrationFacts,
-  type ResultSource,
-} from './results.rules.js';
+import { locatorKey, type CandidateExam, type FoundRegistration, type RegistrationFacts } from './results.rules.js';
 
 const STATE = 'status, hold_reason, approval_pending, decline_reason, schedule_start_date, eligibility_end_date';
 /** The accounts of the caller, named one by one so that the indexes serve. */
@@ -61,36 +55,11 @@ const FIND_RESULT_ID = prepared(
    FROM account_result_ids known JOIN eligibilities USING (svc_eligiblity_id)
    WHERE known.account_code = $1 AND result_id = ANY ($2::text[])`,
 );
-const isNewestSomewhere = (source: ResultSource, account: string) =>
-  prepared(
-    `results-is-newest-somewhere-${source.toLowerCase()}`,
-    `SELECT 1 FROM result_revisions same
-     WHERE ${account} AND body_hash = $2 AND source = '${source}'
-       AND NOT EXISTS (SELECT FROM result_revisions newer
-                       WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = '${source}'
-                         AND newer.revision > same.revision)
-     LIMIT 1`,
-  );
-const IS_NEWEST_OF_ACCOUNT = isNewestSomewhere('ACCOUNT', 'account_code = $1');
-const IS_NEWEST_OF_REGISTRATION = isNewestSomewhere(
-  'REGISTRATION',
-  '($1::text[] IS NULL OR account_code = ANY ($1::text[]))',
-);
-const FIND_NEWEST = prepared(
-  'results-find-newest',
-  `SELECT coalesce(max(revision), 0) AS revision,
-     (SELECT booking_code FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT', 'COMPLETED')
-      ORDER BY created_datetime DESC LIMIT 1) AS booking_code,
-     (SELECT body_hash FROM result_revisions WHERE svc_eligiblity_id = $1 AND source = $2
-      ORDER BY revision DESC LIMIT 1) AS body_hash
-   FROM result_revisions WHERE svc_eligiblity_id = $1`,
-  acrossAccounts.keyInHand,
-);
 const ADD = prepared(
   'results-add',
   `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, photo, video_link,
-     credentials, credentials_apart, result_id, simulated, username, received_datetime)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, true, $10, $11, $12, $13)`,
+     credentials, result_id, simulated, username, received_datetime, faults)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 );
 const ADD_LOCATOR = prepared(
   'results-add-locator',
@@ -120,9 +89,9 @@ const LIST = prepared(
 );
 const GET = prepared(
   'results-get',
-  `SELECT svc_eligiblity_id, revision, source, body, received_datetime,
+  `SELECT svc_eligiblity_id, revision, source, body, received_datetime, faults,
      CASE WHEN $3 THEN photo END AS photo, CASE WHEN $3 THEN video_link END AS video_link,
-     CASE WHEN $3 THEN credentials END AS credentials, credentials_apart
+     CASE WHEN $3 THEN credentials END AS credentials
    FROM result_revisions WHERE svc_eligiblity_id = $1 AND revision = $2`,
   acrossAccounts.keyInHand,
 );
@@ -131,11 +100,11 @@ export type RevisionKey = Pick<ResultRevision, 'svc_eligiblity_id' | 'revision'>
 export type ListedRevision = RevisionKey & { has_photo: boolean; has_video_link: boolean };
 export type NewRevision = Omit<
   ResultRevision,
-  'position' | 'revision' | 'body' | 'body_hash' | 'photo' | 'video_link' | 'credentials' | 'credentials_apart'
+  'position' | 'revision' | 'body' | 'body_hash' | 'photo' | 'video_link' | 'credentials'
 > & {
   body: KeptBody;
 };
-export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime'> &
+export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime' | 'faults'> &
   Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>;
 
 /** Results in the database. Photos and video links pass through here in clear, and nowhere else. */
@@ -190,25 +159,10 @@ export class ResultStore {
     return this.database.queryOne(FIND_RESULT_ID, [accountCode, [resultId, this.erasedKey(resultId)]]);
   }
 
-  /** Whether the body is the newest account result of some exam of the account; null: registration result of one in reach. */
-  async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
-    const found =
-      accountCode === null
-        ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentReach(), hash])
-        : this.database.queryOne(IS_NEWEST_OF_ACCOUNT, [accountCode, hash]);
-    return (await found) !== null;
-  }
-
-  /** Adds a revision to an exam that is held; null when the newest of its source is the same already. */
-  async add(revision: NewRevision): Promise<{ revision: number; booking_code: string | null } | null> {
+  /** Adds a revision to an exam that is held; returns its number. */
+  async add(newest: Newest, revision: NewRevision): Promise<number> {
     const { svc_eligiblity_id: id, body } = revision;
-    const newest = await this.database.queryOne<{
-      revision: number;
-      booking_code: string | null;
-      body_hash: Buffer | null;
-    }>(FIND_NEWEST, [id, revision.source]);
-    if (newest!.body_hash?.equals(body.hash)) return null;
-    const number = newest!.revision + 1;
+    const number = newest.revision + 1;
     await this.database.execute(ADD, [
       id,
       number,
@@ -223,8 +177,9 @@ export class ResultStore {
       revision.simulated,
       revision.username,
       revision.received_datetime,
+      JSON.stringify(revision.faults),
     ]);
-    return { revision: number, booking_code: newest!.booking_code };
+    return number;
   }
 
   /** False when the registration has another locator, or another registration of the account has this one. */
@@ -259,11 +214,9 @@ export class ResultStore {
   /** What is kept apart is null when it is not asked for. */
   async get({ svc_eligiblity_id: id, revision }: RevisionKey, withSecrets: boolean): Promise<ReadRevision> {
     const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withSecrets]);
-    const { photo, video_link, credentials, credentials_apart, ...rest } = row!;
+    const { photo, video_link, credentials, ...rest } = row!;
     return {
       ...rest,
-      // A body of 0.1.0 that the upkeep has not come to yet.
-      body: credentials_apart || withSecrets ? rest.body : withoutCredentials(rest.body).text,
       credentials: credentials && this.secrets.decrypt(credentials, credentialsOf(id, revision)),
       photo: photo && this.secrets.decrypt(photo, photoOf(id, revision)),
       videoLink: video_link && this.secrets.decrypt(video_link, videoLinkOf(id, revision)),
@@ -277,4 +230,4 @@ export class ResultStore {
 
 const photoOf = (id: string, revision: number) => `result_revisions.photo ${id} ${revision}`;
 const videoLinkOf = (id: string, revision: number) => `result_revisions.video_link ${id} ${revision}`;
-export const credentialsOf = (id: string, revision: number) => `result_revisions.credentials ${id} ${revision}`;
+const credentialsOf = (id: string, revision: number) => `result_revisions.credentials ${id} ${revision}`;

@@ -1,18 +1,21 @@
 import { Command } from '@nestjs/cqrs';
+import type { DomainError } from '../platform/errors.js';
 
 /** A result as it was delivered: its body as it came, and by whom. */
-interface Delivered {
+export interface DeliveredBody {
   readonly bytes: Buffer | undefined;
   readonly username: string;
+  /** What the request is refused for, whatever its body: the body is kept. */
+  readonly refusal?: DomainError;
 }
 
 /**
- * @throws DomainError malformed_json, payload_too_large, validation_error; registration_mismatch, registration_ambiguous,
- *   registration_not_found: the result is kept for an operator then
+ * @throws DomainError payload_too_large; unsupported_media_type, malformed_json, validation_error, registration_mismatch,
+ *   registration_ambiguous, registration_not_found: the result is kept for an operator then
  */
 export class DeliverRegistrationResult extends Command<void> {
   constructor(
-    readonly delivered: Delivered,
+    readonly delivered: DeliveredBody,
     /** Where the caller may deliver; null: everywhere. */
     readonly accountCodes: string[] | null,
   ) {
@@ -21,23 +24,28 @@ export class DeliverRegistrationResult extends Command<void> {
 }
 
 /**
- * @throws DomainError malformed_json, payload_too_large, validation_error; result_id_conflict, candidate_exam_not_found,
- *   candidate_exam_ambiguous: the result is kept for an operator then
+ * @throws DomainError payload_too_large; unsupported_media_type, malformed_json, validation_error, result_id_conflict,
+ *   candidate_exam_not_found, candidate_exam_ambiguous: the result is kept for an operator then
  */
 export class DeliverAccountResult extends Command<void> {
   constructor(
-    readonly delivered: Delivered,
+    readonly delivered: DeliveredBody,
     readonly accountCode: string,
   ) {
     super();
   }
 }
 
-/** An operator says whose result it is: by the code of a booking or the id of an eligibility. */
+/**
+ * An operator says whose result it is: by the code of a booking or the id of an eligibility.
+ * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled, booking_not_found,
+ *   eligibility_not_found, forbidden_operation
+ */
 export class AcceptUnmatchedResult extends Command<void> {
   constructor(
     readonly id: string,
     readonly exam: { bookingCode: string } | { svcEligibilityId: string },
+    readonly reason: string | null,
   ) {
     super();
   }
@@ -45,7 +53,7 @@ export class AcceptUnmatchedResult extends Command<void> {
 
 /**
  * An operator says that it belongs to no exam: it is kept until its time is over, and waits for nobody any more.
- * @throws DomainError unmatched_result_not_found, unmatched_result_accepted
+ * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled
  */
 export class RejectUnmatchedResult extends Command<void> {
   constructor(

@@ -6,17 +6,21 @@ import { CandidateTestPath } from '../eligibility/eligibility.fields.js';
 import { FindEligibilitiesOfTest } from '../eligibility/eligibility.queries.js';
 import type { Caller } from '../platform/context/caller.js';
 import { Access, Bounded, CurrentCaller } from '../platform/http/access.js';
-import { BodyLimit, RawBody } from '../platform/http/body.js';
-import { AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { BodyLimit, RawBody, UnsupportedBody } from '../platform/http/body.js';
+import { AnswerEmpty, AnswerList, DriverProblems, Problems } from '../platform/http/documented.js';
+import { ChecksParameters, RequestFaults } from '../platform/http/request-form.js';
+import type { Faults } from '../platform/validation/faults.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { ComponentDownFilter } from './component-down.filter.js';
 import { ResultModel, resultText, sendArray } from './result-answers.js';
 import { ResultReads } from './result-reads.js';
 import { ResultStore } from './result-store.js';
-import { DeliverAccountResult, DeliverRegistrationResult } from './results.commands.js';
+import { DeliverAccountResult, DeliverRegistrationResult, type DeliveredBody } from './results.commands.js';
 import { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
 
 const MOST_BYTES = 8 * 1024 * 1024;
+const KEPT =
+  'Unknown members are kept. The same body again changes nothing. A number in place of a text, a text in place of an integer, and the forms of base64 are taken. A refused body is kept for an operator.';
 
 @ApiTags('Results')
 @Controller()
@@ -32,35 +36,45 @@ export class DeliveryController {
   @HttpCode(200)
   @ApiOperation({
     summary: 'Deliver a result by registration',
-    description: 'Unknown members are kept. The same body again changes nothing.',
+    description: KEPT,
   })
   @ApiBody({ type: CandidateResultsDetails })
   @AnswerEmpty(200, 'Accepted; no body.')
-  @BodyProblems()
+  @ChecksParameters()
+  @DriverProblems()
   async deliverByRegistration(
-    @Body() bytes: unknown,
+    @Body() body: unknown,
+    @RequestFaults() faults: Faults,
     @CurrentCaller() { username, isOperator, accountCodes }: Caller,
   ): Promise<void> {
-    const delivered = { bytes: bytes as Buffer | undefined, username };
+    const delivered = deliveredBody(body, faults, username);
     await this.commandBus.execute(new DeliverRegistrationResult(delivered, isOperator ? null : [...accountCodes]));
   }
 
   @Put('accounts/:account_code')
   @ApiOperation({
     summary: 'Deliver a result by account and candidate',
-    description: 'Unknown members are kept. The same body again changes nothing.',
+    description: KEPT,
   })
   @ApiBody({ type: CandidateResultData })
   @AnswerEmpty(200, 'Accepted; no body.')
-  @BodyProblems()
+  @ChecksParameters()
+  @DriverProblems()
   async deliverByAccount(
     @Param() { account_code }: AccountPath,
-    @Body() bytes: unknown,
+    @Body() body: unknown,
+    @RequestFaults() faults: Faults,
     @CurrentCaller() { username }: Caller,
   ): Promise<void> {
-    const delivered = { bytes: bytes as Buffer | undefined, username };
+    const delivered = deliveredBody(body, faults, username);
     await this.commandBus.execute(new DeliverAccountResult(delivered, account_code));
   }
+}
+
+/** What is wrong with path or query refuses the body no sooner than it is kept. */
+function deliveredBody(body: unknown, faults: Faults, username: string): DeliveredBody {
+  if (body instanceof UnsupportedBody) return { ...body, username };
+  return { bytes: body as Buffer | undefined, username, refusal: faults.isEmpty ? undefined : faults.error() };
 }
 
 @ApiTags('Results')

@@ -1,19 +1,20 @@
 import { Field, ObjectField, ObjectListField, TolerantReader } from '../platform/validation/fields.js';
-import { base64, httpUrl } from '../platform/validation/formats.js';
-import { integer, text, type Rule } from '../platform/validation/rules.js';
+import type { Rule } from '../platform/validation/rules.js';
+import { photo, spelledId, spelledInteger, spelledText } from './spelled-rules.js';
 
 // The limit of the body bounds the whole; these keep single members within what can be indexed, shown and worked on.
 const MOST_PHOTO_BYTES = 5 * 1024 * 1024;
 const MOST_ENTRIES = 50_000;
-const MOST_LETTERS_OF_CODE = 500;
-const MOST_LETTERS = 10_000;
+export const MOST_LETTERS_OF_CODE = 500;
+const MOST_LETTERS_OF_LINK = 2_000;
+export const MOST_LETTERS = 10_000;
 const MOST_LETTERS_OF_COMMENTS = 1_000_000;
 const MOST_COUNT = 1e18;
 
-const words = text({ max: MOST_LETTERS });
-const comments = text({ max: MOST_LETTERS_OF_COMMENTS, lines: true });
-const driverCode = text({ max: MOST_LETTERS_OF_CODE });
-const count = integer(-MOST_COUNT, MOST_COUNT);
+const words = spelledText({ max: MOST_LETTERS });
+const comments = spelledText({ max: MOST_LETTERS_OF_COMMENTS, lines: true });
+const driverCode = spelledId(MOST_LETTERS_OF_CODE);
+const count = spelledInteger(-MOST_COUNT, MOST_COUNT);
 
 /** A JSON boolean, or what drivers write for it. */
 const flag: Rule = {
@@ -28,11 +29,6 @@ const flag: Rule = {
     typeof value === 'boolean' || (typeof value === 'string' && /^(true|false)$/i.test(value))
       ? []
       : [{ pointer: '', code: 'type_invalid', detail: 'Must be true or false.' }],
-};
-
-const linkOrNothing: Rule = {
-  schema: { type: 'string', description: 'An http or https URL, or empty. Kept encrypted, never fetched.' },
-  faults: (value) => (value === '' ? [] : httpUrl(MOST_LETTERS).faults(value)),
 };
 
 type Flag = boolean | string | null;
@@ -153,7 +149,9 @@ export class CandidateResultsDetails {
   @Field(words)
   examProcessingStatus?: string | null;
 
-  @Field(words, { description: 'Free text; compared in any case with the e-mail address of the record.' })
+  @Field(spelledId(MOST_LETTERS), {
+    description: 'Free text; compared in any case with the e-mail address of the record.',
+  })
   examTakerEmail?: string | null;
 
   @Field(words)
@@ -171,10 +169,10 @@ export class CandidateResultsDetails {
   @Field(words)
   reviewStatus?: string | null;
 
-  @Field(base64(MOST_PHOTO_BYTES), { description: 'At most 5 MiB decoded; may be empty. Kept encrypted.' })
+  @Field(photo(MOST_PHOTO_BYTES), { description: 'At most 5 MiB decoded; may be empty. Kept encrypted.' })
   userPhotoBase64String?: string | null;
 
-  @Field(linkOrNothing)
+  @Field(spelledText({ max: MOST_LETTERS_OF_LINK }), { description: 'Kept encrypted, never fetched.' })
   videoReviewLink?: string | null;
 }
 
@@ -216,3 +214,11 @@ export class CandidateResultData {
   @Field(driverCode, { description: 'Unique in the account.' })
   result_id?: string | null;
 }
+
+/** The members that a registration result is matched by, by their names from the outermost one. */
+export const DECIDING_OF_REGISTRATION = [
+  ['examMetaData', 'examCode'],
+  ['examMetaData', 'extRecordLocator'],
+  ['examApiData', 'examCode'],
+  ['examTakerEmail'],
+] as const;

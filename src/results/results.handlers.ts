@@ -4,8 +4,9 @@ import { Clock } from '../platform/clock.js';
 import { ACROSS_ACCOUNTS } from '../platform/context/caller.js';
 import { FindKnownAccounts } from '../platform/known-accounts.js';
 import { ResultAcceptance } from './result-acceptance.js';
-import { ResultReader } from './result-reader.js';
+import { ResultReception } from './result-reception.js';
 import { ResultStore } from './result-store.js';
+import { SameBodies } from './same-bodies.js';
 import { DeliverAccountResult, DeliverRegistrationResult } from './results.commands.js';
 import { candidateExamNotFound, registrationMismatch, resultIdConflict } from './results.errors.js';
 import {
@@ -27,15 +28,16 @@ function matched(match: Match): string {
 export class DeliverRegistrationResultHandler implements ICommandHandler<DeliverRegistrationResult> {
   constructor(
     private readonly acceptance: ResultAcceptance,
-    private readonly reader: ResultReader,
+    private readonly reception: ResultReception,
     private readonly store: ResultStore,
     private readonly clock: Clock,
     private readonly queryBus: QueryBus,
   ) {}
 
-  async execute({ delivered: { bytes, username }, accountCodes }: DeliverRegistrationResult): Promise<void> {
-    const { kept, facts } = await this.reader.read('REGISTRATION', bytes);
-    const delivery = { body: kept, username, receivedAt: this.clock.now() };
+  async execute({ delivered, accountCodes }: DeliverRegistrationResult): Promise<void> {
+    const received = await this.reception.receive('REGISTRATION', null, delivered);
+    if (received === null) return;
+    const { facts, delivery } = received;
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
@@ -57,15 +59,17 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
 export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccountResult> {
   constructor(
     private readonly acceptance: ResultAcceptance,
-    private readonly reader: ResultReader,
+    private readonly reception: ResultReception,
     private readonly store: ResultStore,
+    private readonly sameBodies: SameBodies,
     private readonly clock: Clock,
     private readonly commandBus: CommandBus,
   ) {}
 
-  async execute({ delivered: { bytes, username }, accountCode }: DeliverAccountResult): Promise<void> {
-    const { kept, facts } = await this.reader.read('ACCOUNT', bytes);
-    const delivery = { body: kept, username, receivedAt: this.clock.now() };
+  async execute({ delivered, accountCode }: DeliverAccountResult): Promise<void> {
+    const received = await this.reception.receive('ACCOUNT', accountCode, delivered);
+    if (received === null) return;
+    const { facts, delivery } = received;
     const { candidateId, resultId } = facts;
     await this.acceptance.deliver('ACCOUNT', accountCode, delivery, null, async () => {
       const seen = await this.matchResultId(facts, accountCode);
@@ -73,7 +77,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
       // Deliveries for one candidate stand in a queue: what the first has done, the next ones see.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
-      if (resultId === null && (await this.store.isNewestSomewhere(accountCode, delivery.body))) return null;
+      if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery.body))) return null;
       const exam = await this.acceptance.hold(
         async () => (await this.matchResultId(facts, accountCode)) ?? this.matchExam(accountCode, candidateId!),
       );

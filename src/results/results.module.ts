@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
-import { CredentialsUpkeep } from './credentials-upkeep.js';
 import { OperatorResultsController } from './operator-results.controller.js';
 import { ResultReader } from './result-reader.js';
+import { ExamOfCode } from './exam-of-code.js';
 import { LikelyExams } from './likely-exams.js';
 import { ForgetMediaHandler } from './media.handler.js';
 import { ResultPersonalData } from './result-personal-data.js';
+import { ResultReception } from './result-reception.js';
 import { ResultReads } from './result-reads.js';
 import { ResultQuota } from './result-quota.js';
 import { ResultStore } from './result-store.js';
@@ -17,6 +18,7 @@ import { RejectUnmatchedResultHandler } from './unmatched-rejection.handler.js';
 import { CountUnmatchedHandler } from './unmatched-count.handler.js';
 import { EraseUnmatchedResultsHandler } from './unmatched-erasure.handler.js';
 import { UnmatchedStore } from './unmatched-store.js';
+import { SameBodies } from './same-bodies.js';
 import { UnmatchedSweep } from './unmatched-sweep.js';
 import { UnmatchedResultsController } from './unmatched.controller.js';
 
@@ -27,14 +29,16 @@ import { UnmatchedResultsController } from './unmatched.controller.js';
     ResultReader,
     ResultQuota,
     ResultStore,
+    SameBodies,
     OperatorRevisions,
     ResultPersonalData,
     ForgetMediaHandler,
     UnmatchedStore,
     UnmatchedSweep,
-    CredentialsUpkeep,
+    ResultReception,
     ResultReads,
     LikelyExams,
+    ExamOfCode,
     CountUnmatchedHandler,
     RejectUnmatchedResultHandler,
     EraseUnmatchedResultsHandler,

@@ -8,7 +8,13 @@ import {
   registrationNotFound,
   resultIdConflict,
 } from './results.errors.js';
-import type { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
+import {
+  MOST_LETTERS,
+  MOST_LETTERS_OF_CODE,
+  type CandidateResultData,
+  type CandidateResultsDetails,
+} from './results.dto.js';
+import { idIn } from './spelled-rules.js';
 
 export const RESULT_SOURCES = ['REGISTRATION', 'ACCOUNT'] as const;
 export type ResultSource = (typeof RESULT_SOURCES)[number];
@@ -96,7 +102,10 @@ export function matchResultId(
     : refuse(resultIdConflict);
 }
 
-/** What of a registration result decides. An empty text says no more than one that was left out. */
+/**
+ * What of a registration result decides. An empty text says no more than one that was left out; a member of a wrong type
+ * says nothing.
+ */
 export interface RegistrationFacts {
   examCode: string | null;
   locator: string | null;
@@ -110,9 +119,9 @@ export function registrationFacts({
   examTakerEmail,
 }: CandidateResultsDetails): RegistrationFacts {
   return {
-    examCode: examMetaData?.examCode || examApiData?.examCode || null,
-    locator: examMetaData?.extRecordLocator || null,
-    email: examTakerEmail || null,
+    examCode: idIn(examMetaData?.examCode, MOST_LETTERS_OF_CODE) ?? idIn(examApiData?.examCode, MOST_LETTERS_OF_CODE),
+    locator: idIn(examMetaData?.extRecordLocator, MOST_LETTERS_OF_CODE),
+    email: idIn(examTakerEmail, MOST_LETTERS),
     simulated: isTrue(examMetaData?.simulatedExam),
   };
 }
@@ -124,7 +133,7 @@ export interface AccountFacts {
 }
 
 export function accountFacts({ candidate_id, result_id }: CandidateResultData): AccountFacts {
-  return { candidateId: candidate_id || null, resultId: result_id || null };
+  return { candidateId: idIn(candidate_id, MOST_LETTERS_OF_CODE), resultId: idIn(result_id, MOST_LETTERS_OF_CODE) };
 }
 
 function isTrue(flag: boolean | string | null | undefined): boolean {

@@ -9,8 +9,10 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { ResultAcceptance } from './result-acceptance.js';
 import { keptOf } from './result-erasure.js';
 import { ResultStore } from './result-store.js';
+import { SameBodies } from './same-bodies.js';
 import { AcceptUnmatchedResult } from './results.commands.js';
-import { unmatchedResultAccepted, unmatchedResultNotFound } from './results.errors.js';
+import { unmatchedResultSettled } from './results.errors.js';
+import { assertOpen } from './unmatched.rules.js';
 import { factsOf, UnmatchedStore } from './unmatched-store.js';
 
 @CommandHandler(AcceptUnmatchedResult)
@@ -18,33 +20,33 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
   constructor(
     private readonly acceptance: ResultAcceptance,
     private readonly store: ResultStore,
+    private readonly sameBodies: SameBodies,
     private readonly unmatched: UnmatchedStore,
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
   ) {}
 
-  async execute({ id, exam: named }: AcceptUnmatchedResult): Promise<void> {
+  async execute({ id, exam: named, reason }: AcceptUnmatchedResult): Promise<void> {
     await this.unitOfWork.run(async () => {
-      const result = await this.unmatched.lock(id);
-      if (!result) throw unmatchedResultNotFound.error();
-      if (result.accepted_datetime !== null) throw unmatchedResultAccepted.error();
+      const found = assertOpen(await this.unmatched.find(id));
+      const { source, username, faults, received_datetime: receivedAt } = found;
+      if (found.body === null)
+        throw forbiddenOperation.error({ detail: 'A body that is no JSON object cannot be the result of an exam.' });
       const exam = await this.holdNamed(named);
-      if (result.account_code !== null && result.account_code !== exam.account_code)
+      if (found.account_code !== null && found.account_code !== exam.account_code)
         throw forbiddenOperation.error({ detail: 'The result was delivered for another account.' });
       if (exam.status === 'CANCELLED')
         throw forbiddenOperation.error({ detail: 'A record that is CANCELLED does not take a result.' });
-      const facts = factsOf(result);
+      const facts = factsOf(source, found.body);
       // The operator has the last word: a locator or result_id that belongs elsewhere stays there.
       if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
       if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
-      const delivery = { body: result.body, username: result.username, receivedAt: result.received_datetime };
-      await this.unmatched.settle(
-        id,
-        exam.svc_eligiblity_id,
-        this.clock.now(),
-        keptOf(exam, result.source, result.body),
-      );
-      await this.acceptance.accept(exam, result.source, delivery, facts);
+      // Behind the exam, as every delivery holds it: whoever settled it meanwhile was first.
+      const { body } = assertOpen(await this.unmatched.lock(id));
+      if (await this.sameBodies.isAcceptedElsewhere(exam, source, body!.hash, username))
+        throw unmatchedResultSettled.error();
+      await this.unmatched.settle(id, exam, this.clock.now(), keptOf(exam, source, body!), reason);
+      await this.acceptance.accept(exam, source, { body: body!, faults, username, receivedAt }, facts, true);
       this.unitOfWork.audit('unmatched-result.accept', id, { accountCode: exam.account_code });
     });
   }

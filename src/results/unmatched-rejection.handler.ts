@@ -3,7 +3,7 @@ import { Clock } from '../platform/clock.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { RejectUnmatchedResult } from './results.commands.js';
-import { unmatchedResultAccepted, unmatchedResultNotFound } from './results.errors.js';
+import { assertOpen } from './unmatched.rules.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 @CommandHandler(RejectUnmatchedResult)
@@ -16,9 +16,7 @@ export class RejectUnmatchedResultHandler implements ICommandHandler<RejectUnmat
 
   execute({ id, reason }: RejectUnmatchedResult): Promise<void> {
     return this.unitOfWork.run(async () => {
-      const result = await this.unmatched.lock(id);
-      if (!result) throw unmatchedResultNotFound.error();
-      if (result.accepted_datetime !== null) throw unmatchedResultAccepted.error();
+      const result = assertOpen(await this.unmatched.lock(id));
       await this.unmatched.reject(id, requestContext().caller!.username, reason, this.clock.now());
       this.unitOfWork.audit('unmatched-result.reject', id, { accountCode: result.account_code });
     });

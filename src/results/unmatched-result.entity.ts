@@ -1,8 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+import type { KeptFault } from './result-judgement.js';
 import type { ResultSource } from './results.rules.js';
 
-/** A body that no exam could be found for, until an operator accepts it for one or its time is over. */
+/** A body that was refused, for its form or because no exam could be found for it, until an operator accepts it for one or its time is over. */
 @Entity('unmatched_results')
 export class UnmatchedResult {
   @PrimaryColumn('uuid')
@@ -36,9 +37,17 @@ export class UnmatchedResult {
   @Column('text')
   username: string;
 
-  /** The JSON text as it came, without photo and video link. */
-  @Column('text')
-  body: string;
+  /** What is wrong with its form. */
+  @Column('json', { default: [] })
+  faults: KeptFault[];
+
+  /** The JSON text as it came, without photo, video link and credentials; null where `raw` has the bytes. */
+  @Column('text', { nullable: true })
+  body: string | null;
+
+  /** Encrypted bytes of a body that is no JSON object. */
+  @Column('bytea', { nullable: true })
+  raw: Buffer | null;
 
   @Column('bytea')
   body_hash: Buffer;
@@ -55,15 +64,15 @@ export class UnmatchedResult {
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
-  /** False for a body of 0.1.0, until the upkeep has taken its credentials out. */
-  @Column('boolean', { default: false })
-  credentials_apart: boolean;
-
   @Column('timestamptz')
   received_datetime: Date;
 
   @Column('timestamptz', { nullable: true })
   accepted_datetime: Date | null;
+
+  /** Why the operator accepted it for the exam. */
+  @Column('text', { nullable: true })
+  accept_reason: string | null;
 
   /** Who found its exam: an operator, or the same body when it came again. */
   @Column('text', { nullable: true })

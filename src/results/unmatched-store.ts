@@ -8,20 +8,21 @@ import { afterCursor, type Page } from '../platform/http/paging.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
-import { withoutCredentials, type Delivery, type KeptBody } from './result-body.js';
+import { hashOfRaw, type KeptBody } from './result-body.js';
+import type { KeptFault } from './result-judgement.js';
 import type { CandidateResultData, CandidateResultsDetails } from './results.dto.js';
 import { accountFacts, registrationFacts, type ResultSource } from './results.rules.js';
 import type { UnmatchedResult } from './unmatched-result.entity.js';
 
-const SUMMARY = 'id, position, source, received_datetime, code, username, account_code';
+const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
 
 // The same body again is the same result: what changes is why it is refused.
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
      (id, source, account_code, code, username, body, body_hash, photo, video_link, received_datetime,
-      credentials, credentials_apart, account_codes, staff_account_codes)
-   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, true, ARRAY(SELECT DISTINCT unnest($12::text[] || named)),
+      credentials, raw, faults, account_codes, staff_account_codes)
+   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $14::bytea, $15::json, ARRAY(SELECT DISTINCT unnest($12::text[] || named)),
      CASE WHEN cardinality($12::text[]) = 1 THEN $12::text[] || named ELSE named END
    FROM (SELECT ARRAY(
      SELECT account_code FROM eligibilities WHERE svc_eligiblity_id = $13
@@ -31,8 +32,8 @@ const KEEP = prepared(
      WHERE account_code = ANY ($12::text[]) AND client_eligibility_id = $13 AND status <> 'CANCELLED'
      HAVING count(DISTINCT account_code) = 1) AS named) AS exam
    ON CONFLICT (source, account_code, username, body_hash) WHERE accepted_datetime IS NULL
-   DO UPDATE SET code = excluded.code
-   RETURNING xmax = 0 AS added`,
+   DO UPDATE SET code = excluded.code, faults = excluded.faults
+   RETURNING id, xmax = 0 AS added`,
   acrossAccounts.matching,
 );
 const LIST = prepared(
@@ -44,7 +45,12 @@ const LIST = prepared(
 );
 const GET_BODY = prepared(
   'unmatched-get-body',
-  'SELECT body, credentials_apart FROM unmatched_results WHERE id = $1',
+  'SELECT body FROM unmatched_results WHERE id = $1',
+  acrossAccounts.keyInHand,
+);
+const GET_RAW = prepared(
+  'unmatched-get-raw',
+  'SELECT raw FROM unmatched_results WHERE id = $1',
   acrossAccounts.keyInHand,
 );
 const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
@@ -55,7 +61,8 @@ const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
    SET accepted_datetime = $2, svc_eligiblity_id = $3, settled_by = 'OPERATOR', photo = NULL, video_link = NULL,
-     credentials = NULL, body = coalesce($4::text, body) WHERE id = $1`,
+     credentials = NULL, accept_reason = $5, body = coalesce($4::text, body),
+     faults = CASE WHEN $4::text IS NULL THEN faults ELSE '[]' END WHERE id = $1`,
   acrossAccounts.keyInHand,
 );
 const REJECT = prepared(
@@ -67,7 +74,8 @@ const SETTLE_MATCHED = prepared(
   'unmatched-settle-matched',
   `UPDATE unmatched_results
    SET accepted_datetime = $5, svc_eligiblity_id = $6, settled_by = 'MATCHED', photo = NULL, video_link = NULL,
-     credentials = NULL, body = coalesce($7::text, body)
+     credentials = NULL, body = coalesce($7::text, body),
+     faults = CASE WHEN $7::text IS NULL THEN faults ELSE '[]' END
    WHERE source = $1 AND (account_code = $2 OR $1 = 'REGISTRATION' AND account_code IS NULL) AND username = $3
      AND body_hash = $4 AND accepted_datetime IS NULL`,
   acrossAccounts.matching,
@@ -81,7 +89,7 @@ const SWEEP = prepared(
 
 export type UnmatchedSummary = Pick<
   UnmatchedResult,
-  'id' | 'position' | 'source' | 'received_datetime' | 'code' | 'username' | 'account_code'
+  'id' | 'position' | 'source' | 'received_datetime' | 'code' | 'faults' | 'username' | 'account_code'
 >;
 export type ReadUnmatched = UnmatchedSummary &
   Pick<
@@ -93,7 +101,23 @@ export type ReadUnmatched = UnmatchedSummary &
     | 'rejected_by'
     | 'reject_reason'
     | 'account_codes'
-  > & { body: KeptBody };
+    | 'accept_reason'
+  > & {
+    /** Null of a body that is no JSON object. */
+    body: KeptBody | null;
+  };
+
+/** A body that is refused: in parts, or as the bytes that came. */
+export type NewUnmatched = {
+  readonly source: ResultSource;
+  readonly accountCode: string | null;
+  readonly faults: readonly KeptFault[];
+  readonly username: string;
+  readonly receivedAt: Date;
+  readonly hash: Buffer;
+  /** The code by which it names its exam. */
+  readonly examCode: string | null;
+} & ({ readonly body: KeptBody; readonly raw: null } | { readonly body: null; readonly raw: Buffer });
 
 type ExamKey = Pick<LockedEligibility, 'account_code' | 'svc_eligiblity_id'>;
 
@@ -110,36 +134,38 @@ export class UnmatchedStore {
     encrypted.add({
       table: 'unmatched_results',
       key: ['id'],
-      columns: { photo: of(photoOf), video_link: of(videoLinkOf), credentials: of(unmatchedCredentialsOf) },
+      columns: { photo: of(photoOf), video_link: of(videoLinkOf), credentials: of(credentialsOf), raw: of(rawOf) },
     });
   }
 
-  /** Whether it was not there yet. */
-  async keep(
-    source: ResultSource,
-    accountCode: string | null,
-    code: string,
-    delivery: Delivery,
-    examCode: string | null,
-  ): Promise<boolean> {
-    const { body } = delivery;
+  /** Keeps a refused body; answers with its id, and whether it was not there yet. */
+  async keep(code: string, result: NewUnmatched): Promise<{ id: string; added: boolean }> {
+    const { source, accountCode, username, body, raw, receivedAt } = result;
     const id = uuid();
-    const kept = await this.database.queryOne<{ added: boolean }>(KEEP, [
+    const seal = (plain: Buffer | null | undefined, purpose: string) => plain && this.secrets.encrypt(plain, purpose);
+    const kept = await this.database.queryOne<{ id: string; added: boolean }>(KEEP, [
       id,
       source,
       accountCode,
       code,
-      delivery.username,
-      body.text,
-      body.hash,
-      body.photo && this.secrets.encrypt(body.photo, photoOf(id)),
-      body.videoLink && this.secrets.encrypt(body.videoLink, videoLinkOf(id)),
-      delivery.receivedAt,
-      body.credentials && this.secrets.encrypt(body.credentials, unmatchedCredentialsOf(id)),
+      username,
+      body?.text,
+      result.hash,
+      seal(body?.photo, photoOf(id)),
+      seal(body?.videoLink, videoLinkOf(id)),
+      receivedAt,
+      seal(body?.credentials, credentialsOf(id)),
       accountCode === null ? sendersAccounts() : [accountCode],
-      examCode,
+      result.examCode,
+      seal(raw, rawOf(id)),
+      JSON.stringify(result.faults),
     ]);
-    return kept!.added;
+    return kept!;
+  }
+
+  /** The hash of bytes that are no JSON object. */
+  hashOfRaw(bytes: Buffer): Buffer {
+    return hashOfRaw(bytes);
   }
 
   /** Those that wait for an operator, newest first, without their bodies. */
@@ -147,11 +173,22 @@ export class UnmatchedStore {
     return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take, currentReach()]);
   }
 
-  /** The body without what is kept apart; null when the row has gone meanwhile. */
-  async findBody(id: string): Promise<string | null> {
-    const row = await this.database.queryOne<{ body: string; credentials_apart: boolean }>(GET_BODY, [id]);
-    if (row === null || row.credentials_apart) return row && row.body;
-    return withoutCredentials(row.body).text;
+  /** The body without what is kept apart, null of one that is no JSON object; null when the row has gone meanwhile. */
+  findBody(id: string): Promise<{ body: string | null } | null> {
+    return this.database.queryOne<{ body: string | null }>(GET_BODY, [id]);
+  }
+
+  /** The bytes of a body that is no JSON object; null as {@link find}, and of any other body. */
+  async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer } | null> {
+    const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentReach()]) : null;
+    if (row?.raw == null) return null;
+    return { accountCode: row.account_code, bytes: this.secrets.decrypt(row.raw, rawOf(row.id)) };
+  }
+
+  /** The bytes of a body that is no JSON object, for whoever reads all; none when the row has gone meanwhile. */
+  async readRaw(id: string): Promise<Buffer> {
+    const row = await this.database.queryOne<{ raw: Buffer | null }>(GET_RAW, [id]);
+    return row?.raw ? this.secrets.decrypt(row.raw, rawOf(id)) : Buffer.alloc(0);
   }
 
   /** Returns the result; null when there is none, and when it is not one that the caller's accounts may see. */
@@ -165,8 +202,14 @@ export class UnmatchedStore {
   }
 
   /** @param left what is kept of the body when the record is erased; null keeps all of it */
-  async settle(id: string, svcEligibilityId: string, now: Date, left: KeptBody | null): Promise<void> {
-    await this.database.execute(SETTLE, [id, now, svcEligibilityId, left && left.text]);
+  async settle(
+    id: string,
+    { svc_eligiblity_id }: ExamKey,
+    now: Date,
+    left: KeptBody | null,
+    reason: string | null,
+  ): Promise<void> {
+    await this.database.execute(SETTLE, [id, now, svc_eligiblity_id, left && left.text, reason]);
   }
 
   /** In the running unit of work. */
@@ -178,20 +221,12 @@ export class UnmatchedStore {
   settleMatched(
     source: ResultSource,
     { account_code, svc_eligiblity_id }: ExamKey,
-    delivery: Delivery,
+    { username, hash }: { username: string; hash: Buffer },
     now: Date,
     left: KeptBody | null,
   ): void {
-    const { username, body } = delivery;
-    this.unitOfWork.send(SETTLE_MATCHED, [
-      source,
-      account_code,
-      username,
-      body.hash,
-      now,
-      svc_eligiblity_id,
-      left && left.text,
-    ]);
+    const sent = [source, account_code, username, hash];
+    this.unitOfWork.send(SETTLE_MATCHED, [...sent, now, svc_eligiblity_id, left && left.text]);
   }
 
   /** Takes away at most `most` that came before the moment; returns how many. */
@@ -202,16 +237,14 @@ export class UnmatchedStore {
   private async one(statement: Statement, id: string): Promise<ReadUnmatched | null> {
     const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(statement, [id, currentReach()]) : null;
     if (row === null) return null;
-    const { body, body_hash, photo, video_link, credentials, credentials_apart, ...rest } = row;
-    const split = credentials_apart ? null : withoutCredentials(body);
+    const { body, raw: _, body_hash, photo, video_link, credentials, ...rest } = row;
+    if (body === null) return { ...rest, body: null };
     return {
       ...rest,
       body: {
-        text: Buffer.from(split?.text ?? body),
-        credentials: split
-          ? split.credentials
-          : credentials && this.secrets.decrypt(credentials, unmatchedCredentialsOf(row.id)),
+        text: Buffer.from(body),
         hash: body_hash,
+        credentials: credentials && this.secrets.decrypt(credentials, credentialsOf(row.id)),
         photo: photo && this.secrets.decrypt(photo, photoOf(row.id)),
         videoLink: video_link && this.secrets.decrypt(video_link, videoLinkOf(row.id)),
       },
@@ -227,10 +260,14 @@ function sendersAccounts(): string[] {
 
 const photoOf = (id: string) => `unmatched_results.photo ${id}`;
 const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;
-export const unmatchedCredentialsOf = (id: string) => `unmatched_results.credentials ${id}`;
+const rawOf = (id: string) => `unmatched_results.raw ${id}`;
+const credentialsOf = (id: string) => `unmatched_results.credentials ${id}`;
 
 /** What of a kept body decides. */
-export function factsOf({ source, body }: ReadUnmatched): {
+export function factsOf(
+  source: ResultSource,
+  body: KeptBody,
+): {
   locator: string | null;
   resultId: string | null;
   simulated: boolean;

@@ -1,12 +1,13 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
-import { declareFaults, validationError } from '../platform/errors.js';
+import { declareFaults, insufficientScope, validationError } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
 import { Access, Bounded, CurrentCaller } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
+import { OperatorEligibilityModel } from '../eligibility/operator-record.fields.js';
 import { Field } from '../platform/validation/fields.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { oneOf, text } from '../platform/validation/rules.js';
@@ -19,6 +20,7 @@ import {
 } from './result-answers.js';
 import { ResultReads } from './result-reads.js';
 import { LikelyExamModel } from './likely-exams.fields.js';
+import { ExamOfCode } from './exam-of-code.js';
 import { LikelyExams } from './likely-exams.js';
 import { AcceptUnmatchedResult, RejectUnmatchedResult } from './results.commands.js';
 import { unmatchedResultNotFound } from './results.errors.js';
@@ -40,12 +42,20 @@ class MediaQuery {
   media?: string;
 }
 
+class ExamQuery {
+  @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), { required: true })
+  code: string;
+}
+
 class AcceptRequest {
   @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), { description: 'Either this …' })
   booking_code?: string | null;
 
   @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA' }), { description: '… or this.' })
   svc_eligiblity_id?: string | null;
+
+  @Field(text({ min: 1, max: 1000, notBlank: true, lines: true }))
+  reason?: string | null;
 }
 
 class RejectRequest {
@@ -63,6 +73,7 @@ export class UnmatchedResultsController {
     private readonly store: UnmatchedStore,
     private readonly reads: ResultReads,
     private readonly likely: LikelyExams,
+    private readonly examOfCode: ExamOfCode,
     private readonly config: Config,
   ) {}
 
@@ -82,8 +93,8 @@ export class UnmatchedResultsController {
       const rows = sendPage(await store.list(page), page, request, response, this.config);
       return (async function* () {
         for (const row of rows) {
-          const body = await store.findBody(row.id);
-          if (body !== null) yield unmatchedText(row, body);
+          const found = await store.findBody(row.id);
+          if (found !== null) yield unmatchedText(row, found.body);
         }
       })();
     });
@@ -107,9 +118,35 @@ export class UnmatchedResultsController {
     if (!found) throw unmatchedResultNotFound.error();
     const result = media === 'false' || !scopes.has('results') ? withoutMedia(found) : found;
     await this.reads.record('unmatched-result', [
-      { subject: id, accountCode: result.account_code, photo: !!result.body.photo, videoLink: !!result.body.videoLink },
+      {
+        subject: id,
+        accountCode: result.account_code,
+        photo: !!result.body?.photo,
+        videoLink: !!result.body?.videoLink,
+      },
     ]);
     response.type('application/json').send(unmatchedDetailText(result));
+  }
+
+  @Get(':id/raw')
+  @ApiOperation({
+    summary: 'The bytes of a refused body that is no JSON object',
+    description: 'As they came, for callers with the scope results; leaves an audit row.',
+  })
+  @ApiProduces('application/octet-stream')
+  @ApiOkResponse({ description: 'The bytes.', schema: { type: 'string', format: 'binary' } })
+  @Problems(400, 404)
+  async raw(
+    @Param() { id }: UnmatchedPath,
+    @CurrentCaller() { scopes }: Caller,
+    @Res() response: Response,
+  ): Promise<void> {
+    const found = await this.store.findRaw(id);
+    if (!found) throw unmatchedResultNotFound.error();
+    // Photo and credentials may stand in it.
+    if (!scopes.has('results')) throw insufficientScope.error();
+    await this.reads.recordRaw(id, found.accountCode);
+    response.type('application/octet-stream').send(found.bytes);
   }
 
   @Get(':id/candidates')
@@ -122,7 +159,20 @@ export class UnmatchedResultsController {
   async candidates(@Param() { id }: UnmatchedPath): Promise<LikelyExamModel[]> {
     const result = await this.store.find(id);
     if (!result) throw unmatchedResultNotFound.error();
-    return this.likely.of(result, result.body.text.toString('utf8'));
+    return result.body === null ? [] : this.likely.of(result, result.body.text.toString('utf8'));
+  }
+
+  @Get(':id/exam')
+  @ApiOperation({
+    summary: 'Whose exam a code is that an unmatched result may be accepted for',
+    description: 'By svc_eligiblity_id, booking_code or client_eligibility_id, in the accounts of the caller.',
+  })
+  @Answer(200, OperatorEligibilityModel, 'The record of the exam.')
+  @Problems(400, 404)
+  async exam(@Param() { id }: UnmatchedPath, @Query() { code }: ExamQuery): Promise<OperatorEligibilityModel> {
+    const result = await this.store.find(id);
+    if (!result) throw unmatchedResultNotFound.error();
+    return this.examOfCode.find(result, code);
   }
 
   @Post(':id/reject')
@@ -146,12 +196,12 @@ export class UnmatchedResultsController {
   @AnswerEmpty(204, 'Accepted.')
   @BodyProblems(404, 409)
   async accept(@Param() { id }: UnmatchedPath, @Body() body: AcceptRequest): Promise<void> {
-    await this.commandBus.execute(new AcceptUnmatchedResult(id, examOf(body)));
+    await this.commandBus.execute(new AcceptUnmatchedResult(id, examOf(body), body.reason ?? null));
   }
 }
 
 function withoutMedia(result: ReadUnmatched): ReadUnmatched {
-  return { ...result, body: { ...result.body, photo: null, videoLink: null, credentials: null } };
+  return { ...result, body: result.body && { ...result.body, photo: null, videoLink: null, credentials: null } };
 }
 
 /** @throws DomainError validation_error unless exactly one is given */

@@ -79,7 +79,7 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     for (const media of ['photo', 'video_link'])
       await new exports.ForgetMediaHandler(database).execute({ accountCode: 'ACME', media, before: null });
   },
-  'src/results/result-store.ts: ': ({ evaluate }, database) => {
+  'src/results/same-bodies.ts: ': ({ evaluate }, database) => {
     const { query } = database as { query: (statement: Statement) => void };
     for (const name of ['IS_NEWEST_OF_ACCOUNT', 'IS_NEWEST_OF_REGISTRATION']) query(evaluate(name) as Statement);
   },

@@ -111,7 +111,9 @@ function Waiting({ result }: { result: Unmatched }) {
       </Section>
       <Section title="As it was delivered">
         <pre className="panel" tabIndex={0} role="region" aria-label="The body">
-          {JSON.stringify(result.body, null, 2)}
+          {result.body === null
+            ? 'No JSON object. Its bytes are read through the API.'
+            : JSON.stringify(result.body, null, 2)}
         </pre>
       </Section>
     </Page>

@@ -9,6 +9,9 @@ const CODES: Record<string, string> = {
   registration_mismatch: 'Code and locator name different registrations',
   candidate_exam_not_found: 'No exam of the candidate fits',
   candidate_exam_ambiguous: 'More than one exam of the candidate fits',
+  validation_error: 'A member is at fault',
+  malformed_json: 'The body is not JSON',
+  unsupported_media_type: 'The body was not sent as JSON',
   result_id_conflict: 'The result_id belongs to another candidate',
 };
 
@@ -35,7 +38,7 @@ export function likenessText(likeness: Likely['because'][number]): string {
 
 /** What a result says of its exam, as far as it is text: code, candidate, name, e-mail address. */
 export function cluesOf(result: Pick<Unmatched, 'body'>): [term: string, value: string][] {
-  const body = result.body as Record<string, unknown>;
+  const body = objectOf(result.body);
   const meta = objectOf(body['examMetaData']);
   const api = objectOf(body['examApiData']);
   const name = [body['examTakerFirstName'], body['examTakerLastName']].filter(isText).join(' ');

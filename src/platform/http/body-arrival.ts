@@ -1,7 +1,13 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Transform } from 'node:stream';
 import type { Request, Response } from 'express';
-import { malformedRequest, payloadTooLarge, requestTimeout, unsupportedMediaType } from '../errors.js';
+import {
+  malformedRequest,
+  payloadTooLarge,
+  requestTimeout,
+  unsupportedMediaType,
+  type DomainError,
+} from '../errors.js';
 import { closeAfterAnswer, sendContinue } from './connection.js';
 import type { BodySpace } from '../overload/body-memory.js';
 
@@ -16,6 +22,8 @@ interface Arrival {
   readonly limit: number;
   /** Whether gzip, deflate and br are taken. */
   readonly unpack?: boolean;
+  /** What came is taken as it is, however it is packed. */
+  readonly asSent?: boolean;
   /** Charged with what comes. */
   readonly space?: BodySpace;
 }
@@ -39,7 +47,7 @@ export function hasBody(request: Request): boolean {
 export async function readBytes(request: Request, response: Response, arrival: Arrival): Promise<Buffer> {
   try {
     if (Number(request.headers['content-length'] ?? 0) > arrival.limit) throw payloadTooLarge.error();
-    const unpacking = unpackerOf(request, arrival.unpack === true);
+    const unpacking = unpackerOf(request, arrival);
     sendContinue(request, response);
     return await new Promise<Buffer>((resolve, reject) => new Arriving(request, unpacking, arrival, resolve, reject));
   } catch (error) {
@@ -48,12 +56,30 @@ export async function readBytes(request: Request, response: Response, arrival: A
   }
 }
 
-function unpackerOf(request: Request, allowed: boolean): Transform | null {
-  const coding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
-  if (coding === 'identity') return null;
-  if (allowed && (coding === 'gzip' || coding === 'x-gzip')) return createGunzip();
-  if (allowed && coding === 'deflate') return createInflate();
-  if (allowed && coding === 'br') return createBrotliDecompress();
+type Unpack = () => Transform;
+
+const UNPACKERS: Readonly<Record<string, Unpack>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+function codingOf(request: Request): string {
+  return (request.headers['content-encoding'] ?? 'identity').toLowerCase();
+}
+
+/** Why a body cannot be unpacked; null when it can, or needs not. */
+export function codingRefusal(request: Request): DomainError | null {
+  const coding = codingOf(request);
+  if (coding === 'identity' || Object.hasOwn(UNPACKERS, coding)) return null;
+  return unsupportedMediaType.error({ detail: 'The content coding must be gzip, deflate, br or none.' });
+}
+
+function unpackerOf(request: Request, { unpack = false, asSent = false }: Arrival): Transform | null {
+  const coding = codingOf(request);
+  if (coding === 'identity' || asSent) return null;
+  if (unpack && Object.hasOwn(UNPACKERS, coding)) return UNPACKERS[coding]();
   throw unsupportedMediaType.error({ detail: 'The content coding must be gzip, deflate, br or none.' });
 }
 

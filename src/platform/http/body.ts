@@ -12,10 +12,10 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { finalize, from, switchMap, type Observable } from 'rxjs';
 import { requestContext } from '../context/request-context.js';
-import { unsupportedMediaType } from '../errors.js';
+import { unsupportedMediaType, type DomainError } from '../errors.js';
 import { Turns } from '../overload/turns.js';
 import { ACCESS, type AccessRule } from './access.js';
-import { hasBody, readBytes } from './body-arrival.js';
+import { codingRefusal, hasBody, readBytes } from './body-arrival.js';
 import { BodyMemory, memorySpent } from '../overload/body-memory.js';
 import { BodyPace } from '../overload/body-pace.js';
 import { excessOf, parseJsonBody } from './json-text.js';
@@ -44,8 +44,19 @@ const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
-/** Leaves the body of this route as the bytes that came; the handler reads them, by `assertJsonBytes` first. */
+/**
+ * Leaves the body of this route as the bytes that came, whatever they are: the handler reads them, by `assertJsonBytes`
+ * first. A body that is not declared as JSON is an {@link UnsupportedBody}.
+ */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
+
+/** The bytes of a body that is not declared as JSON, as they came or unpacked. */
+export class UnsupportedBody {
+  constructor(
+    readonly bytes: Buffer,
+    readonly refusal: DomainError,
+  ) {}
+}
 
 /** The handler reads the body of this route itself, from the request's stream. */
 export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
@@ -131,11 +142,12 @@ class LargeBodyReader implements NestInterceptor {
 
   /** Resolves with what gives back what the body takes. */
   private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<() => void> {
-    assertJson(request);
+    const refusal = asBytes ? refusalOf(request) : null;
+    if (!asBytes) assertJson(request);
     const caller = callerName();
     const space = this.memory.begin(caller);
     try {
-      const bytes = await readBytes(request, response, { limit, unpack: true, space });
+      const bytes = await readBytes(request, response, { limit, unpack: true, asSent: refusal?.isPacked, space });
       const { length } = bytes;
       if (length > LABORIOUS_BYTES) await this.pace.rest(caller);
       if (length > DEFAULT_LIMIT) await this.turns.enter(caller, length);
@@ -145,7 +157,8 @@ class LargeBodyReader implements NestInterceptor {
         space.leave();
       };
       try {
-        request.body = asBytes ? bytes : parseJsonBody(bytes);
+        if (refusal) request.body = new UnsupportedBody(bytes, refusal.error);
+        else request.body = asBytes ? bytes : parseJsonBody(bytes);
       } catch (error) {
         leave();
         throw error;
@@ -161,6 +174,13 @@ class LargeBodyReader implements NestInterceptor {
 /** @throws DomainError unsupported_media_type */
 function assertJson(request: Request): void {
   if (!isJson(request)) throw unsupportedMediaType.error();
+}
+
+/** What a body is refused for before it is read; `isPacked` when nothing can unpack it. */
+function refusalOf(request: Request): { error: DomainError; isPacked: boolean } | null {
+  const coding = codingRefusal(request);
+  if (coding) return { error: coding, isPacked: true };
+  return isJson(request) ? null : { error: unsupportedMediaType.error(), isPacked: false };
 }
 
 function isJson(request: Request): boolean {

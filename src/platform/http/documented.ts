@@ -55,6 +55,9 @@ class ErrorModel {
   @Field(anyText, { description: 'Of not_eligible_to_schedule: the open booking.' })
   booking_code?: string | null;
 
+  @Field(anyText, { description: 'Of a refused result: the unmatched result under which its body is kept.' })
+  unmatched_result_id?: string | null;
+
   @Field(anyText, { description: 'Of verification_failed: the class of the failure.' })
   failure?: string | null;
 
@@ -95,10 +98,17 @@ export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses
 export const PageProblems = (...statuses: number[]) =>
   problemAnswers(statuses, { 'text/html': { schema: { type: 'string' } } });
 
-function problemAnswers(statuses: readonly number[], others: Record<string, { schema: { type: 'string' } }>) {
+/** Documents the problem answers of a route of test drivers: they send again after 500, and know neither 408 nor 503. */
+export const DriverProblems = () => problemAnswers([400, 401, 403, 413, 415], {}, [429, 500]);
+
+function problemAnswers(
+  statuses: readonly number[],
+  others: Record<string, { schema: { type: 'string' } }>,
+  always: readonly number[] = [429, 500, 503],
+) {
   return applyDecorators(
     ApiExtraModels(ErrorModel, ErrorModelFault),
-    ...[...new Set([...statuses, 429, 500, 503])].map((status) =>
+    ...[...new Set([...statuses, ...always])].map((status) =>
       ApiResponse({
         status,
         description: MEANING[status] ?? 'Refused.',

@@ -100,14 +100,19 @@ export class ProblemFilter implements ExceptionFilter {
     }
   }
 
+  /** The status of the answer: that of the problem's kind, where a route has no other for it. */
+  protected statusFor(error: DomainError): number {
+    return statusOf(error.problem.kind);
+  }
+
   protected send(error: DomainError, request: Request, response: Response): void {
-    const status = statusOf(error.problem.kind);
+    const status = this.statusFor(error);
     closeAfterAnswer(request, response);
     response
       .status(status)
       .set(error.headers)
       .type('application/problem+json')
-      .send(problemDocument(this.config, error, requestContext().requestId, instanceOf(request, error)));
+      .send(problemDocument(this.config, error, requestContext().requestId, instanceOf(request, error), status));
   }
 }
 
@@ -117,11 +122,12 @@ export function problemDocument(
   error: DomainError,
   requestId: string | null,
   instance?: string,
+  status = statusOf(error.problem.kind),
 ): string {
   return JSON.stringify({
     type: `${config.baseUrl}/problems/${error.code}`,
     title: error.problem.title,
-    status: statusOf(error.problem.kind),
+    status,
     detail: error.detail,
     instance,
     code: error.code,
