@@ -21,15 +21,16 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   return SetMetadata(ACCESS, first === 'client' || first === 'public' ? first : rule);
 }
 
-/** What keeps what a route shows, counts, streams or changes within the accounts of its caller. */
-const BOUNDS = {
-  path: 'The account that the path names. The guard checks it.',
-  row: 'The account of the row that an id leads to. An id of another account is answered as an unknown one.',
-  reach: 'The accounts of the caller (`currentReach`). Every statement of the route is bounded by them.',
-  operators: 'Nothing: only operators may call it.',
-  public: 'Nothing: it shows no account anything but for a secret that the call carries.',
-} as const;
-export type Bound = keyof typeof BOUNDS;
+/**
+ * What keeps what a route shows, counts, streams or changes within the accounts of its caller.
+ *
+ * - `path`: the account that the path names. The guard checks it.
+ * - `row`: the account of the row that an id leads to. An id of another account is answered as an unknown one.
+ * - `reach`: the accounts of the caller (`currentReach`). Every statement of the route is bounded by them.
+ * - `operators`: nothing; only operators may call it.
+ * - `public`: nothing; it shows no account anything but for a secret that the call carries.
+ */
+export type Bound = 'path' | 'row' | 'reach' | 'operators' | 'public';
 
 export const BOUND = 'bound';
 
