@@ -52,25 +52,6 @@ export function country(): Rule {
   };
 }
 
-/** Standard base64 with padding; the empty text is allowed. */
-export function base64(maxBytes: number): Rule {
-  return {
-    schema: { type: 'string', contentEncoding: 'base64' },
-    faults(value) {
-      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
-      if (Buffer.byteLength(value, 'base64') > maxBytes)
-        return [fault('too_long', `Must decode to at most ${maxBytes} bytes.`)];
-      return isBase64(value) ? [] : [fault('base64_invalid', 'Must be base64.')];
-    },
-  };
-}
-
-/** One pass over megabytes: a pattern with groups would fill the stack of the pattern matcher. */
-function isBase64(value: string): boolean {
-  const padding = value.endsWith('==') ? 2 : value.endsWith('=') ? 1 : 0;
-  return value.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(value.slice(0, value.length - padding));
-}
-
 const timeZones = new Map<string, boolean>();
 
 /** An IANA time zone name in Area/Location form, known to the platform. */
