@@ -59,7 +59,7 @@ describe('/admin/users', () => {
     const username = 'Zoë O’Neill';
     expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
     const path = `/admin/users/${encodeURIComponent(username)}`;
-    expect((await call('PUT', path, { disabled: true })).body.code).toBe('user_not_found');
+    expect((await call('PUT', path, { disabled: true })).body.code).toBe('not_found');
   });
 
   it('a password cannot be cleared, nor the name of an application: named beside the other faults', async () => {
