@@ -149,6 +149,10 @@ const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
     { booking_code: of.bookingCode },
   ],
   'GET /admin/unmatched-results/{id}/candidates': (of) => [`/admin/unmatched-results/${of.unmatched}/candidates`],
+  'GET /admin/unmatched-results/{id}/exam': (of) => [
+    `/admin/unmatched-results/${of.unmatched}/exam?code=${of.bookingCode}`,
+  ],
+  'GET /admin/unmatched-results/{id}/raw': (of) => [`/admin/unmatched-results/${of.unmatched}/raw`],
   'POST /admin/unmatched-results/{id}/reject': (of) => [`/admin/unmatched-results/${of.unmatched}/reject`, REASON],
   'GET /admin/eligibilities/{svc_id}': (of) => [`/admin/eligibilities/${of.svcId}`],
   'GET /admin/eligibilities/{svc_id}/results/{revision}': (of) => [`/admin/eligibilities/${of.svcId}/results/1`],

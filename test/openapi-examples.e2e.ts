@@ -190,7 +190,14 @@ describe('the examples of the document that a sandbox serves', () => {
     await tryOut('POST /admin/unmatched-results/{id}/reject', { id: unmatched.id });
     await create();
     await book();
+    await tryOut('GET /admin/unmatched-results/{id}/exam', { id: unmatched.id, code: made['booking_code'] });
     await tryOut('POST /admin/unmatched-results/{id}/accept', { id: unmatched.id });
+    const broken = await app.call('POST', '/registrations/registration/results', {
+      token: tokens['client'],
+      headers: { 'content-type': 'application/json' },
+      body: '{"examMetaData":',
+    });
+    await tryOut('GET /admin/unmatched-results/{id}/raw', { id: broken.body.unmatched_result_id });
   });
 
   it('work on imports, in both forms', async () => {
