@@ -126,6 +126,7 @@ describe('the records of a candidate', () => {
         test_code: mine.testCode,
         revision: 1,
         source: 'REGISTRATION',
+        faults: [],
         received_datetime: expect.any(String),
         username: expect.any(String),
         simulated: false,
