@@ -138,6 +138,7 @@ const CODES: Record<string, string> = {
   accommodations: 'LARGE-PRINT',
   'attribute-keys': 'cohort',
   vouchers: 'PERCENT-10',
+  'unmatched-results': BOOKING,
 };
 
 const parameters = ({ account_code }: Surroundings, path: string): Record<string, unknown> => ({
@@ -155,7 +156,7 @@ const parameters = ({ account_code }: Surroundings, path: string): Record<string
   username: 'integration-user',
   consumer_key: 'K7MWQ2XA9PDRB7K2M9QX',
   launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA',
-  code: CODES[/^\/(?:admin\/.*\/)?(problems|schools|accommodations|attribute-keys|vouchers)\//.exec(path)?.[1] ?? ''],
+  code: CODES[Object.keys(CODES).find((place) => path.includes(`/${place}/`)) ?? ''],
   ...Object.fromEntries(['id', 'notification_id', 'resend_id', 'job_id', 'import_id'].map((name) => [name, UUID])),
 });
 
