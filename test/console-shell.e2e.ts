@@ -206,6 +206,8 @@ describe('the shell of the console', () => {
     await driver.link('API documentation').click();
     const { page } = driver;
     const operation = page.locator('.opblock', { has: page.locator('[data-path="/admin/overview"]') });
+    const tag = page.locator('.opblock-tag[data-tag="Administration"]');
+    await tag.click();
     await operation.locator('.opblock-summary-control').click();
     const execute = async (): Promise<Record<string, string>> => {
       const [request] = await Promise.all([
@@ -218,6 +220,7 @@ describe('the shell of the console', () => {
     expect(await execute()).not.toHaveProperty('authorization');
     await operation.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor();
     await page.goto(`${app.url}/docs`);
+    await tag.click();
     await operation.locator('.opblock-summary-control').click();
     expect(await execute()).not.toHaveProperty('cookie');
     await operation.locator('.live-responses-table .response-col_status', { hasText: '401' }).waitFor();

@@ -186,7 +186,7 @@ describe('the lines of the documents', () => {
     // The walk of docs/install.md installs.
     expect(install).toBe('npm ci && npm run build');
     const said = await type(rest.join('\n'), ofInstallation());
-    expect(said).toMatch(/\[X\] \d+ AccountsCatalogue\d+/);
+    expect(said).toMatch(/\[X\] \d+ Accounts\d+/);
     expect(said).not.toContain('[ ]');
     expect(said).toContain('No migrations are pending');
     expect(said).toMatch(/GRANT [^;]+ TO "?eligibility_service"?;/);

@@ -6,6 +6,12 @@ import { startApp, type TestApp } from './support/app';
 import { openPage, startBrowser, type WatchedPage } from './support/browser';
 import { OAuth, type Login } from './support/oauth';
 
+/** Shows the operations of a tag, unless it does already. */
+async function openTag(page: Page, tag: string): Promise<void> {
+  const closed = page.locator(`.opblock-tag[data-tag="${tag}"][data-is-open="false"]`);
+  if ((await closed.count()) > 0) await closed.click();
+}
+
 /** Opens an operation. Swagger UI offers "Execute" before it has resolved it, and then does not find it: it shows that it loads. */
 async function open(operation: Locator): Promise<void> {
   await operation.locator('.opblock-summary-control').click();
@@ -88,6 +94,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     const operation = page.locator('.opblock', {
       has: page.locator('[data-path="/accounts/{account_code}/eligibilities"]'),
     });
+    await openTag(page, 'Eligibilities');
     await open(operation);
     await operation.getByPlaceholder('account_code').fill(login.account);
     const [request] = await Promise.all([
@@ -173,6 +180,9 @@ describe('Swagger UI of a sandbox', () => {
     const operation = page.locator(`.opblock-${method.toLowerCase()}`, {
       has: page.locator(`[data-path="${path}"]`),
     });
+    const [tag] = paths[path][method.toLowerCase()].tags;
+    await scrollTo(page.locator(`.opblock-tag[data-tag="${tag}"]`));
+    await openTag(page, tag);
     await scrollTo(operation);
     await open(operation);
     for (const [placeholder, value] of Object.entries(values))

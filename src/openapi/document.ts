@@ -112,6 +112,8 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,
+      // From 150 rows on, Swagger UI draws those in sight alone, which the browser's own search cannot find.
+      docExpansion: 'none',
       displayRequestDuration: true,
       tryItOutEnabled: true,
       requestInterceptor: withOrWithoutSession,
