@@ -112,6 +112,7 @@ const WAYS: Record<string, Way[]> = {
     (record) => done(record, end, miss(true)),
   ],
   absence: [miss(false)],
+  'excused afterwards': [miss(true)],
   'the window ends': [end, (record) => update(record, day(-1))],
   'update moves the end into the future': [(record) => update(record, day(30))],
   cancel: [(record) => succeeds('DELETE', pathOf(record))],
@@ -165,7 +166,7 @@ describe('an eligibility', () => {
         const what = method === 'DELETE' ? 'cancel' : path(record).endsWith('hold') ? 'hold' : 'booking';
         if (
           arrows.some(({ from, label }) => from === state && label === what) ||
-          (state === 'PENDING' && what === 'hold')
+          (['PENDING', 'SCHEDULED'].includes(state) && what === 'hold')
         )
           continue;
         const body =
@@ -192,6 +193,7 @@ describe('a booking', () => {
     moved: move,
     cancelled: unbook,
     'excused absence': miss(true),
+    'excused afterwards': miss(true),
     absence: miss(false),
     result: deliver,
     'result of an exam without a booking': deliver,

@@ -55,7 +55,7 @@ describe('a session of the console', () => {
     expect(state.body).toEqual({
       session: {
         username: operator.username,
-        scopes: ['admin', 'bookings', 'create', 'delete', 'read', 'support', 'update'],
+        scopes: ['admin', 'bookings', 'create', 'delete', 'read', 'results', 'support', 'update'],
         account_codes: [operator.account],
         expires_datetime: expect.any(String),
         organisation: false,

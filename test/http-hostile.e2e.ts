@@ -140,8 +140,8 @@ it('a large result is accepted as a small one is', async () => {
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';
   expect((await app.call('POST', path, { token: scene.token, body })).status).toBe(200);
-  const wrong = { ...body, examDate: 5 };
+  const wrong = { ...body, examTakerEmail: {} };
   expect((await app.call('POST', path, { token: scene.token, body: wrong })).body.errors).toEqual([
-    { pointer: '/examDate', code: 'type_invalid', detail: expect.any(String) },
+    { pointer: '/examTakerEmail', code: 'type_invalid', detail: expect.any(String) },
   ]);
 });

@@ -266,7 +266,7 @@ export class Isolation {
         text += Buffer.from(chunk).toString();
     })().catch(() => undefined);
     for (const statement of [
-      `UPDATE jobs SET sent = sent + 1 WHERE account_code = $1`,
+      `UPDATE jobs SET reason = reason || '.' WHERE account_code = $1`,
       `UPDATE eligibility_imports SET finished_datetime = now() WHERE account_code = $1`,
       `UPDATE eligibilities SET hold_reason = 'again', status = 'PENDING' WHERE account_code = $1 AND status = 'ELIGIBLE'`,
       `UPDATE subscriptions SET state = CASE state WHEN 'ACTIVE' THEN 'SUSPENDED' ELSE 'ACTIVE' END WHERE account_code = $1`,
