@@ -194,7 +194,11 @@ export class Isolation {
       [...this.a.marks, ...this.z.marks],
     ]);
     const state = await this.stateOfZ();
-    if (state !== this.state && operation.name !== STREAM) faults.push('something of the account has changed');
+    if (state !== this.state && operation.name !== STREAM) {
+      const before = this.state.split(' ');
+      const changed = state.split(' ').filter((table, index) => table !== before[index]);
+      faults.push(`changed: ${changed.map((table) => table.slice(0, -32)).join(', ')}`);
+    }
     this.state = state;
     return faults;
   }

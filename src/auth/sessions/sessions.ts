@@ -14,7 +14,7 @@ import { TokenStore, type Origin } from '../tokens/token-store.js';
 
 /** The console's own application: made at the first sign-in, without grants, and with a secret that nobody has. */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
-/** What is done in the console; photos and links of results are read by routes of their own, and tests are launched elsewhere. */
+/** What is done in the console: tests are launched elsewhere. Photos and links of results are shown to users with `results`. */
 const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'launch');
 
 const COOKIE = 'console-session';
