@@ -178,11 +178,12 @@ async function main(): Promise<boolean> {
   };
 
   const ratios: number[] = [];
+  // Goes on from contest to contest: no two make the same candidate.
+  let count = 0;
   for (const contest of CONTESTS.filter(({ name }) => name.startsWith(values.contest as string)).toReversed()) {
     const p50: Record<(typeof STATES)[number], number[]> = { alone: [], elsewhere: [], beside: [] };
     const high: typeof p50 = { alone: [], elsewhere: [], beside: [] };
     const counted = contest.quantile ?? 0.99;
-    let count = 0;
     let attacks = 0;
     for (let round = 0; round < rounds; round++)
       // None is always the first.
