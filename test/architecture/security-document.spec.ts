@@ -1,20 +1,23 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
 const read = (name: string) => readFileSync(join(root, name), 'utf8');
 const document = read('docs/security.md');
 
-const specs = new Map(
-  readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.spec.ts'))
-    .map((path) => [path.split(/[\\/]/).at(-1)!, join('src', path)]),
-);
+/** The files below a folder that end so, by their names. */
+const filesByName = (folder: string, ending: string) =>
+  new Map(
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith(ending))
+      .map((path) => [path.split(/[\\/]/).at(-1)!, join(folder, path)]),
+  );
+const specs = filesByName('src', '.spec.ts');
+const suites = filesByName('test', '.e2e.ts');
 
 /** The file of a test by the name that the documents have for it; null when there is none. */
 function fileOf(name: string): string | null {
-  const file = name.endsWith('.spec.ts') ? specs.get(name) : `test/${name}.e2e.ts`;
-  return file !== undefined && existsSync(join(root, file)) ? file : null;
+  return (name.endsWith('.spec.ts') ? specs.get(name) : suites.get(`${name}.e2e.ts`)) ?? null;
 }
 
 /** The cells of the lines of Markdown tables, without their heads. */

@@ -36,8 +36,12 @@ export function StoredEvent(name: string) {
 }
 
 export function storedName(event: DomainEvent): string {
-  const name = storedNames.get(event.constructor);
-  if (name === undefined) throw new Error(`${event.constructor.name} has no @StoredEvent name.`);
+  return storedNameOf(event.constructor);
+}
+
+export function storedNameOf(eventClass: { readonly name: string }): string {
+  const name = storedNames.get(eventClass);
+  if (name === undefined) throw new Error(`${eventClass.name} has no @StoredEvent name.`);
   return name;
 }
 
