@@ -1,19 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { join } from 'node:path';
 
-/** Words of ours for which the field has better ones. */
+/** Private words, each with the field's word for it. Words of code (`lane`) are not read. */
 const PRIVATE_WORDS: [RegExp, string][] = [
-  [/\b(?:is|are|was|were|be|been|being) told\b/i, 'notified, informed'],
+  [/\b(?:is|are|was|were|be|been|being) told\b/i, 'is notified, is informed'],
   [/\btells? (?:of|apart)\b/i, 'reports, shows'],
-  [/\b(?:is|are|was|were) owed\b/i, 'due'],
-  [/\bserved (?:its|their) time\b/i, 'expired'],
-  [/\b(?:is|are) through\b(?! )/i, 'done'],
-  [/\bstands? (?:in|at|there|for itself|beside|behind|under|elsewhere)\b/i, 'is in, has'],
+  [/\b(?:is|are|was|were) owed\b/i, 'is due'],
+  [/\bserved (?:its|their) time\b/i, 'has expired'],
+  [/\bstands? (?:in|at|there|for itself|beside|behind|under|elsewhere)\b/i, 'is in; the page has'],
   [/\bin place of\b/i, 'instead of'],
-  [/\bby (?:it|them)sel(?:f|ves) again\b/i, 'automatically'],
-  [/\bgather(?:ing|ings)\b/i, 'batch, batcher'],
+  [/\bgatherings?\b/i, 'batch, batcher'],
   [/\bguests?\b/i, 'joined unit of work'],
   [/\blanes?\b/i, 'queue of a partner'],
+  [/\bsound\b/i, 'valid'],
   [/\bmend(?:s|ed|ing)?\b/i, 'fix, correct'],
   [/\bknock(?:s|ed|ing)?\b/i, 'attempt'],
 ];
@@ -40,7 +39,9 @@ export function faultsOf(passage: string): Fault[] {
     const text = sentence.slice(0, 80);
     return [
       ...(FIRST.test(sentence) && !sentence.includes('?') ? [{ rule: 'first word', text } as const] : []),
-      ...PRIVATE_WORDS.filter(([word]) => word.test(sentence)).map(() => ({ rule: 'private word', text }) as const),
+      ...PRIVATE_WORDS.filter(([word]) => word.test(sentence)).map(
+        ([, better]) => ({ rule: 'private word', text: `${text} (${better})` }) as const,
+      ),
     ];
   });
 }
@@ -70,12 +71,14 @@ export function passagesOfProgram(source: string): string[] {
   return [...blocks, ...lines, ...titles];
 }
 
-/** Lists the files below a folder that have one of the endings, without what is installed or built. */
+/** Lists the files below a folder that have one of the endings, without installed and built ones. */
 export function filesIn(root: string, folder: string, endings: string[]): string[] {
-  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && endings.some((ending) => entry.name.endsWith(ending)))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((file) => !/(?:^|\/)(?:node_modules|dist|\.git)\//.test(file))
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => {
+      const file = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) return ['node_modules', 'dist'].includes(entry.name) ? [] : filesIn(root, file, endings);
+      return endings.some((ending) => entry.name.endsWith(ending)) ? [file] : [];
+    })
     .sort();
 }
 
