@@ -84,7 +84,7 @@ export function openApiDocument(
   withoutNullParameters(document);
   addExamples(document, surroundings);
   addAnswers(document, surroundings);
-  addProblems(document, config.publicUrl ?? config.baseUrl);
+  addProblems(document, config.publicUrl ?? `http://localhost:3000${config.basePath}`);
   return withNullTypes(document);
 }
 
