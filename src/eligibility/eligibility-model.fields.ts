@@ -33,7 +33,7 @@ export const REGISTRATION_MODES = [
 const code50 = () => text({ min: 1, max: 50 });
 const name100 = () => text({ max: 100, notBlank: true });
 
-const clientEligibilityIdRule = text({
+export const clientEligibilityIdRule = text({
   min: 1,
   max: 20,
   code: 'client_eligibility_id_invalid',

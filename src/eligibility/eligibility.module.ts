@@ -18,7 +18,12 @@ import {
 } from './operators/operator-records.handlers.js';
 import { ReadEligibilitiesHandler } from './export.handlers.js';
 import { ListEligibilitiesHandler } from './list.handlers.js';
-import { FindEligibilitiesHandler, FindEligibilitiesOfTestHandler, FindLaunchSubjectHandler } from './read.handlers.js';
+import {
+  FindEligibilitiesHandler,
+  FindEligibilitiesOfTestHandler,
+  FindLaunchSubjectHandler,
+  GetEligibilityHandler,
+} from './read.handlers.js';
 import { SearchEligibilitiesHandler } from './search.handlers.js';
 import {
   ApproveAccommodationsHandler,
@@ -60,6 +65,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     CompleteEligibilityHandler,
     FindEligibilitiesHandler,
     FindEligibilitiesOfTestHandler,
+    GetEligibilityHandler,
     ListEligibilitiesHandler,
     SearchEligibilitiesHandler,
     FindLaunchSubjectHandler,

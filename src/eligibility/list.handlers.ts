@@ -10,7 +10,12 @@ export class ListEligibilities extends Query<Eligibility[]> {
     readonly accountCode: string,
     /** The moment at which a record is what the filter asks for. */
     readonly now: Date,
-    readonly filter: { statuses: readonly EligibilityStatus[]; testCode?: string; updatedSince?: Date },
+    readonly filter: {
+      statuses: readonly EligibilityStatus[];
+      testCode?: string;
+      clientEligibilityId?: string;
+      updatedSince?: Date;
+    },
     readonly page: Page,
   ) {
     super();
@@ -94,13 +99,26 @@ const OF_MANY_CHANGED = prepared(
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
+// Folded: the index of the search for ids, which holds the cancelled records too.
+const OF_CLIENT_ID = prepared(
+  'eligibility-list-of-client-id',
+  `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${opaque('$8::text')})
+     AND client_eligibility_id = ${opaque('$8::text')} AND ${IS_WANTED}
+     AND (${SINCE} IS NULL OR updated_datetime >= ${SINCE} OR ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
+   ORDER BY position DESC LIMIT $3`,
+);
+
 @QueryHandler(ListEligibilities)
 export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities> {
   constructor(private readonly database: Database) {}
 
   async execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
-    const { testCode = null, updatedSince, statuses } = filter;
+    const { testCode = null, clientEligibilityId, updatedSince, statuses } = filter;
     const { after, take } = page;
+    if (clientEligibilityId !== undefined) {
+      const values = [accountCode, after, take, statuses, now, testCode, updatedSince ?? null, clientEligibilityId];
+      return this.database.query<Eligibility>(OF_CLIENT_ID, values);
+    }
     if (updatedSince) return this.changed([accountCode, after, take, statuses, now, testCode, updatedSince]);
     const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
     if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);

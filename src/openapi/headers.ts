@@ -46,9 +46,8 @@ function headersOf(path: string, { parameters = [] }: Operation, status: number)
   const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
   const isOpen = HAS_NO_QUOTA.test(path);
   const headers: Name[] = [];
-  // They stand on every answer: said once for each operation, and where they matter most.
-  if (status < 400) headers.push('X-Request-Id');
-  if (!isOpen && (status < 400 || status === 429)) headers.push('RateLimit', 'RateLimit-Policy');
+  headers.push('X-Request-Id');
+  if (!isOpen) headers.push('RateLimit', 'RateLimit-Policy');
   if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
   // The result routes answer 500 where others answer 503.
   if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');

@@ -18,7 +18,7 @@ import { isMoving, jobNote, kindText, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
 type Item = Schemas['JobItemModel'];
-type Query = NonNullable<operations['JobsController_items']['parameters']['query']>;
+type Query = NonNullable<operations['listJobItems']['parameters']['query']>;
 
 const OUTCOMES = ['WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'] satisfies Item['outcome'][];
 const FILTERS: readonly Filter[] = [

@@ -12,7 +12,7 @@ import { JobProgress } from './job-progress';
 import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
-type Query = NonNullable<operations['JobsController_list']['parameters']['query']>;
+type Query = NonNullable<operations['listJobs']['parameters']['query']>;
 
 const FILTERS: readonly Filter[] = [
   { name: 'kind', label: 'Kind', options: KIND_OPTIONS },

@@ -22,7 +22,7 @@ import type { operations } from '../../../clients/typescript/src/openapi';
 import { WorkNav } from './work-nav';
 
 type Import = Schemas['ListedImportModel'];
-type Query = NonNullable<operations['OperatorImportsController_list']['parameters']['query']>;
+type Query = NonNullable<operations['listAllImports']['parameters']['query']>;
 
 const STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 const FILTERS: readonly Filter[] = [
