@@ -12,6 +12,7 @@ import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/pagin
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteTest, PutTest, type TestDefinition } from './accounts.commands.js';
 import { TestBody, TestModel, TestPath } from './accounts.dto.js';
+import { warningsOf } from './portable-codes.js';
 import { TestPortion } from './test-portion.entity.js';
 import { Test } from './test.entity.js';
 
@@ -72,7 +73,7 @@ export class TestsController {
       })),
     };
     await this.commandBus.execute(new PutTest(account_code, test_code, definition));
-    return { account_code, test_code, ...definition };
+    return { account_code, test_code, ...definition, warnings: warningsOf(definition) };
   }
 
   @Delete(':test_code')
@@ -92,11 +93,11 @@ export class TestsController {
       where: { account_code, test_code: In(tests.map((test) => test.test_code)) },
       order: { ordinal: 'ASC' },
     });
-    return tests.map(({ position: _, ...test }) => ({
-      ...test,
-      portions: portions
+    return tests.map(({ position: _, ...test }) => {
+      const own = portions
         .filter((portion) => portion.test_code === test.test_code)
-        .map(({ portion_code, portion_name }) => ({ portion_code, portion_name })),
-    }));
+        .map(({ portion_code, portion_name }) => ({ portion_code, portion_name }));
+      return { ...test, portions: own, warnings: warningsOf({ ...test, portions: own }) };
+    });
   }
 }
