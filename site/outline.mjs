@@ -42,6 +42,8 @@ export const OUTLINE = [
       ['Contract', 'docs/contract.md', 'contract.html'],
       ['Token service', 'docs/oauth.md', 'oauth.html'],
       ['Settings', 'docs/configuration.md', 'configuration.html'],
+      ['Specification', 'docs/specification.md', 'specification.html'],
+      ['Versions', 'docs/versioning.md', 'versioning.html'],
       ['Metrics', null, 'operations.html#metrics'],
     ],
   ],

@@ -11,6 +11,7 @@ import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteTest, PutTest, type TestDefinition } from './accounts.commands.js';
 import { TestBody, TestModel, TestPath } from './accounts.dto.js';
 import { AccountsReader, type TestWithPortions } from './accounts.reader.js';
+import { warningsOf } from './portable-codes.js';
 
 @ApiTags('Administration')
 @Access('admin')
@@ -68,7 +69,7 @@ export class TestsController {
       })),
     };
     await this.commandBus.execute(new PutTest(account_code, test_code, definition));
-    return { account_code, test_code, ...definition };
+    return { account_code, test_code, ...definition, warnings: warningsOf(definition) };
   }
 
   @Delete(':test_code')
@@ -85,5 +86,5 @@ export class TestsController {
 }
 
 function present({ position: _, ...test }: TestWithPortions): TestModel {
-  return test;
+  return { ...test, warnings: warningsOf(test) };
 }

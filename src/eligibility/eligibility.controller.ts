@@ -187,7 +187,7 @@ export class EligibilityController {
   @Put('candidates/:candidate_id/tests/:test_code/vouchers')
   @HttpCode(204)
   @Access('update')
-  @ApiOperation({ summary: 'Apply voucher codes: the set of the record is replaced' })
+  @ApiOperation({ summary: 'Apply voucher codes: replaces the set of the record' })
   @ApiExtraModels(VoucherCodesBody)
   @ApiBody({
     schema: {

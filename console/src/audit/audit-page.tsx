@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'changed',
     header: 'Changed',
-    text: ({ changed }) => changed?.join(', '),
+    text: ({ changed }) => changed.join(', '),
   },
   {
     id: 'account',

@@ -260,7 +260,7 @@ const AUDIT: readonly Column<Schemas['AuditEntryModel']>[] = [
   {
     id: 'changed',
     header: 'Changed',
-    text: ({ changed }) => changed?.join(', '),
+    text: ({ changed }) => changed.join(', '),
   },
   { id: 'at', header: 'When', as: 'time', text: ({ at }) => at },
   { id: 'subject', header: 'Subject', hidden: true, text: ({ subject }) => subject },
