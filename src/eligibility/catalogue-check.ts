@@ -248,11 +248,13 @@ function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['cand
   const country = candidate.country === undefined ? known.country : (candidate.country?.toUpperCase() ?? null);
   const province = candidate.province_state === undefined ? known.province_state : candidate.province_state;
   if (country !== 'US' || province === null || isUspsCode(province)) return [];
+  const meant = province.trim().toUpperCase().replace(/^US-/, '');
+  const hint = isUspsCode(meant) ? ` Did you mean "${meant}"?` : '';
   return [
     {
       pointer: candidate.province_state === undefined ? '/candidate/country' : '/candidate/province_state',
       code: 'province_state_invalid',
-      detail: 'Must be a two-letter USPS code for the United States.',
+      detail: `Must be a two-letter USPS code for the United States, in capitals.${hint}`,
     },
   ];
 }

@@ -121,7 +121,7 @@ export class EligibilityModel {
   @Field(clientEligibilityIdRule, { description: 'Unique id of the eligibility in the client system.' })
   client_eligibility_id?: string | null;
 
-  @Field(dateTime(), { description: 'Last moment the candidate may schedule on.' })
+  @Field(dateTime('end'), { description: 'Last moment the candidate may schedule on.' })
   eligibility_end_date?: string | null;
 
   @Field(listOf(code50(), 20), { description: 'Not needed for a test of one portion; repeats collapse.' })

@@ -12,7 +12,7 @@ import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { CandidateRecordsController, OperatorEligibilitiesController } from './operators/operator.controller.js';
 import { CountWaitingHandler, FindOperatorRecordsHandler, OperatorRecords } from './operators/operator-records.js';
-import { ReadEligibilitiesHandler } from './export.handlers.js';
+import { FindKnownRecordsHandler, ReadEligibilitiesHandler } from './export.handlers.js';
 import { ListEligibilitiesHandler } from './list.handlers.js';
 import { FindEligibilitiesHandler, FindEligibilitiesOfTestHandler, FindLaunchSubjectHandler } from './read.handlers.js';
 import { SearchEligibilitiesHandler } from './search.handlers.js';
@@ -64,6 +64,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     IsEntryInUseHandler,
     FindPortionsInUseHandler,
     ReadEligibilitiesHandler,
+    FindKnownRecordsHandler,
     FindDormantCandidatesHandler,
     EligibilityPersonalData,
     OperatorRecords,

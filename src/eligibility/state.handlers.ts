@@ -28,6 +28,7 @@ import {
   notEligibleToSchedule,
 } from './eligibility.errors.js';
 import { EligibilityStore } from './eligibility-store.js';
+import { assertMeant } from './line-of-file.js';
 import { isWindowOver, statusAt } from './eligibility.fields.js';
 import {
   isEligibleToSchedule,
@@ -52,10 +53,11 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
     private readonly commandBus: CommandBus,
   ) {}
 
-  async execute({ accountCode, candidateId, testCode }: CancelEligibility): Promise<void> {
-    await this.unitOfWork.run(async () => {
+  async execute({ accountCode, candidateId, testCode, named }: CancelEligibility): Promise<string> {
+    return this.unitOfWork.run(async () => {
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       const record = records.live ?? records.newest;
+      if (named !== null) assertMeant(named, record, records.newestFirst);
       if (!record || record.status === 'CANCELLED') throw eligibilityNotFound.error();
       const now = this.clock.now();
       const status = statusAt(record, now);
@@ -65,6 +67,7 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
       this.store.tell('CANCELLED', record);
       this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
+      return record.svc_eligiblity_id;
     });
   }
 }

@@ -193,8 +193,13 @@ export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
   };
 }
 
-/** `YYYY-MM-DDThh:mm:ssZ`, and a moment that exists. */
-export function dateTime(): Rule {
+const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
+
+/**
+ * `YYYY-MM-DDThh:mm:ssZ`, and a moment that exists.
+ * @param which whether it ends a span of time: then a date without a time is meant as its last day
+ */
+export function dateTime(which: 'start' | 'end' = 'start'): Rule {
   return {
     schema: {
       type: 'string',
@@ -205,6 +210,11 @@ export function dateTime(): Rule {
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
       const date = parseDateTime(value);
+      const time = which === 'end' ? 'T23:59:59Z' : 'T00:00:00Z';
+      if (DATE_ALONE.test(value) && parseDateTime(`${value}${time}`) !== null) {
+        const meant = which === 'end' ? 'for the end of that day' : 'for its beginning';
+        return [fault('date_time_invalid', `The time is missing: write ${value}${time} ${meant}.`)];
+      }
       // Year 0 has no place in PostgreSQL's timestamps.
       if (date === null || date.getUTCFullYear() < 1)
         return [fault('date_time_invalid', 'Must be a real moment in UTC, written YYYY-MM-DDThh:mm:ssZ.')];
