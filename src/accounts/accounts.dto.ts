@@ -1,6 +1,6 @@
 import { Field, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { httpUrl } from '../platform/validation/formats.js';
-import { boolean, code, dateTime, fault, integer, text, type Rule } from '../platform/validation/rules.js';
+import { boolean, catalogueCode, dateTime, fault, integer, text, type Rule } from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validation/identifiers.js';
 import { declareFaults } from '../platform/errors.js';
 
@@ -35,7 +35,7 @@ export class TestPath extends AccountPath {
 }
 
 export class EntryPath extends AccountPath {
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   code: string;
 }
 
@@ -86,7 +86,7 @@ export class AccountModel {
 }
 
 export class PortionModel {
-  @Field(code(), { required: true, example: 'THEORY' })
+  @Field(catalogueCode(), { required: true, example: 'THEORY' })
   portion_code: string;
 
   @Field(nameRule)
@@ -145,7 +145,7 @@ export class SchoolModel extends SchoolBody {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   school_code: string;
 }
 
@@ -165,7 +165,7 @@ export class AccommodationModel extends AccommodationBody {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   accommodation_code: string;
 }
 
@@ -179,6 +179,6 @@ export class AttributeKeyModel extends AttributeKeyBody {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   attribute_key: string;
 }

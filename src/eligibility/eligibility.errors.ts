@@ -36,7 +36,8 @@ export const eligibilityBooked = defineProblem(
   'eligibility_booked',
   'forbidden',
   'The eligibility is booked',
-  'Cancel the booking first.',
+  'Cancel the booking first; it is named in booking_code.',
+  ['booking_code'],
 );
 export const recordDiffers = defineProblem(
   'record_differs',

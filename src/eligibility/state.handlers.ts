@@ -61,7 +61,7 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
       if (!record || record.status === 'CANCELLED') throw eligibilityNotFound.error();
       const now = this.clock.now();
       const status = statusAt(record, now);
-      if (status === 'SCHEDULED') throw eligibilityBooked.error();
+      if (status === 'SCHEDULED') throw bookedBy(record);
       if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
       this.store.changeState(record, { status: 'CANCELLED' }, now);
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
@@ -98,7 +98,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
         throw faults.error();
       }
       const record = addressed(records);
-      if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw eligibilityBooked.error();
+      if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw bookedBy(record);
       const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
       if (isSameSet(applied, voucherCodes)) return;
       const refusals = await this.commandBus.execute(
@@ -110,6 +110,10 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id, { changed: ['voucher_codes'] });
     });
   }
+}
+
+function bookedBy({ booking_code }: Eligibility) {
+  return eligibilityBooked.error({ detail: `Cancel the booking ${booking_code} first.`, members: { booking_code } });
 }
 
 const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;

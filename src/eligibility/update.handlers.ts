@@ -210,7 +210,7 @@ function changesOf(
     if (candidate[name] !== undefined && !(isOfCells && candidate[name] === null && record[name] === ''))
       Object.assign(changes, { [name]: candidate[name] });
   if (candidate.country !== undefined) changes.country = candidate.country?.toUpperCase() ?? null;
-  if (isOfCells) changes.additional_attributes = changedAttributes(record.additional_attributes, line.attributes!);
+  if (isOfCells) changes.additional_attributes = changedAttributes(record.additional_attributes, line.attributes);
   else if (candidate.additional_attributes !== undefined)
     changes.additional_attributes = (candidate.additional_attributes ?? []).map(({ key, value }) => ({ key, value }));
   if (body.portion_codes !== undefined && !isSameSet(portionCodes, record.portion_codes))

@@ -4,7 +4,7 @@ import { PersonalData, PersonalDataHolders, type Candidate, type Subject } from 
 import { isObject } from '../platform/validation/fields.js';
 import { Columns } from './columns.js';
 import { ImportStore } from './import-store.js';
-import type { ReportFault, RowOutcome, WaitingRow } from './imports.rules.js';
+import type { RowOutcome, WaitingRow } from './imports.rules.js';
 
 const ERASED_ROW = (line: number): WaitingRow => ({
   line,
@@ -85,6 +85,6 @@ function tellsOf([, , candidateId, , record, faults = []]: RowOutcome, subject: 
 }
 
 function withoutPerson([outcome, line, , testCode, record, faults]: RowOutcome, pseudonym: string): RowOutcome {
-  const kept = faults?.map(({ pointer, code, detail, column }) => ({ pointer, code, detail, column }) as ReportFault);
+  const kept = faults?.map(({ pointer, code, detail, column }) => ({ pointer, code, detail, column }));
   return [outcome, line, pseudonym, testCode, record, ...(kept === undefined ? [] : [kept])] as RowOutcome;
 }
