@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { startApp, type TestApp } from './support/app';
+import { eventually } from './support/eventually';
 import { importsOf } from './support/imports';
 
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
@@ -195,6 +196,36 @@ describe('a file as it comes', () => {
     const headers = { 'idempotency-key': 'season-3' };
     expect((await refusal('colour\n', headers)).status).toBe(400);
     expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);
+  });
+
+  it('keeps nothing in its report of a candidate who was erased', async () => {
+    const { import_id: id } = await imports().imported(
+      `${HEADER.join(',')},country\nE-77,Edeltraud,B,${scene.testCode},\ne 77,A,B,${scene.testCode},Edeltraud\nE-78,A,B,${scene.testCode},XX\n`,
+    );
+    const token = await app.given.operator();
+    const path = `/admin/accounts/${scene.account}/candidates/E-77/erase`;
+    const { body } = await app.call('POST', path, { token, body: { reason: 'asked for' } });
+    await eventually(async () =>
+      expect((await app.call('GET', `/admin/jobs/${body.job_id}`, { token })).body.state).toBe('DONE'),
+    );
+    const { report } = await imports().ended(id);
+    expect(report.map(({ outcome, candidate_id: who, value }) => [outcome, who, value])).toEqual([
+      ['CREATED', expect.stringMatching(/^ERASED-/), ''],
+      ['REFUSED', expect.stringMatching(/^ERASED-/), ''],
+      ['REFUSED', 'E-78', 'XX'],
+    ]);
+  });
+
+  it('names the test that differs by case, and the booking that is in the way of a cancellation', async () => {
+    const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
+    const { booking_code } = await app.given.booking(scene, made);
+    const { report } = await imports().imported(
+      `action,${HEADER.join(',')}\nADD,N-2,A,B,${scene.testCode.toLowerCase()}\nCANCEL,N-1,,,${scene.testCode}\n`,
+    );
+    expect(report.map(({ code, detail }) => [code, detail])).toEqual([
+      ['test_unknown', expect.stringContaining(`Did you mean "${scene.testCode}"?`)],
+      ['eligibility_booked', `Cancel the booking ${booking_code} first.`],
+    ]);
   });
 
   it('is listed for its own account alone', async () => {
