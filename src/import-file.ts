@@ -1,11 +1,12 @@
-import { createReadStream, createWriteStream, readFileSync, statSync } from 'node:fs';
+import { createReadStream, createWriteStream, openSync, readFileSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
-import { EligibilityClient } from '../clients/typescript/src/index.js';
+import { EligibilityClient, ProblemError } from '../clients/typescript/src/index.js';
 
 const USAGE = `usage: npm run import -- FILE.csv|FILE.ndjson [--dry-run] [--base-url URL] [--credentials FILE]
 
+The report is written beside the file; one of an earlier run stays. Ctrl-C ends the import: rows that are done stay done.
 Credentials are a file of the shape of sandbox.json; without one, that of DATA_DIR (./data).`;
 const BAR = 30;
 
@@ -24,10 +25,7 @@ async function main(): Promise<number> {
   });
   const [file] = positionals;
   if (file === undefined || positionals.length > 1) throw new Error(USAGE);
-  const type = ({ '.csv': 'text/csv', '.ndjson': 'application/x-ndjson' } as const)[
-    extname(file).toLowerCase() as '.csv'
-  ];
-  if (type === undefined) throw new Error('The name of the file must end with .csv or .ndjson.');
+  const type = typeOf(file);
   const from = values.credentials ?? join(process.env['DATA_DIR'] ?? './data', 'sandbox.json');
   const credentials = JSON.parse(readFileSync(from, 'utf8')) as Credentials;
   const baseUrl = (values['base-url'] ?? credentials.base_url).replace(/\/+$/, '');
@@ -46,19 +44,82 @@ async function main(): Promise<number> {
       yield piece;
     }
   };
-  const report = `${file}.report.csv`;
-  const { progress } = await client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {
+  const stop = new AbortController();
+  let importId: string | null = null;
+  const end = () => {
+    if (stop.signal.aborted) return;
+    process.stderr.write(
+      importId === null ? '\nStopping: nothing is taken in.\n' : `\nStopping the import ${importId}.\n`,
+    );
+    stop.abort();
+  };
+  // Ctrl-C; and when npm, which it ended as well, has gone before (scripts/start.mjs).
+  process.on('SIGINT', end).on('SIGTERM', end);
+  let report: string | null = null;
+  const sent = client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {
     type,
     dryRun: values['dry-run'] === true,
+    signal: stop.signal,
+    onStart: (id) => process.stderr.write(`\nimport ${(importId = id)}\n`),
     onProgress: ({ done, rows }) => show('done', done, rows),
-    reportTo: Writable.toWeb(createWriteStream(report)),
+    reportTo: () => {
+      const opened = openReport(file);
+      report = opened.path;
+      return Writable.toWeb(createWriteStream(opened.path, { fd: opened.descriptor }));
+    },
   });
-  const { state, created, updated, cancelled, refused } = progress;
+  const { progress } = await sent.catch((error: unknown) => {
+    throw stop.signal.aborted && importId === null ? new Error('Stopped: nothing was taken in.') : error;
+  });
+  const { state, rows, created, updated, unchanged, cancelled, refused } = progress;
   process.stderr.write('\n');
+  if (rows === 0) process.stdout.write('The file has no rows: nothing was done.\n');
   process.stdout.write(
-    `${state}: ${created} created, ${updated} updated, ${cancelled} cancelled, ${refused} refused\n${report}\n`,
+    `${state}: ${created} created, ${updated} updated, ${cancelled} cancelled, ${refused} refused, ${unchanged} unchanged\n${report ?? ''}\n`,
   );
+  if (stop.signal.aborted) return INTERRUPTED;
   return state === 'DONE' && refused === 0 ? 0 : 1;
+}
+
+/** As a shell has it of a program that Ctrl-C ended. */
+const INTERRUPTED = 130;
+
+const TYPES = new Map<string, 'text/csv' | 'application/x-ndjson'>([
+  ['.csv', 'text/csv'],
+  ['.txt', 'text/csv'],
+  ['.tsv', 'text/csv'],
+  ['.ndjson', 'application/x-ndjson'],
+  ['.jsonl', 'application/x-ndjson'],
+]);
+
+function typeOf(file: string): 'text/csv' | 'application/x-ndjson' {
+  const ending = extname(file).toLowerCase();
+  const type = TYPES.get(ending);
+  if (type !== undefined) return type;
+  if (['.xlsx', '.xls', '.xlsm', '.ods'].includes(ending))
+    throw new Error(`${file} is a workbook: save it as "CSV UTF-8", and import that file.`);
+  if (['.gz', '.zip'].includes(ending)) throw new Error(`${file} is packed: unpack it, and import the file in it.`);
+  throw new Error(`The name of the file must end with ${[...TYPES.keys()].join(', ')}.`);
+}
+
+/** A file beside the one that is imported; the report of an earlier run is never opened. */
+function openReport(file: string): { path: string; descriptor: number } {
+  for (let number = 1; ; number++) {
+    const path = `${file}.report${number === 1 ? '' : `-${number}`}.csv`;
+    try {
+      return { path, descriptor: openSync(path, 'wx') };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** Why it failed, for a person: each fault of a refused file has a line. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
+  const faults = (error.problem?.errors ?? []).map(({ detail }) => `  ${detail}`);
+  if (faults.length === 0) return error.problem?.detail ?? error.message;
+  return ['The file was refused, and nothing of it was taken in:', ...faults].join('\n');
 }
 
 /** One line that is written over and over; not where nobody watches. */
@@ -74,7 +135,7 @@ function show(what: string, done: number, all: number): void {
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
-    process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`\n${wordsOf(error)}\n`);
     process.exit(1);
   },
 );

@@ -60,10 +60,10 @@ describe('an import of CSV', () => {
     expect(result.started).not.toBeNull();
     expect(result.finished).not.toBeNull();
     expect(result.lines).toEqual([
-      '1,CREATED,,,',
-      '2,CREATED,,,',
-      '3,REFUSED,country_invalid,/candidate/country,Must be a two-letter code of ISO 3166-1 alpha-2.',
-      '3,REFUSED,required,/candidate/first_name,Must be given.',
+      `1,CREATED,,,,2,A-1,${two},${(await candidate('A-1'))[0].svc_eligiblity_id},,`,
+      `2,CREATED,,,,3,A-2,${scene.testCode},${(await candidate('A-2'))[0].svc_eligiblity_id},,`,
+      `3,REFUSED,country_invalid,/candidate/country,Must be a two-letter code of ISO 3166-1 alpha-2.,4,A-3,${scene.testCode},,country,XX`,
+      `3,REFUSED,required,/candidate/first_name,Must be given.,4,A-3,${scene.testCode},,candidate.first_name,`,
     ]);
     const [ada] = await candidate('A-1');
     expect(ada).toMatchObject({
@@ -193,7 +193,8 @@ describe('an import of CSV', () => {
     const chunks = await app.given.sql('SELECT rows, outcomes FROM eligibility_import_chunks WHERE import_id = $1', [
       id,
     ]);
-    expect(chunks).toEqual([{ rows: null, outcomes: [['CREATED']] }]);
+    const [{ svc_eligiblity_id }] = await candidate('K-1');
+    expect(chunks).toEqual([{ rows: null, outcomes: [['CREATED', 2, 'K-1', scene.testCode, svc_eligiblity_id]] }]);
   });
 
   it('refuses an unknown and a repeated column at once, with every fault', async () => {
@@ -247,7 +248,8 @@ describe('an import of CSV', () => {
 
   it.each([
     ['application/json', 415],
-    ['text/csv; charset=latin1', 415],
+    ['text/csv; charset=latin1', 202],
+    ['text/csv; charset=klingon', 415],
     ['text/csv; charset=utf-8; header=present', 202],
   ])('of the type %s answers %i', async (type, status) => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);

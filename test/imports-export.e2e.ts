@@ -13,7 +13,7 @@ describe('the export', () => {
     const answer = await app.call('GET', `/accounts/${scene.account}/eligibilities.csv`, { token: scene.token });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toContain('text/csv');
-    return { text: answer.text, rows: parse<Record<string, string>>(answer.text, { columns: true }) };
+    return { text: answer.text, rows: parse<Record<string, string>>(answer.text, { columns: true, bom: true }) };
   };
 
   it('has the columns of an import, and comes back unchanged when it is imported elsewhere', async () => {
@@ -105,7 +105,7 @@ describe('the export', () => {
     });
     const parts: Buffer[] = [];
     for await (const part of reader) parts.push(part as Buffer);
-    const slowRows = parse<Record<string, string>>(Buffer.concat(parts), { columns: true });
+    const slowRows = parse<Record<string, string>>(Buffer.concat(parts), { columns: true, bom: true });
     const ids = slowRows.map((row) => row['svc_eligiblity_id']);
     const expected = await app.given.sql(
       'SELECT svc_eligiblity_id FROM eligibilities WHERE account_code = $1 ORDER BY position DESC',

@@ -215,7 +215,7 @@ describe('the examples of the document that a sandbox serves', () => {
       return body;
     });
     expect(done.rows).toBe(1);
-    await all([`GET ${imports}/{import_id}/report`, 'GET /admin/imports']);
+    await all([`GET ${imports}`, `GET ${imports}/{import_id}/report`, 'GET /admin/imports']);
     for (const path of [imports, '/admin/imports'])
       await tryOut(`POST ${path}/{import_id}/abort`).catch((error: Error) => expect(error.message).toContain('409'));
   });

@@ -52,6 +52,14 @@ describe('the exam code', () => {
     expect(await deliver(meta(booking_code as string))).toBe(eligibility['svc_eligiblity_id']);
   });
 
+  it('is not the code of a cancelled booking, which completes no later one', async () => {
+    const eligibility = await app.given.eligibility(scene);
+    const { booking_code } = await app.given.booking(scene, eligibility);
+    await app.call('DELETE', `/accounts/${scene.account}/bookings/${booking_code}`, { token: scene.token });
+    await app.given.booking(scene, eligibility);
+    expect(await deliver(meta(booking_code as string))).toBe('registration_not_found');
+  });
+
   it('is a client_eligibility_id', async () => {
     const clientId = app.given.unique('ce-');
     const id = await anExam({ client_eligibility_id: clientId });

@@ -1,6 +1,15 @@
 import { Field, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { httpUrl } from '../platform/validation/formats.js';
-import { boolean, code, dateTime, fault, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
+import {
+  boolean,
+  catalogueCode,
+  dateTime,
+  fault,
+  integer,
+  oneOf,
+  text,
+  type Rule,
+} from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validation/identifiers.js';
 import { declareFaults } from '../platform/errors.js';
 
@@ -42,7 +51,7 @@ export class TestPath extends AccountPath {
 }
 
 export class EntryPath extends AccountPath {
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   code: string;
 }
 
@@ -93,7 +102,7 @@ export class AccountModel {
 }
 
 export class PortionModel {
-  @Field(code(), { required: true, example: 'THEORY', description: CODE_TAKEN })
+  @Field(catalogueCode(), { required: true, example: 'THEORY', description: CODE_TAKEN })
   portion_code: string;
 
   @Field(nameRule)
@@ -171,7 +180,7 @@ export class SchoolModel extends SchoolBody {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   school_code: string;
 }
 
@@ -191,7 +200,7 @@ export class AccommodationModel extends AccommodationBody {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   accommodation_code: string;
 }
 
@@ -205,6 +214,6 @@ export class AttributeKeyModel extends AttributeKeyBody {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   attribute_key: string;
 }

@@ -48,6 +48,11 @@ const LOOK_UP = prepared(
      (n int, account text, test text, school text, accommodations text[], attributes text[])`,
 );
 
+const NEAR_TEST = prepared(
+  'eligibility-near-test',
+  'SELECT test_code FROM tests WHERE account_code = $1 AND lower(test_code) = lower($2) ORDER BY test_code LIMIT 1',
+);
+
 /** The names that a body says; null is nothing. */
 interface CatalogueQuestion {
   account: string;
@@ -110,7 +115,7 @@ export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
 
   constructor(
-    database: Database,
+    private readonly database: Database,
     private readonly queryBus: QueryBus,
   ) {
     this.lookUp = new Batched<CatalogueQuestion, CatalogueRow>(database, LOOK_UP, numbered, JSON.stringify);
@@ -161,7 +166,11 @@ export class CatalogueCheck {
     const add = (pointer: string, code: string, detail: string) => found.push({ pointer, code, detail });
 
     if (!catalogue.test_known && testCode !== null)
-      add('/test_code', 'test_unknown', 'The account has no test with this code.');
+      add(
+        '/test_code',
+        'test_unknown',
+        `The account has no test with this code.${await this.nearTest(accountCode, testCode)}`,
+      );
     if (school != null && school !== known.school_code && !catalogue.school_known)
       add('/candidate/school_code', 'school_code_unknown', 'The account has no school with this code.');
     accommodations.forEach((code, index) => {
@@ -185,6 +194,12 @@ export class CatalogueCheck {
       portionCodes: portions.chosen,
       approvalPending: catalogue.approval_pending,
     };
+  }
+
+  /** The code of a test that differs by case alone, as the end of a sentence. */
+  private async nearTest(accountCode: string, testCode: string): Promise<string> {
+    const near = await this.database.queryOne<{ test_code: string }>(NEAR_TEST, [accountCode, testCode]);
+    return near === null ? '' : ` Did you mean "${near.test_code}"?`;
   }
 
   /** Vouchers are judged where they are redeemed, under their locks; here only for a request that is refused anyway. */
@@ -248,11 +263,13 @@ function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['cand
   const country = candidate.country === undefined ? known.country : (candidate.country?.toUpperCase() ?? null);
   const province = candidate.province_state === undefined ? known.province_state : candidate.province_state;
   if (country !== 'US' || province === null || isUspsCode(province)) return [];
+  const meant = province.trim().toUpperCase().replace(/^US-/, '');
+  const hint = isUspsCode(meant) ? ` Did you mean "${meant}"?` : '';
   return [
     {
       pointer: candidate.province_state === undefined ? '/candidate/country' : '/candidate/province_state',
       code: 'province_state_invalid',
-      detail: 'Must be a two-letter USPS code for the United States.',
+      detail: `Must be a two-letter USPS code for the United States, in capitals.${hint}`,
     },
   ];
 }

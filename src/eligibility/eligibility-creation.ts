@@ -45,7 +45,7 @@ const UNOBSTRUCTED = `WHERE NOT 'EXPIRED' = ANY (ARRAY(
   SELECT CASE WHEN e.test_code = asked.test_code THEN e.status ELSE '' END FROM eligibilities e
   WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id ORDER BY e.test_code, e.position DESC))`;
 const CREATE = prepared('eligibility-create', CREATED(UNOBSTRUCTED, 'created.*'));
-const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'true AS created'));
+const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
 const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED('', 'created.*'));
 
 // A record whose window is over gives way to the new one.
@@ -113,13 +113,11 @@ export class EligibilityCreation {
 
   /** What became of each, by one statement, and one more when something stands in the way of some. */
   async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
-    const created = await this.database.query<{ n: number }>(CREATE_MANY, values);
-    const made = new Set(created.map(({ n }) => records[n - 1]));
+    const created = await this.database.query<{ n: number; created: string }>(CREATE_MANY, values);
+    const made = new Map(created.map(({ n, created: id }) => [records[n - 1], { created: id }]));
     const obstructed = records.filter((record) => !made.has(record));
     const obstacles = await this.findObstacles(obstructed);
-    return records.map((record) =>
-      made.has(record) ? 'CREATED' : (obstacles[obstructed.indexOf(record)] ?? 'OBSTRUCTED'),
-    );
+    return records.map((record) => made.get(record) ?? obstacles[obstructed.indexOf(record)] ?? 'OBSTRUCTED');
   }
 
   /** An expired record keeps its vouchers until another one takes its place. */
@@ -170,9 +168,13 @@ interface Obstacle {
 function obstructedBy(obstacle: Obstacle | undefined): DomainError | null {
   if (!obstacle) return null;
   const { code, description } = clientEligibilityIdInUse;
+  const members = { svc_eligiblity_id: obstacle.svc_eligiblity_id };
   return obstacle.live
-    ? duplicateEligibility.error({ members: { svc_eligiblity_id: obstacle.svc_eligiblity_id } })
-    : clientEligibilityIdInUse.error({ errors: [{ pointer: '/client_eligibility_id', code, detail: description }] });
+    ? duplicateEligibility.error({ members })
+    : clientEligibilityIdInUse.error({
+        members,
+        errors: [{ pointer: '/client_eligibility_id', code, detail: description }],
+      });
 }
 
 /** What was checked may have changed by the time of the write: the constraints have the last word. */

@@ -99,7 +99,7 @@ type State = Pick<
 
 /** The records of one candidate and test, newest first, and which of them a call addresses. */
 export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEligibility> {
-  constructor(private readonly newestFirst: Record[]) {}
+  constructor(readonly newestFirst: readonly Record[]) {}
 
   /** The live record: of those that are locked, none is open whose window is over. */
   get live(): Record | null {

@@ -34,7 +34,7 @@ export interface NewRecord {
 }
 
 /** What became of it: refused by the error; obstructed where a record may stand in the way, which is for a create of its own. */
-export type Creation = 'CREATED' | 'OBSTRUCTED' | DomainError;
+export type Creation = { readonly created: string } | 'OBSTRUCTED' | DomainError;
 
 /** Creations that were judged, in their order: each is refused, or ready to be written. Its handlers alone look into it. */
 export interface JudgedCreations {
@@ -60,23 +60,44 @@ export class CreateEligibilities extends Command<Creation[]> {
   }
 }
 
-export class UpdateEligibility extends Command<void> {
+/** What a line of a file says beyond the body of a single call. */
+export interface LineOfFile {
+  /** The record that the line means; null when it names none. */
+  readonly svcEligibilityId: string | null;
+  /**
+   * Of a line of cells: the attributes that it says, null for one that it clears; attributes that it does not say are left. Null
+   * where the body says all of them.
+   */
+  readonly attributes: readonly { readonly key: string; readonly value: string | null }[] | null;
+}
+
+/** @throws DomainError record_differs when the line means another record than the one that is there */
+export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
     readonly testCode: string,
     readonly body: EligibilityModel,
     readonly faults: Faults,
+    readonly line: LineOfFile | null = null,
   ) {
     super();
   }
 }
 
-export class CancelEligibility extends Command<void> {
+/** The ids by which a cancellation names its record; null where it does not. */
+export interface NamedRecord {
+  readonly svcEligibilityId: string | null;
+  readonly clientEligibilityId: string | null;
+}
+
+/** Answers with the id of the record. @throws DomainError record_differs when another record than the named one is there */
+export class CancelEligibility extends Command<string> {
   constructor(
     readonly accountCode: string,
     readonly candidateId: string,
     readonly testCode: string,
+    readonly named: NamedRecord | null = null,
   ) {
     super();
   }

@@ -11,7 +11,8 @@ export const clientEligibilityIdInUse = defineProblem(
   'client_eligibility_id_in_use',
   'invalid',
   'The client_eligibility_id is in use',
-  'Another record of the account that is not cancelled has this client_eligibility_id.',
+  'Another record of the account that is not cancelled has this client_eligibility_id; it is named in svc_eligiblity_id.',
+  ['svc_eligiblity_id'],
 );
 export const candidateNotFound = defineProblem(
   'candidate_not_found',
@@ -35,7 +36,15 @@ export const eligibilityBooked = defineProblem(
   'eligibility_booked',
   'forbidden',
   'The eligibility is booked',
-  'Cancel the booking first.',
+  'Cancel the booking first; it is named in booking_code.',
+  ['booking_code'],
+);
+export const recordDiffers = defineProblem(
+  'record_differs',
+  'conflict',
+  'The line means another record',
+  'The record that the line names is not the one that a change of this candidate and test would meet.',
+  ['svc_eligiblity_id'],
 );
 export const notEligibleToSchedule = defineProblem(
   'not_eligible_to_schedule',

@@ -16,7 +16,7 @@ import {
   FindOperatorRecordsHandler,
   OperatorRecords,
 } from './operators/operator-records.handlers.js';
-import { ReadEligibilitiesHandler } from './export.handlers.js';
+import { FindKnownRecordsHandler, ReadEligibilitiesHandler } from './export.handlers.js';
 import { ListEligibilitiesHandler } from './list.handlers.js';
 import {
   FindEligibilitiesHandler,
@@ -74,6 +74,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     IsEntryInUseHandler,
     FindPortionsInUseHandler,
     ReadEligibilitiesHandler,
+    FindKnownRecordsHandler,
     FindDormantCandidatesHandler,
     EligibilityPersonalData,
     OperatorRecords,

@@ -73,6 +73,16 @@ export class GetEligibility extends Query<Eligibility> {
   }
 }
 
+/** Of the ids, those that are a record's of the account. */
+export class FindKnownRecords extends Query<string[]> {
+  constructor(
+    readonly accountCode: string,
+    readonly svcEligibilityIds: readonly string[],
+  ) {
+    super();
+  }
+}
+
 /** A record as clients read it, with what only an export tells. */
 export interface ExportedEligibility {
   position: number;

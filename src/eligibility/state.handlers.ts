@@ -28,6 +28,7 @@ import {
   notEligibleToSchedule,
 } from './eligibility.errors.js';
 import { EligibilityStore } from './eligibility-store.js';
+import { assertMeant } from './line-of-file.js';
 import { isWindowOver, OPEN_STATUSES, statusAt } from './eligibility.fields.js';
 import {
   isEligibleToSchedule,
@@ -52,19 +53,21 @@ export class CancelEligibilityHandler implements ICommandHandler<CancelEligibili
     private readonly commandBus: CommandBus,
   ) {}
 
-  async execute({ accountCode, candidateId, testCode }: CancelEligibility): Promise<void> {
-    await this.unitOfWork.run(async () => {
+  async execute({ accountCode, candidateId, testCode, named }: CancelEligibility): Promise<string> {
+    return this.unitOfWork.run(async () => {
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       const record = records.live ?? records.newest;
+      if (named !== null) assertMeant(named, record, records.newestFirst);
       if (!record || record.status === 'CANCELLED') throw eligibilityNotFound.error();
       const now = this.clock.now();
       const status = statusAt(record, now);
-      if (status === 'SCHEDULED') throw eligibilityBooked.error();
+      if (status === 'SCHEDULED') throw bookedBy(record);
       if (!mayTrigger(status, 'cancel')) throw eligibilityClosed.error();
       this.store.changeState(record, { status: 'CANCELLED' }, now);
       await this.commandBus.execute(new ReleaseVouchers(record.svc_eligiblity_id));
       this.store.tell('CANCELLED', record);
       this.unitOfWork.audit('eligibility.cancel', record.svc_eligiblity_id);
+      return record.svc_eligiblity_id;
     });
   }
 }
@@ -95,7 +98,7 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
         throw faults.error();
       }
       const record = addressed(records);
-      if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw eligibilityBooked.error();
+      if (!mayTrigger(statusAt(record, this.clock.now()), 'set vouchers')) throw bookedBy(record);
       const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
       if (isSameSet(applied, voucherCodes)) return;
       const refusals = await this.commandBus.execute(
@@ -107,6 +110,10 @@ export class ReplaceVouchersHandler implements ICommandHandler<ReplaceVouchers> 
       this.unitOfWork.audit('eligibility.set-vouchers', record.svc_eligiblity_id, { changed: ['voucher_codes'] });
     });
   }
+}
+
+function bookedBy({ booking_code }: Eligibility) {
+  return eligibilityBooked.error({ detail: `Cancel the booking ${booking_code} first.`, members: { booking_code } });
 }
 
 const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;

@@ -9,12 +9,13 @@ import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
 import { CatalogueCheck } from './catalogue-check.js';
 import { dateOf, registrationModeOf } from './create.handlers.js';
 import { refusalOf } from './eligibility-creation.js';
-import { UpdateEligibility } from './eligibility.commands.js';
+import { UpdateEligibility, type LineOfFile } from './eligibility.commands.js';
 import { DEMOGRAPHICS } from './eligibility.columns.js';
 import { MOST_VOUCHERS, type EligibilityModel } from './eligibility-model.fields.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
+import { assertMeant, changedAttributes, withAllAttributes } from './line-of-file.js';
 import { isWindowOver } from './eligibility.fields.js';
 import { isInWindow, isSameSet, openStatus } from './eligibility.rules.js';
 
@@ -30,38 +31,48 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   ) {}
 
   /** All or nothing: one fault, or one forbidden member, and nothing changes. */
-  async execute({ accountCode, candidateId, testCode, body, faults: ofForm }: UpdateEligibility): Promise<void> {
-    await this.unitOfWork.run(async () => {
+  async execute(command: UpdateEligibility): Promise<{ record: string; changed: boolean }> {
+    const { accountCode, candidateId, testCode, faults: ofForm, line } = command;
+    return this.unitOfWork.run(async () => {
       // The work may be done again.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
       // The form of the request comes before its state (contract: order of checks).
+      if (line !== null) assertMeant(line, records.changeable, records.newestFirst);
       const record = faults.isEmpty ? addressed(records) : records.changeable;
+      const body = withAllAttributes(command.body, line, record);
       faults.add(...windowFaults(record, body, faults));
       const checked = await this.catalogue.forChange(accountCode, testCode, body, faults, record);
       if (!record) throw faults.error();
       const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
+      const isWholeSet = line !== null && line.attributes !== null && line.svcEligibilityId !== null;
       if (!faults.isEmpty) {
         const codes = faults.entries('/voucher_codes', body.voucher_codes).filter((code) => code !== undefined);
-        faults.add(...numberFaults(withAdded(applied, codes), applied));
+        faults.add(...numberFaults(isWholeSet ? codes : withAdded(applied, codes), applied));
         throw faults.error();
       }
-      const forbidden = forbiddenChanges(record, { candidateId, testCode }, body, checked.portionCodes, applied);
+      const vouchers = vouchersAsked(body, applied, isWholeSet);
+      const forbidden = forbiddenChanges(record, { candidateId, testCode }, body, checked.portionCodes, {
+        applied,
+        asked: vouchers,
+      });
       if (forbidden.length > 0) throw forbiddenOperation.error({ errors: forbidden });
-      const vouchersChange = await this.applyVouchers(record, body, applied, faults);
-      await this.change(record, changesOf(record, body, checked.portionCodes), vouchersChange);
+      const vouchersChange = await this.applyVouchers(record, body, { applied, asked: vouchers }, faults);
+      const changes = changesOf(record, body, checked.portionCodes, line);
+      const changed = await this.change(record, changes, vouchersChange);
+      return { record: record.svc_eligiblity_id, changed };
     });
   }
 
   /** What changes nothing leaves no trace: neither a time of change nor an audit row. */
-  private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<void> {
+  private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
     if (record.status !== 'SCHEDULED') changes.status = isWindowOver(changed, now) ? 'EXPIRED' : openStatus(record);
     const names = (Object.keys(changes) as (keyof Eligibility)[]).filter(
       (name) => !isDeepStrictEqual(changes[name], record[name]),
     );
-    if (names.length === 0 && !vouchersChange) return;
+    if (names.length === 0 && !vouchersChange) return false;
     try {
       await this.store.change(record, changes, now);
     } catch (error) {
@@ -70,22 +81,21 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     this.store.tell('UPDATED', record);
     const changedNames = vouchersChange ? [...names, 'voucher_codes'] : names;
     this.unitOfWork.audit('eligibility.update', record.svc_eligiblity_id, { changed: changedNames });
+    return true;
   }
 
-  /** Null clears the set. Says whether what is given changes it. */
+  /** Says whether what is asked for changes the set. */
   private async applyVouchers(
     record: Eligibility,
     body: EligibilityModel,
-    applied: string[],
+    { applied, asked }: Vouchers,
     faults: Faults,
   ): Promise<boolean> {
-    if (body.voucher_codes === undefined) return false;
-    const asked = body.voucher_codes === null ? [] : withAdded(applied, body.voucher_codes);
     if (isSameSet(asked, applied)) return false;
     faults.add(...numberFaults(asked, applied));
     faults.refuse();
     const refusals = await this.commandBus.execute(
-      new SetVouchers(record.account_code, record.svc_eligiblity_id, record.test_code, asked),
+      new SetVouchers(record.account_code, record.svc_eligiblity_id, record.test_code, [...asked]),
     );
     faults.add(...refusalFaults(refusals, body.voucher_codes ?? [], '/voucher_codes'));
     faults.refuse();
@@ -98,6 +108,19 @@ export function addressed(records: RecordsOfTest): Eligibility {
   const record = records.changeable;
   if (record) return record;
   throw records.isClosed ? eligibilityClosed.error() : eligibilityNotFound.error();
+}
+
+/** The codes that a record has, and those that it will have. */
+interface Vouchers {
+  readonly applied: readonly string[];
+  readonly asked: readonly string[];
+}
+
+/** Codes that are left out stay, null clears, and codes that are given are added, or are the whole set. */
+function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
+  if (codes === undefined) return applied;
+  if (codes === null) return [];
+  return isWholeSet ? [...new Set(codes)] : withAdded(applied, codes);
 }
 
 /** Codes given are added to the set. */
@@ -143,7 +166,7 @@ function forbiddenChanges(
   path: { candidateId: string; testCode: string },
   body: EligibilityModel,
   portionCodes: string[],
-  appliedVouchers: string[],
+  vouchers: Vouchers,
 ): Fault[] {
   const forbidden: Fault[] = [];
   const forbid = (pointer: string, detail: string) => forbidden.push({ pointer, code: 'forbidden_operation', detail });
@@ -162,11 +185,8 @@ function forbiddenChanges(
 
   if (body.portion_codes !== undefined && !isSameSet(portionCodes, record.portion_codes))
     forbid('/portion_codes', 'Cannot be changed while the exam is booked.');
-  const vouchersChange =
-    body.voucher_codes === null
-      ? appliedVouchers.length > 0
-      : body.voucher_codes?.some((code) => !appliedVouchers.includes(code));
-  if (vouchersChange) forbid('/voucher_codes', 'Cannot be changed while the exam is booked.');
+  if (!isSameSet(vouchers.asked, vouchers.applied))
+    forbid('/voucher_codes', 'Cannot be changed while the exam is booked.');
   const window = windowOf(record, body);
   if (!isInWindow(window, record.booking_on!)) {
     const starts = window.schedule_start_date !== null && window.schedule_start_date > record.booking_on!;
@@ -176,13 +196,22 @@ function forbiddenChanges(
 }
 
 /** What the body changes: a member left out stays, null clears. */
-function changesOf(record: Eligibility, body: EligibilityModel, portionCodes: string[]): Partial<Eligibility> {
+function changesOf(
+  record: Eligibility,
+  body: EligibilityModel,
+  portionCodes: string[],
+  line: LineOfFile | null,
+): Partial<Eligibility> {
   const { candidate } = body;
   const changes: Partial<Eligibility> = { ...windowOf(record, body) };
+  // A cell cannot tell an empty text from none.
+  const isOfCells = line !== null && line.attributes !== null;
   for (const name of DEMOGRAPHICS)
-    if (candidate[name] !== undefined) Object.assign(changes, { [name]: candidate[name] });
+    if (candidate[name] !== undefined && !(isOfCells && candidate[name] === null && record[name] === ''))
+      Object.assign(changes, { [name]: candidate[name] });
   if (candidate.country !== undefined) changes.country = candidate.country?.toUpperCase() ?? null;
-  if (candidate.additional_attributes !== undefined)
+  if (isOfCells) changes.additional_attributes = changedAttributes(record.additional_attributes, line.attributes);
+  else if (candidate.additional_attributes !== undefined)
     changes.additional_attributes = (candidate.additional_attributes ?? []).map(({ key, value }) => ({ key, value }));
   if (body.portion_codes !== undefined && !isSameSet(portionCodes, record.portion_codes))
     changes.portion_codes = portionCodes;

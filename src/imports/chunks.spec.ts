@@ -14,7 +14,7 @@ async function sizesOf(rows: Iterable<WaitingRow>, pauseMs = 0): Promise<number[
 }
 
 const lines = (count: number, bytes = 10): WaitingRow[] =>
-  Array.from({ length: count }, () => ({ line: '{'.padEnd(bytes) }));
+  Array.from({ length: count }, () => ({ line: 1, json: '{'.padEnd(bytes) }));
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -13,7 +13,7 @@ export async function* chunksOf(rows: AsyncIterable<WaitingRow>): AsyncIterable<
   let begun = performance.now();
   for await (const row of rows) {
     chunk.push(row);
-    bytes += 'line' in row ? row.line.length : JSON.stringify(row).length;
+    bytes += 'json' in row ? row.json.length : JSON.stringify(row).length;
     if (chunk.length < CHUNK_ROWS && bytes < CHUNK_BYTES && performance.now() - begun < MOST_WAIT_MS) continue;
     yield chunk;
     chunk = [];

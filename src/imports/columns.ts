@@ -2,12 +2,29 @@ import { CandidateModel, EligibilityModel } from '../eligibility/eligibility-mod
 import { declareFaults, type Fault } from '../platform/errors.js';
 import { formOf } from '../platform/validation/fields.js';
 import { escapePointer, nearestHint } from '../platform/validation/members.js';
+import type { ReportFault } from './imports.rules.js';
 
 declareFaults({
   action_invalid: ['There is no such action.', 'Use ADD, UPDATE or CANCEL.'],
   column_count_invalid: [
     'The line has not as many cells as there are columns.',
-    'Give each column a cell, an empty one where there is no value.',
+    'Give each column a cell, an empty one where there is no value; put a cell that holds the separator in quotes.',
+  ],
+  record_exists: [
+    'The line names a record that is there already.',
+    'Give the line the action UPDATE to change the record; without svc_eligiblity_id the line is a new one.',
+  ],
+  record_id_invalid: [
+    'The svc_eligiblity_id is not one that the service gives: perhaps a spreadsheet has changed it.',
+    'Leave the column as the export has it; a line without a record has an empty cell there.',
+  ],
+  scientific_notation: [
+    'The value looks like a number that a spreadsheet has shortened; it was taken as it stands.',
+    'Format the column as text, give the whole value again, and send the line as UPDATE.',
+  ],
+  cell_too_narrow: [
+    'The value looks like what a spreadsheet shows in a cell that is too narrow; it was taken as it stands.',
+    'Give the value itself, and send the line as UPDATE.',
   ],
   candidate_erased: [
     'The candidate was erased before the row was done.',
@@ -24,14 +41,10 @@ const CANDIDATE = 'candidate.';
 const LISTS = new Set(['portion_codes', 'voucher_codes', 'special_accommodations']);
 const OF_CANDIDATE = namesOf(CandidateModel).filter((name) => name !== 'additional_attributes');
 const OF_RECORD = namesOf(EligibilityModel).filter((name) => name !== 'candidate');
+/** The record that a line is about. */
+const RECORD_ID = 'svc_eligiblity_id';
 /** Told by an export; in an import they have no effect, as in the body of a single call. */
-const READ_ONLY = [
-  'svc_eligiblity_id',
-  'status',
-  'eligible_to_schedule',
-  'eligibility_status_message',
-  'created_datetime',
-] as const;
+const READ_ONLY = ['status', 'eligible_to_schedule', 'eligibility_status_message', 'created_datetime'] as const;
 
 /** The columns of an export, before one for each attribute key of the account. */
 export const EXPORTED = [
@@ -39,6 +52,7 @@ export const EXPORTED = [
   'test_code',
   ...OF_CANDIDATE.filter((name) => name !== 'candidate_id'),
   ...OF_RECORD.filter((name) => name !== 'test_code'),
+  RECORD_ID,
   ...READ_ONLY,
 ];
 
@@ -52,76 +66,208 @@ function namesOf(dto: typeof CandidateModel | typeof EligibilityModel): string[]
 /** Where a cell of the column goes in the row. */
 type Place =
   | { kind: 'action' }
+  | { kind: 'id' }
   | { kind: 'record'; name: string }
   | { kind: 'candidate'; name: string }
   | { kind: 'attribute'; key: string }
-  | { kind: 'idle' };
+  | { kind: 'idle'; name: string };
+
+/** What a line says. */
+export interface LineModel {
+  readonly action: string | null;
+  /** The record that the line names; null when it names none. */
+  readonly svcEligibilityId: string | null;
+  /** The Eligibility Model. Of an update that names its record, an empty cell is null. */
+  readonly model: Record<string, unknown> & { candidate: Record<string, unknown> };
+  /** The attributes in the order of the model's, then those whose cell is empty in an update that names its record. */
+  readonly attributes: { key: string; value: string | null }[];
+}
 
 /** The first line of a file, understood. */
 export class Columns {
-  private constructor(private readonly places: readonly Place[]) {}
+  private constructor(
+    private readonly names: readonly string[],
+    private readonly places: readonly Place[],
+  ) {}
 
   /** @returns the columns, or every fault that the line has */
   static read(names: readonly string[]): Columns | Fault[] {
     const faults: Fault[] = [];
     const places: Place[] = [];
-    const seen = new Set<string>();
-    for (const name of names) {
-      const pointer = `/${escapePointer(name)}`;
-      const place = placeOf(name);
-      if (place === null) {
+    const seen = new Map<string, number>();
+    names.forEach((name, index) => {
+      const refuse = (code: string, detail: string) =>
         faults.push({
-          pointer,
-          code: 'unknown_field',
-          detail: `There is no such column.${nearestHint(name, ['action', ...EXPORTED])}`,
+          pointer: `/${escapePointer(name)}`,
+          code,
+          detail: `Column ${index + 1}, "${shown(name)}": ${detail}`,
         });
-        continue;
-      }
-      const key = JSON.stringify(place.kind === 'idle' ? name : place);
-      if (seen.has(key)) faults.push({ pointer, code: 'column_repeated', detail: 'The column stands twice.' });
-      seen.add(key);
+      const place = placeOf(name);
+      if (place === null) return refuse('unknown_field', unknownColumn(name));
+      const key = JSON.stringify(place);
+      const earlier = seen.get(key);
+      if (earlier !== undefined) return refuse('column_repeated', `column ${earlier} says the same. Keep one of them.`);
+      seen.set(key, index + 1);
       places.push(place);
-    }
-    for (const place of [
-      { kind: 'candidate', name: 'candidate_id' },
-      { kind: 'record', name: 'test_code' },
-    ])
+    });
+    for (const place of [CANDIDATE_ID, TEST_CODE])
       if (!seen.has(JSON.stringify(place)))
-        faults.push({ pointer: `/${place.name}`, code: 'required', detail: 'There must be such a column.' });
-    return faults.length > 0 ? faults : new Columns(places);
+        faults.push({ pointer: `/${place.name}`, code: 'required', detail: `There is no column ${place.name}.` });
+    return faults.length > 0 ? faults : new Columns(names, places);
+  }
+
+  /** The columns of names that were read before. */
+  static of(names: readonly string[]): Columns {
+    const read = Columns.read(names);
+    if (read instanceof Columns) return read;
+    throw new TypeError('The columns were not read before.');
   }
 
   get count(): number {
     return this.places.length;
   }
 
-  /** The Eligibility Model that a line says, with `action`. An empty cell is a member left out. */
-  rowOf(cells: readonly string[]): Record<string, unknown> {
+  /** What stands in the line, whatever is wrong with it. */
+  cellAt(cells: readonly string[], name: 'candidate_id' | 'test_code'): string {
+    const sought = name === 'test_code' ? TEST_CODE : CANDIDATE_ID;
+    return (
+      cells[
+        this.places.findIndex(({ kind, ...place }) => kind === sought.kind && 'name' in place && place.name === name)
+      ] ?? ''
+    );
+  }
+
+  /** What the line says. An empty cell is a member left out, but where the line is an update that names its record. */
+  read(cells: readonly string[]): LineModel {
+    const cellOf = (kind: Place['kind']) => cells[this.places.findIndex((place) => place.kind === kind)] || null;
+    const action = cellOf('action');
+    const svcEligibilityId = cellOf('id');
+    const clears = action === 'UPDATE' && svcEligibilityId !== null;
     const candidate: Record<string, unknown> = {};
-    const row: Record<string, unknown> = { candidate };
-    const attributes: { key: string; value: string }[] = [];
+    const model: LineModel['model'] = { candidate };
+    const given: { key: string; value: string }[] = [];
+    const cleared: { key: string; value: null }[] = [];
     this.places.forEach((place, index) => {
       const cell = cells[index];
-      if (cell === '' || place.kind === 'idle') return;
-      if (place.kind === 'action') row['action'] = cell;
-      else if (place.kind === 'attribute') attributes.push({ key: place.key, value: cell });
-      else (place.kind === 'candidate' ? candidate : row)[place.name] = valueOf(place.name, cell);
+      if (cell === '' && !clears) return;
+      if (place.kind === 'attribute')
+        if (cell === '') cleared.push({ key: place.key, value: null });
+        else given.push({ key: place.key, value: cell });
+      else if (place.kind === 'candidate' || place.kind === 'record')
+        (place.kind === 'candidate' ? candidate : model)[place.name] = cell === '' ? null : valueOf(place.name, cell);
     });
-    if (attributes.length > 0) candidate['additional_attributes'] = attributes;
-    return row;
+    if (given.length > 0) candidate['additional_attributes'] = given;
+    return { action, svcEligibilityId, model, attributes: [...given, ...cleared] };
+  }
+
+  /** The fault with the column that it is about, by the column's own name, and what stands in the cell. */
+  located(fault: Fault, cells: readonly string[]): ReportFault {
+    const [, first = '', second = '', third] = (fault.pointer ?? '').split('/');
+    if (first === '') return fault;
+    const isOfCandidate = first === 'candidate';
+    const name = isOfCandidate ? second : first;
+    if (name === 'additional_attributes') {
+      const ofAttributes = this.places.flatMap((place, index) =>
+        place.kind === 'attribute' && cells[index] !== '' ? [index] : [],
+      );
+      return this.withCell(fault, ofAttributes[Number(third)], cells, null);
+    }
+    const index = this.places.findIndex((place) =>
+      place.kind === 'id'
+        ? name === RECORD_ID
+        : place.kind === 'action'
+          ? name === 'action'
+          : 'name' in place && place.name === name,
+    );
+    if (index < 0) return { ...fault, column: name, value: '' };
+    const entry = LISTS.has(name) ? (isOfCandidate ? third : second) : undefined;
+    return this.withCell(fault, index, cells, entry === undefined ? null : Number(entry || NaN));
+  }
+
+  private withCell(
+    fault: Fault,
+    index: number | undefined,
+    cells: readonly string[],
+    entry: number | null,
+  ): ReportFault {
+    if (index === undefined) return fault;
+    const cell = cells[index] ?? '';
+    const value = entry === null || Number.isNaN(entry) ? cell : (entriesOf(cell)[entry] ?? cell);
+    const isBlank = cell !== '' && cell.trim() === '';
+    return {
+      ...fault,
+      ...(isBlank ? { detail: 'The cell holds blanks alone. Empty it, or give a value.' } : {}),
+      column: this.names[index],
+      value,
+    };
+  }
+
+  /** What a spreadsheet may have made of a value: it is taken, and the report says so. */
+  warnings(cells: readonly string[]): ReportFault[] {
+    return this.places.flatMap((place, index) => {
+      const cell = cells[index] ?? '';
+      if (place.kind === 'idle' || place.kind === 'action' || place.kind === 'id' || cell === '') return [];
+      const warning = spoiledBySpreadsheet(cell);
+      if (warning === null) return [];
+      const pointer = place.kind === 'attribute' ? '/candidate/additional_attributes' : pointerOf(place);
+      return [{ ...warning, pointer, column: this.names[index], value: cell }];
+    });
   }
 }
 
-function valueOf(name: string, cell: string): unknown {
-  return LISTS.has(name) ? cell.split(LIST_SEPARATOR).filter((entry) => entry !== '') : cell;
+const CANDIDATE_ID = { kind: 'candidate', name: 'candidate_id' } as const;
+const TEST_CODE = { kind: 'record', name: 'test_code' } as const;
+
+const pointerOf = ({ kind, name }: { kind: 'candidate' | 'record'; name: string }) =>
+  kind === 'candidate' ? `/candidate/${name}` : `/${name}`;
+
+function spoiledBySpreadsheet(cell: string): Pick<Fault, 'code' | 'detail'> | null {
+  if (/^\d(?:[.,]\d+)?E[+-]?\d{2,3}$/i.test(cell))
+    return {
+      code: 'scientific_notation',
+      detail:
+        'Taken as it stands, but it looks like a number that a spreadsheet has shortened. Format the column as text.',
+    };
+  if (/^#{3,}$/.test(cell))
+    return {
+      code: 'cell_too_narrow',
+      detail: 'Taken as it stands, but it looks like what a spreadsheet shows in a cell that is too narrow.',
+    };
+  return null;
 }
 
+function entriesOf(cell: string): string[] {
+  return cell
+    .split(LIST_SEPARATOR)
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+function valueOf(name: string, cell: string): unknown {
+  return LISTS.has(name) ? entriesOf(cell) : cell;
+}
+
+/** Names are taken in any case; a key as it is. */
 function placeOf(name: string): Place | null {
-  if (name === 'action') return { kind: 'action' };
-  if (OF_RECORD.includes(name)) return { kind: 'record', name };
-  if (name.startsWith(ATTRIBUTE) && name.length > ATTRIBUTE.length)
-    return { kind: 'attribute', key: name.slice(ATTRIBUTE.length) };
-  const member = name.startsWith(CANDIDATE) ? name.slice(CANDIDATE.length) : name;
+  const known = name.toLowerCase();
+  if (known === 'action') return { kind: 'action' };
+  if (known === RECORD_ID) return { kind: 'id' };
+  if (OF_RECORD.includes(known)) return { kind: 'record', name: known };
+  if (known.startsWith(ATTRIBUTE) && known.length > ATTRIBUTE.length)
+    return { kind: 'attribute', key: name.slice(ATTRIBUTE.length).trim() };
+  const member = known.startsWith(CANDIDATE) ? known.slice(CANDIDATE.length) : known;
   if (OF_CANDIDATE.includes(member)) return { kind: 'candidate', name: member };
-  return (READ_ONLY as readonly string[]).includes(name) ? { kind: 'idle' } : null;
+  return (READ_ONLY as readonly string[]).includes(known) ? { kind: 'idle', name: known } : null;
+}
+
+const LONGEST_SHOWN = 60;
+const shown = (name: string): string => (name.length > LONGEST_SHOWN ? `${name.slice(0, LONGEST_SHOWN)}…` : name);
+
+function unknownColumn(name: string): string {
+  if (name === '') return 'the column has no name. Name it, or take it out.';
+  if (/[,;\t]/.test(name) && name.split(/[,;\t]/).some((part) => placeOf(part.trim()) !== null))
+    return 'the whole line stands in one pair of quotes. Take out the quotes around each line, or save the file anew with a column for each value.';
+  if (/[|:]/.test(name) && name.split(/[|:]/).some((part) => placeOf(part.trim()) !== null))
+    return 'the columns are not separated by commas, semicolons or tabs. Save the file as "CSV UTF-8".';
+  return `there is no such column.${nearestHint(name, ['action', ...EXPORTED])}`;
 }

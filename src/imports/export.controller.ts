@@ -10,6 +10,7 @@ import { FindVouchersOfMany } from '../vouchers/vouchers.queries.js';
 import { attributeColumn, EXPORTED, isCandidateColumn, LIST_SEPARATOR } from './columns.js';
 import { CsvAnswer, sendCsv } from './csv-answer.js';
 import { writeLine } from './csv-cell.js';
+import { BYTE_ORDER_MARK } from './report.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 
 /** Others do not wait long for the lines of one. */
@@ -23,7 +24,9 @@ export class ExportController {
   @Get()
   @Access('read')
   @ApiOperation({ summary: 'The eligibilities of the account as a file, newest first, in the columns of an import' })
-  @CsvAnswer('An apostrophe stands before what a spreadsheet would take for a formula; an import takes it off again.')
+  @CsvAnswer(
+    'In UTF-8 with a byte order mark. An apostrophe stands before what a spreadsheet would take for a formula; an import takes it off again.',
+  )
   @Problems(400)
   async get(@Param() { account_code }: AccountPath, @Res() response: Response): Promise<void> {
     await sendCsv(response, `eligibilities-${account_code}.csv`, this.lines(account_code));
@@ -32,7 +35,7 @@ export class ExportController {
   /** Stretch by stretch, each a statement of its own: no connection is held while the caller is slow. */
   private async *lines(accountCode: string): AsyncIterable<string> {
     const keys = await this.queryBus.execute(new FindAttributeKeys(accountCode));
-    yield writeLine([...EXPORTED, ...keys.map(attributeColumn)]);
+    yield BYTE_ORDER_MARK + writeLine([...EXPORTED, ...keys.map(attributeColumn)]);
     for (let before: number | null = null; ;) {
       const records: ExportedEligibility[] = await this.queryBus.execute(
         new ReadEligibilities(accountCode, before, STRETCH),

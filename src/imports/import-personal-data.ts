@@ -1,14 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { PersonalData, PersonalDataHolders, type Candidate } from '../platform/personal-data.js';
+import { folded, namesPerson } from '../platform/person.js';
+import { PersonalData, PersonalDataHolders, type Candidate, type Subject } from '../platform/personal-data.js';
 import { isObject } from '../platform/validation/fields.js';
+import { Columns } from './columns.js';
 import { ImportStore } from './import-store.js';
-import type { WaitingRow } from './imports.rules.js';
+import type { RowOutcome, WaitingRow } from './imports.rules.js';
 
-const ERASED_ROW: WaitingRow = {
+const ERASED_ROW = (line: number): WaitingRow => ({
+  line,
   fault: { pointer: '', code: 'candidate_erased', detail: 'The candidate was erased before the row was done.' },
-};
+});
 
-/** Rows that wait to be done; those that are done are not kept. */
+/** Rows that wait to be done, and what reports say of those that are done. */
 @Injectable()
 export class ImportPersonalData extends PersonalData {
   constructor(
@@ -19,37 +22,69 @@ export class ImportPersonalData extends PersonalData {
     holders.register(this);
   }
 
-  async export({ accountCode, candidateId }: Candidate): Promise<Record<string, unknown>> {
-    const rows: unknown[] = [];
+  async export(subject: Subject): Promise<Record<string, unknown>> {
+    const { accountCode, candidateId } = subject;
+    const import_rows: unknown[] = [];
     for await (const chunk of this.store.waiting(accountCode, false))
-      rows.push(...chunk.rows.map(valueOf).filter((value) => isOf(value, candidateId)));
-    return { import_rows: rows };
+      import_rows.push(
+        ...chunk.rows.filter((row) => isOf(row, chunk.columns, candidateId)).map(shownOf(chunk.columns)),
+      );
+    const import_reports: unknown[] = [];
+    for await (const { import_id, outcomes } of this.store.done(accountCode))
+      for (const [outcome, line, ...rest] of outcomes.filter((row) => tellsOf(row, subject))) {
+        const [candidate_id, test_code, svc_eligiblity_id, faults = []] = rest;
+        import_reports.push({ import_id, outcome, line, candidate_id, test_code, svc_eligiblity_id, faults });
+      }
+    return { import_rows, import_reports };
   }
 
-  erase(): Promise<void> {
-    return Promise.resolve();
+  /** A report keeps the outcome of the row, and not whose it was. */
+  async erase(subject: Subject, pseudonym: string): Promise<void> {
+    for await (const chunk of this.store.done(subject.accountCode)) {
+      if (!chunk.outcomes.some((row) => tellsOf(row, subject))) continue;
+      const outcomes = chunk.outcomes.map((row) => (tellsOf(row, subject) ? withoutPerson(row, pseudonym) : row));
+      await this.store.replaceOutcomes(chunk, outcomes);
+    }
   }
 
   /** The chunks stay locked until the transaction ends: a worker does them before or after, and never meanwhile. */
   override async withhold({ accountCode, candidateId }: Candidate): Promise<void> {
     for await (const chunk of this.store.waiting(accountCode, true)) {
-      const rows = chunk.rows.map((row) => (isOf(valueOf(row), candidateId) ? ERASED_ROW : row));
-      if (rows.includes(ERASED_ROW)) await this.store.replaceRows(chunk, rows);
+      if (!chunk.rows.some((row) => isOf(row, chunk.columns, candidateId))) continue;
+      const rows = chunk.rows.map((row) => (isOf(row, chunk.columns, candidateId) ? ERASED_ROW(row.line) : row));
+      await this.store.replaceRows(chunk, rows);
     }
   }
 }
 
+function isOf(row: WaitingRow, columns: readonly string[] | null, candidateId: string): boolean {
+  if ('cells' in row) return Columns.of(columns!).cellAt(row.cells, 'candidate_id') === candidateId;
+  const value = valueOf(row);
+  return isObject(value) && isObject(value['candidate']) && value['candidate']['candidate_id'] === candidateId;
+}
+
 function valueOf(row: WaitingRow): unknown {
-  if ('value' in row) return row.value;
-  if (!('line' in row)) return null;
+  if (!('json' in row)) return null;
   try {
-    return JSON.parse(row.line);
+    return JSON.parse(row.json);
   } catch {
     return null;
   }
 }
 
-function isOf(value: unknown, candidateId: string): boolean {
-  if (!isObject(value) || !isObject(value['candidate'])) return false;
-  return value['candidate']['candidate_id'] === candidateId;
+/** A row as the person is shown it: cells by the names of their columns. */
+function shownOf(columns: readonly string[] | null): (row: WaitingRow) => unknown {
+  return (row) =>
+    'cells' in row ? Object.fromEntries(columns!.map((name, index) => [name, row.cells[index] ?? ''])) : valueOf(row);
+}
+
+/** By the record or the id, however it was written; or by a value that names the person. */
+function tellsOf([, , candidateId, , record, faults = []]: RowOutcome, subject: Subject): boolean {
+  if (subject.svcEligibilityIds.includes(record) || folded(candidateId) === folded(subject.candidateId)) return true;
+  return faults.some(({ value }) => value !== undefined && namesPerson(value, subject.person));
+}
+
+function withoutPerson([outcome, line, , testCode, record, faults]: RowOutcome, pseudonym: string): RowOutcome {
+  const kept = faults?.map(({ pointer, code, detail, column }) => ({ pointer, code, detail, column }));
+  return [outcome, line, pseudonym, testCode, record, ...(kept === undefined ? [] : [kept])] as RowOutcome;
 }

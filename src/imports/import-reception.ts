@@ -1,7 +1,9 @@
+import { createHash, type Hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { v7 as uuid } from 'uuid';
 import { Clock } from '../platform/clock.js';
+import { violatedConstraint } from '../platform/database/database.js';
 import { requestContext } from '../platform/context/request-context.js';
 import {
   malformedRequest,
@@ -11,12 +13,23 @@ import {
   unsupportedMediaType,
 } from '../platform/errors.js';
 import { sendContinue } from '../platform/http/connection.js';
+import { keyInUse, keyOf, StreamedIdempotency } from '../platform/unit-of-work/idempotency.js';
+import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { chunksOf } from './chunks.js';
 import { ImportStore } from './import-store.js';
-import { formatOf, MOST_BYTES, MOST_ROWS } from './imports.rules.js';
-import { readRows } from './row-reader.js';
+import { formOfType, MOST_BYTES, MOST_ROWS } from './imports.rules.js';
+import { RowReader } from './row-reader.js';
 
 const IDLE_MS = 30_000;
+
+interface ImportId {
+  readonly import_id: string;
+}
+
+/** The import that a body became, or the one that the same body became before. */
+interface ReceivedImport extends ImportId {
+  readonly isReplay: boolean;
+}
 
 /**
  * Takes the body of an import in.
@@ -27,6 +40,8 @@ const IDLE_MS = 30_000;
  * 3. When the body has ended well the import is RUNNING, and workers may take it.
  * 4. What is refused on the way takes all of it back. What a crash left is found by its lease, and FAILED; so is a body that
  *    comes too slowly, which is not answered as if it had been taken. One that was aborted meanwhile has been taken.
+ * 5. With an `Idempotency-Key` the answer is kept in the transaction of step 3. A body whose key has an answer already is only
+ *    compared; one body at a time comes under a key.
  *
  * Never destroy the request when it is refused: the caller would lose the answer (connection.ts).
  */
@@ -35,41 +50,90 @@ export class ImportReception {
   constructor(
     private readonly store: ImportStore,
     private readonly clock: Clock,
+    private readonly keys: StreamedIdempotency,
+    private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** @returns the id. @throws DomainError for a body that is refused as a whole */
-  async receive(accountCode: string, dryRun: boolean, request: Request, response: Response): Promise<string> {
-    const format = formatOf(request.headers['content-type'], request.headers['content-encoding']);
-    if (format === null)
-      throw unsupportedMediaType.error({ detail: 'The body must be text/csv or application/x-ndjson in UTF-8.' });
+  /** @throws DomainError for a body that is refused as a whole */
+  async receive(accountCode: string, dryRun: boolean, request: Request, response: Response): Promise<ReceivedImport> {
+    const packed = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+    if (packed !== 'identity')
+      throw unsupportedMediaType.error({ detail: 'The file must be sent unpacked, without a Content-Encoding.' });
+    const form = formOfType(request.headers['content-type']);
+    if (form === null)
+      throw unsupportedMediaType.error({
+        detail: 'The body must be text/csv or application/x-ndjson, in UTF-8 or in an encoding that charset names.',
+      });
     if (Number(request.headers['content-length'] ?? 0) > MOST_BYTES) throw tooManyBytes();
+    const key = keyOf(request);
+    const hash = createHash('sha256');
+    const pieces = piecesOf(request, hash);
+    if (key !== null && (await this.keys.isKept(key))) {
+      sendContinue(request, response);
+      for await (const _ of pieces);
+      return this.replayed(await this.unitOfWork.run(() => this.keys.keptAnswer(key, request, hash.digest('hex'))));
+    }
     const { caller, requestId } = requestContext();
     const id = uuid();
-    await this.store.begin({
-      import_id: id,
-      account_code: accountCode,
-      dry_run: dryRun,
-      username: caller!.username,
-      consumer_key: caller!.consumerKey,
-      scopes: [...caller!.scopes],
-      request_id: requestId,
-      received_datetime: this.clock.now(),
-    });
+    try {
+      await this.store.begin({
+        import_id: id,
+        account_code: accountCode,
+        dry_run: dryRun,
+        username: caller!.username,
+        consumer_key: caller!.consumerKey,
+        scopes: [...caller!.scopes],
+        request_id: requestId,
+        received_datetime: this.clock.now(),
+        idempotency_key: key,
+      });
+    } catch (error) {
+      throw violatedConstraint(error) === 'eligibility_imports_key_in_use' ? keyInUse() : error;
+    }
     sendContinue(request, response);
     try {
+      const reader = new RowReader(form);
       let rows = 0;
       let chunks = 0;
-      for await (const chunk of chunksOf(readRows(format, piecesOf(request)))) {
+      for await (const chunk of chunksOf(reader.rows(pieces))) {
         if (rows + chunk.length > MOST_ROWS) throw tooManyRows();
-        if (!(await this.store.addChunk(id, chunks++, rows + 1, chunk))) await this.assertNotFailed(id);
+        const added = { chunk: chunks++, firstRow: rows + 1, rows: chunk, columns: reader.columns };
+        if (!(await this.store.addChunk(id, added))) await this.assertNotFailed(id);
         rows += chunk.length;
       }
-      if (!(await this.store.close(id, rows, this.clock.now()))) await this.assertNotFailed(id);
-      return id;
+      const close = () => this.store.close(id, rows, reader.columns, this.clock.now());
+      const earlier = await this.close(id, close, key, request, hash);
+      if (earlier === null) return { import_id: id, isReplay: false };
+      await this.store.discard(id);
+      return this.replayed(earlier);
     } catch (error) {
       await this.store.discard(id).catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Null, or the answer to a body that came under the same key meanwhile: then this one is not closed. */
+  private async close(
+    id: string,
+    close: () => Promise<boolean>,
+    key: string | null,
+    request: Request,
+    hash: Hash,
+  ): Promise<ImportId | null> {
+    const bodyHash = hash.digest('hex');
+    return this.unitOfWork.run(async () => {
+      const earlier = key === null ? null : await this.keys.keptAnswer<ImportId>(key, request, bodyHash);
+      if (earlier !== null) return earlier;
+      if (!(await close())) await this.assertNotFailed(id);
+      if (key !== null) this.keys.keep(key, request, bodyHash, 202, { import_id: id });
+      return null;
+    });
+  }
+
+  private replayed(kept: ImportId | null): ReceivedImport {
+    // It ran out between two looks.
+    if (kept === null) throw keyInUse();
+    return { import_id: kept.import_id, isReplay: true };
   }
 
   /** Of an import that takes nothing in any more: it was aborted. @throws DomainError service_unavailable */
@@ -82,7 +146,7 @@ export class ImportReception {
 }
 
 /** The body as it comes, no longer than it may be, from a caller who does not stop in its middle. */
-async function* piecesOf(request: Request): AsyncIterable<Buffer> {
+async function* piecesOf(request: Request, hash: Hash): AsyncIterable<Buffer> {
   const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let bytes = 0;
   for (;;) {
@@ -90,6 +154,7 @@ async function* piecesOf(request: Request): AsyncIterable<Buffer> {
     if (next.done === true) return;
     bytes += next.value.length;
     if (bytes > MOST_BYTES) throw tooManyBytes();
+    hash.update(next.value);
     yield next.value;
   }
 }

@@ -15,7 +15,7 @@ const RECEIVING_LEASE = `interval '120 seconds'`;
 const ADD_CHUNK = prepared(
   'import-add-chunk',
   `WITH alive AS (
-     UPDATE eligibility_imports SET leased_until = ${MACHINE_TIME} + ${RECEIVING_LEASE}
+     UPDATE eligibility_imports SET leased_until = ${MACHINE_TIME} + ${RECEIVING_LEASE}, columns = $5
      WHERE import_id = $1 AND state = 'RECEIVING' RETURNING import_id)
    INSERT INTO eligibility_import_chunks (import_id, chunk, first_row, rows)
    SELECT import_id, $2::int, $3::int, $4::bytea FROM alive`,
@@ -24,7 +24,7 @@ const ADD_CHUNK = prepared(
 const CLOSE = prepared(
   'import-close',
   `UPDATE eligibility_imports
-   SET rows = $2, leased_until = NULL, state = CASE WHEN $2::int = 0 THEN 'DONE' ELSE 'RUNNING' END,
+   SET rows = $2, columns = $4, leased_until = NULL, state = CASE WHEN $2::int = 0 THEN 'DONE' ELSE 'RUNNING' END,
      started_datetime = CASE WHEN $2::int = 0 THEN $3::timestamptz END,
      finished_datetime = CASE WHEN $2::int = 0 THEN $3::timestamptz END
    WHERE import_id = $1 AND state = 'RECEIVING'`,
@@ -71,8 +71,8 @@ const RECORD = prepared(
   `WITH done AS (
      UPDATE eligibility_imports SET
        next_chunk = next_chunk + cardinality($10::jsonb[]), leased_until = NULL, lease_token = NULL,
-       done = done + $4, created = created + $5, updated = updated + $6, cancelled = cancelled + $7,
-       refused = refused + $8, state = CASE WHEN done + $4 = rows THEN 'DONE' ELSE state END,
+       done = done + $4, created = created + $5, updated = updated + $6, unchanged = unchanged + $11,
+       cancelled = cancelled + $7, refused = refused + $8, state = CASE WHEN done + $4 = rows THEN 'DONE' ELSE state END,
        finished_datetime = CASE WHEN done + $4 = rows THEN $9::timestamptz END
      WHERE import_id = $1 AND lease_token = $2 AND state = 'RUNNING' RETURNING import_id)
    UPDATE eligibility_import_chunks chunk SET rows = NULL, outcomes = given.outcomes
@@ -117,17 +117,39 @@ const OUTCOMES = prepared(
    WHERE import_id = $1 AND chunk > $2 AND outcomes IS NOT NULL ORDER BY chunk LIMIT $3`,
 );
 
-const WAITING = `SELECT waiting.import_id, waiting.chunk, waiting.rows
+const WAITING = `SELECT waiting.import_id, waiting.chunk, waiting.rows, columns
   FROM eligibility_import_chunks waiting JOIN eligibility_imports USING (import_id)
   WHERE account_code = $1 AND state IN ('RECEIVING', 'RUNNING') AND waiting.rows IS NOT NULL
     AND (waiting.import_id, waiting.chunk) > ($2::uuid, $3::int)
   ORDER BY waiting.import_id, waiting.chunk LIMIT 10`;
+const DONE = prepared(
+  'import-done-chunks',
+  `SELECT done.import_id, done.chunk, done.outcomes
+   FROM eligibility_import_chunks done JOIN eligibility_imports USING (import_id)
+   WHERE account_code = $1 AND done.outcomes IS NOT NULL AND (done.import_id, done.chunk) > ($2::uuid, $3::int)
+   ORDER BY done.import_id, done.chunk LIMIT 50`,
+);
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 export type NewImport = Pick<
   Import,
-  'import_id' | 'account_code' | 'dry_run' | 'username' | 'consumer_key' | 'scopes' | 'request_id' | 'received_datetime'
+  | 'import_id'
+  | 'account_code'
+  | 'dry_run'
+  | 'username'
+  | 'consumer_key'
+  | 'scopes'
+  | 'request_id'
+  | 'received_datetime'
+  | 'idempotency_key'
 >;
+
+interface NewChunk {
+  readonly chunk: number;
+  readonly firstRow: number;
+  readonly rows: readonly WaitingRow[];
+  readonly columns: readonly string[] | null;
+}
 
 /** An import of which this process has the next chunk. */
 export type ClaimedImport = Import & { lease_token: string };
@@ -137,6 +159,14 @@ interface WaitingChunk {
   import_id: string;
   chunk: number;
   rows: WaitingRow[];
+  columns: string[] | null;
+}
+
+/** Some rows that were done. */
+interface DoneChunk {
+  import_id: string;
+  chunk: number;
+  outcomes: RowOutcome[];
 }
 
 /** Imports and their rows in the database. Rows are in clear here and nowhere else. */
@@ -151,8 +181,9 @@ export class ImportStore {
     await this.database.execute(
       {
         text: `INSERT INTO eligibility_imports
-                 (import_id, account_code, dry_run, username, consumer_key, scopes, request_id, received_datetime, state, leased_until)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'RECEIVING', ${MACHINE_TIME} + ${RECEIVING_LEASE})`,
+                 (import_id, account_code, dry_run, username, consumer_key, scopes, request_id, received_datetime, idempotency_key,
+                  state, leased_until)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'RECEIVING', ${MACHINE_TIME} + ${RECEIVING_LEASE})`,
       },
       [
         fresh.import_id,
@@ -163,18 +194,20 @@ export class ImportStore {
         fresh.scopes,
         fresh.request_id,
         fresh.received_datetime,
+        fresh.idempotency_key,
       ],
     );
   }
 
   /** False when the import was ended meanwhile. */
-  async addChunk(id: string, chunk: number, firstRow: number, rows: readonly WaitingRow[]): Promise<boolean> {
-    return (await this.database.execute(ADD_CHUNK, [id, chunk, firstRow, this.seal(rows, id, chunk)])) === 1;
+  async addChunk(id: string, { chunk, firstRow, rows, columns }: NewChunk): Promise<boolean> {
+    const values = [id, chunk, firstRow, this.seal(rows, id, chunk), columns];
+    return (await this.database.execute(ADD_CHUNK, values)) === 1;
   }
 
   /** The body has ended: the import may be done. False when it was ended meanwhile. */
-  async close(id: string, rows: number, now: Date): Promise<boolean> {
-    return (await this.database.execute(CLOSE, [id, rows, now])) === 1;
+  async close(id: string, rows: number, columns: readonly string[] | null, now: Date): Promise<boolean> {
+    return (await this.database.execute(CLOSE, [id, rows, now, columns])) === 1;
   }
 
   async stateOf(id: string): Promise<ImportState | null> {
@@ -217,6 +250,7 @@ export class ImportStore {
       count('REFUSED'),
       now,
       chunks.map((chunk) => JSON.stringify(chunk)),
+      count('UNCHANGED'),
     ]);
     return written === chunks.length;
   }
@@ -250,12 +284,12 @@ export class ImportStore {
   async *waiting(accountCode: string, lock: boolean): AsyncIterable<WaitingChunk> {
     let last = { import_id: FIRST_ID, chunk: -1 };
     for (;;) {
-      const chunks = await this.database.query<{ import_id: string; chunk: number; rows: Buffer }>(
+      const chunks = await this.database.query<Omit<WaitingChunk, 'rows'> & { rows: Buffer }>(
         { text: lock ? `${WAITING} FOR UPDATE OF waiting` : WAITING },
         [accountCode, last.import_id, last.chunk],
       );
-      for (const { import_id, chunk, rows } of chunks)
-        yield { import_id, chunk, rows: this.open(rows, import_id, chunk) };
+      for (const { import_id, chunk, rows, columns } of chunks)
+        yield { import_id, chunk, rows: this.open(rows, import_id, chunk), columns };
       if (chunks.length === 0) return;
       last = chunks.at(-1)!;
     }
@@ -268,11 +302,27 @@ export class ImportStore {
     );
   }
 
+  /** The chunks of an account that are done, one after another. */
+  async *done(accountCode: string): AsyncIterable<DoneChunk> {
+    let last = { import_id: FIRST_ID, chunk: -1 };
+    for (;;) {
+      const chunks = await this.database.query<DoneChunk>(DONE, [accountCode, last.import_id, last.chunk]);
+      yield* chunks;
+      if (chunks.length === 0) return;
+      last = chunks.at(-1)!;
+    }
+  }
+
+  async replaceOutcomes({ import_id, chunk }: DoneChunk, outcomes: readonly RowOutcome[]): Promise<void> {
+    await this.database.execute(
+      { text: 'UPDATE eligibility_import_chunks SET outcomes = $3 WHERE import_id = $1 AND chunk = $2' },
+      [import_id, chunk, JSON.stringify(outcomes)],
+    );
+  }
+
   async find(accountCode: string, id: string): Promise<Import | null> {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
   }
-
-  /** Of any account: whoever asks sees to it that the account is in the caller's reach. */
 
   /** What became of the rows so far, by chunks in their order. */
   outcomes(

@@ -146,8 +146,11 @@ export class ImportWorker extends Worker {
     }
   }
 
-  private prepare({ account_code, scopes }: ClaimedImport, rows: readonly WaitingRow[]): Promise<readonly RowGroup[]> {
-    return this.rowWork.prepare(account_code, rows, new Set(scopes));
+  private prepare(
+    { account_code, columns, scopes }: ClaimedImport,
+    rows: readonly WaitingRow[],
+  ): Promise<readonly RowGroup[]> {
+    return this.rowWork.prepare(account_code, rows, columns, new Set(scopes));
   }
 
   private async outcomesOf(claimed: ClaimedImport, groups: readonly RowGroup[]): Promise<RowOutcome[]> {

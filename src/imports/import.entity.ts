@@ -35,6 +35,13 @@ export class Import {
   @Column('text', { nullable: true })
   request_id: string | null;
 
+  @Column('text', { nullable: true })
+  idempotency_key: string | null;
+
+  /** The columns of CSV, by their own names. */
+  @Column('text', { array: true, nullable: true })
+  columns: string[] | null;
+
   @Column('int', { default: 0 })
   rows: number;
 
@@ -46,6 +53,9 @@ export class Import {
 
   @Column('int', { default: 0 })
   updated: number;
+
+  @Column('int', { default: 0 })
+  unchanged: number;
 
   @Column('int', { default: 0 })
   cancelled: number;

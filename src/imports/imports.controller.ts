@@ -1,20 +1,33 @@
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
+import { Config } from '../config.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { StreamedBody } from '../platform/http/body.js';
-import { Answer, BodyProblems, Problems } from '../platform/http/documented.js';
+import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
+import { pageOf, sendPage } from '../platform/http/paging.js';
+import { ChecksHeaders } from '../platform/http/request-form.js';
+import { keyFaults } from '../platform/unit-of-work/idempotency.js';
 import { CsvAnswer, sendCsv } from './csv-answer.js';
-import { writeLine } from './csv-cell.js';
 import { ImportEndings } from './import-endings.js';
+import { ImportList } from './import-list.js';
 import { ImportReception } from './import-reception.js';
 import { ImportStore } from './import-store.js';
 import { ImportWorker } from './import-worker.js';
 import type { Import } from './import.entity.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
-import { ImportAnswer, ImportModel, ImportPath, ImportQuery, presentImport } from './imports.dto.js';
-import type { Ending, RowOutcome } from './imports.rules.js';
+import {
+  ImportAnswer,
+  ImportModel,
+  ImportPath,
+  ImportQuery,
+  ListedImportModel,
+  OwnImportsQuery,
+  presentImport,
+  presentListed,
+} from './imports.dto.js';
+import { emptyLine, endingLine, reportHead, reportLines } from './report.js';
 
 const CHUNKS_AT_ONCE = 20;
 
@@ -26,6 +39,8 @@ export class ImportsController {
     private readonly store: ImportStore,
     private readonly worker: ImportWorker,
     private readonly endings: ImportEndings,
+    private readonly imports: ImportList,
+    private readonly config: Config,
   ) {}
 
   @Post()
@@ -42,16 +57,35 @@ export class ImportsController {
       '`action`: ADD (default), UPDATE, CANCEL.',
   })
   @Answer(202, ImportAnswer, 'The rows are received, and will be done in the background.')
-  @BodyProblems(408)
+  @BodyProblems(408, 409, 422)
+  @ChecksHeaders(keyFaults)
+  @IdempotencyHeader()
   async create(
     @Param() { account_code }: AccountPath,
     @Query() { dry_run }: ImportQuery,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<ImportAnswer> {
-    const import_id = await this.reception.receive(account_code, dry_run === 'true', request, response);
-    void this.worker.look();
+    const { import_id, isReplay } = await this.reception.receive(account_code, dry_run === 'true', request, response);
+    if (isReplay) response.setHeader('Idempotency-Replayed', 'true');
+    else void this.worker.look();
     return { import_id };
+  }
+
+  @Get()
+  @Access('read')
+  @ApiOperation({ summary: 'The imports of the account, newest first' })
+  @AnswerList(ListedImportModel)
+  @Problems(400)
+  async list(
+    @Param() { account_code }: AccountPath,
+    @Query() query: OwnImportsQuery,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ListedImportModel[]> {
+    const page = pageOf(query);
+    const rows = await this.imports.list([account_code], query.state ?? null, page);
+    return sendPage(rows, page, request, response, this.config).map(presentListed);
   }
 
   @Get(':import_id')
@@ -67,7 +101,9 @@ export class ImportsController {
   @Access('read')
   @ApiOperation({ summary: 'What became of each row that is done; a refused row has one line for each fault' })
   @CsvAnswer(
-    'Row number (from 1, the header not counted), outcome, code, pointer, detail. Of an import that ended early the last line has the outcome NOT_DONE, the first row that was not done, and why.',
+    'Row number (from 1, the header not counted), outcome, code, pointer, detail, then what leads back to the person: line of the ' +
+      'file, candidate_id, test_code, id of the record that is there, column by its own name, value as it stood. Of an import that ' +
+      'ended early the last line has the outcome NOT_DONE, the first row that was not done, and why.',
   )
   @Problems(400, 404)
   async report(@Param() path: ImportPath, @Res() response: Response): Promise<void> {
@@ -92,40 +128,15 @@ export class ImportsController {
     return found;
   }
 
-  private async *lines({ import_id: importId, done, ending }: Import): AsyncIterable<string> {
-    yield writeLine(['row', 'outcome', 'code', 'pointer', 'detail']);
+  private async *lines({ import_id: importId, done, rows, columns, ending, dry_run }: Import): AsyncIterable<string> {
+    yield reportHead();
     for (let after = -1; ;) {
       const chunks = await this.store.outcomes(importId, after, CHUNKS_AT_ONCE);
       if (chunks.length === 0) break;
-      yield chunks.map(({ first_row, outcomes }) => linesOf(first_row, outcomes)).join('');
+      yield chunks.map(({ first_row, outcomes }) => reportLines(first_row, outcomes, dry_run)).join('');
       after = chunks.at(-1)!.chunk;
     }
     if (ending !== null) yield endingLine(done + 1, ending);
+    else if (columns !== null && rows === 0) yield emptyLine();
   }
-}
-
-function linesOf(firstRow: number, outcomes: readonly RowOutcome[]): string {
-  return outcomes
-    .flatMap(([outcome, faults], index) => {
-      const row = String(firstRow + index);
-      if (faults === undefined) return [writeLine([row, outcome, '', '', ''])];
-      return faults.map(({ code, pointer = '', detail }) => writeLine([row, outcome, code, pointer, detail]));
-    })
-    .join('');
-}
-
-const WHY: Record<Ending, { code: string; detail: string }> = {
-  ABORTED: { code: 'import_aborted', detail: 'The import was aborted' },
-  ABORTED_BY_OPERATOR: { code: 'import_aborted_by_operator', detail: 'An operator aborted the import' },
-  ACCESS_LOST: {
-    code: 'import_access_lost',
-    detail: 'The user or the application that sent the import was disabled, or lost the scope create or the account',
-  },
-  BODY_LOST: { code: 'import_body_lost', detail: 'The body of the import did not arrive' },
-};
-
-/** What the report says of all rows that an import left. */
-function endingLine(row: number, ending: Ending): string {
-  const { code, detail } = WHY[ending];
-  return writeLine([String(row), 'NOT_DONE', code, '', `${detail}: this row and all after it were not done.`]);
 }

@@ -1,4 +1,5 @@
-import { formatOptionalDateTime } from '../platform/clock.js';
+import { formatDateTime, formatOptionalDateTime } from '../platform/clock.js';
+import { PageQuery } from '../platform/http/paging.js';
 import { Field } from '../platform/validation/fields.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { boolean, dateTime, flag, integer, oneOf, text } from '../platform/validation/rules.js';
@@ -33,7 +34,7 @@ export class ImportModel extends ImportAnswer {
   @Field(count(), { required: true, description: 'Rows received; 0 while RECEIVING.' })
   rows: number;
 
-  @Field(count(), { required: true, description: 'Rows done; the sum of the four that follow.' })
+  @Field(count(), { required: true, description: 'Rows done; the sum of the five that follow.' })
   done: number;
 
   @Field(count(), { required: true })
@@ -41,6 +42,9 @@ export class ImportModel extends ImportAnswer {
 
   @Field(count(), { required: true })
   updated: number;
+
+  @Field(count(), { required: true, description: 'Updates that say nothing else than the record does.' })
+  unchanged: number;
 
   @Field(count(), { required: true })
   cancelled: number;
@@ -55,8 +59,33 @@ export class ImportModel extends ImportAnswer {
   finished: string | null;
 }
 
+export class ListedImportModel extends ImportModel {
+  @Field(text({ max: 50 }), { required: true })
+  account_code: string;
+
+  @Field(text({ max: 200 }), { required: true, description: 'Who sent it.' })
+  username: string;
+
+  @Field(dateTime(), { required: true })
+  received: string;
+}
+
+export class OwnImportsQuery extends PageQuery {
+  @Field(oneOf(IMPORT_STATES, 'state_unknown'))
+  state?: ImportState;
+}
+
+export function presentListed(row: Import): ListedImportModel {
+  return {
+    ...presentImport(row),
+    account_code: row.account_code,
+    username: row.username,
+    received: formatDateTime(row.received_datetime),
+  };
+}
+
 export function presentImport(row: Import): ImportModel {
-  const { import_id, state, dry_run, rows, done, created, updated, cancelled, refused } = row;
+  const { import_id, state, dry_run, rows, done, created, updated, unchanged, cancelled, refused } = row;
   return {
     import_id,
     state,
@@ -65,6 +94,7 @@ export function presentImport(row: Import): ImportModel {
     done,
     created,
     updated,
+    unchanged,
     cancelled,
     refused,
     started: formatOptionalDateTime(row.started_datetime),

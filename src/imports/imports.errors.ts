@@ -29,5 +29,6 @@ declareFaults({
     'The import ended before this row: its user or application was disabled, or lost the scope `create` or the account.',
     'Have an operator restore the access, or send the rows that were not done as another user.',
   ],
+  import_empty: ['The file has columns and no rows.', 'See whether it is the right file.'],
   import_body_lost: ['The body of the import did not arrive.', 'Send the file again.'],
 });

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { StreamedIdempotency } from '../platform/unit-of-work/idempotency.js';
 import { ExportController } from './export.controller.js';
 import { ImportPersonalData } from './import-personal-data.js';
 import { ImportEndings } from './import-endings.js';
@@ -15,6 +16,7 @@ import { RowWork } from './row-work.js';
   controllers: [ImportsController, OperatorImportsController, ExportController],
   providers: [
     ImportReception,
+    StreamedIdempotency,
     ImportStore,
     ImportEndings,
     ImportWorker,

@@ -15,11 +15,24 @@ export type Ending = keyof typeof ENDING;
 export const ACTIONS = ['ADD', 'UPDATE', 'CANCEL'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** What became of a row. */
-export type Outcome = 'CREATED' | 'UPDATED' | 'CANCELLED' | 'REFUSED';
+/** What became of a row. UNCHANGED: an update that says nothing else than the record does. */
+export type Outcome = 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'CANCELLED' | 'REFUSED';
 
-/** The outcome of a row as it is kept: its word, and what a refused row has against it. */
-export type RowOutcome = [outcome: Outcome] | [outcome: 'REFUSED', faults: Fault[]];
+/** A fault, or a warning, as the report tells it: with the column's own name, and the value as it stood. */
+export type ReportFault = Fault & { column?: string; value?: string };
+
+/**
+ * The outcome of a row as it is kept: the line on which it begins, whom it is about as far as it says, the id of the record
+ * that is there, and what a refused row has against it, or a row that was done should be looked at for.
+ */
+export type RowOutcome = [
+  outcome: Outcome,
+  line: number,
+  candidateId: string,
+  testCode: string,
+  svcEligibilityId: string,
+  faults?: ReportFault[],
+];
 
 export const MOST_ROWS = 1_000_000;
 export const MOST_BYTES = 512 * 1024 * 1024;
@@ -29,23 +42,38 @@ export const MOST_ROW_BYTES = 256 * 1024;
 export type ImportFormat = 'CSV' | 'NDJSON';
 
 /**
- * A row as it waits: the Eligibility Model with `action` that a line of CSV says, the text of a line of NDJSON, or what a
- * line has against it that could not be read.
+ * A row as it waits, with the line of the file on which it begins: the cells of a line of CSV, the text of a line of NDJSON, or
+ * what is said of it instead.
  */
-export type WaitingRow = { value: unknown } | { line: string } | { fault: Fault };
+export type WaitingRow = { line: number } & ({ cells: string[] } | { json: string } | { fault: Fault });
 
-/** The format that the headers announce; null for any other, and for what is packed or not UTF-8. */
-export function formatOf(contentType: string | undefined, contentEncoding: string | undefined): ImportFormat | null {
-  if ((contentEncoding ?? 'identity').toLowerCase() !== 'identity') return null;
+/** How a body is written: its format, and the encoding that its type declares. */
+export interface BodyForm {
+  readonly format: ImportFormat;
+  readonly charset: string;
+}
+
+/** The form that a media type announces; null for any other type, and for an encoding that is not known. */
+export function formOfType(contentType: string | undefined): BodyForm | null {
   const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
-  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));
-  if (charset !== undefined && !/^charset="?utf-8"?$/.test(charset)) return null;
-  switch (type.trim()) {
-    case 'text/csv':
-      return 'CSV';
-    case 'application/x-ndjson':
-      return 'NDJSON';
-    default:
-      return null;
+  const declared = parameters
+    .map((one) => /^\s*charset="?([^"]*)"?\s*$/.exec(one)?.[1])
+    .find((one) => one !== undefined);
+  const charset = declared ?? 'utf-8';
+  const format = FORMATS.get(type.trim());
+  return format !== undefined && isKnownEncoding(charset) ? { format, charset } : null;
+}
+
+const FORMATS = new Map<string, ImportFormat>([
+  ['text/csv', 'CSV'],
+  ['application/x-ndjson', 'NDJSON'],
+]);
+
+function isKnownEncoding(label: string): boolean {
+  try {
+    new TextDecoder(label);
+    return true;
+  } catch {
+    return false;
   }
 }

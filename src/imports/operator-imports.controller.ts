@@ -3,39 +3,22 @@ import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
-import { formatDateTime } from '../platform/clock.js';
 import { currentReach } from '../platform/context/request-context.js';
 import { notFound } from '../platform/errors.js';
 import { Access, Bounded } from '../platform/http/access.js';
 import { Answer, AnswerList, IdempotencyHeader, Problems } from '../platform/http/documented.js';
-import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
+import { pageOf, sendPage } from '../platform/http/paging.js';
 import { accountsOfList } from '../platform/known-accounts.js';
 import { Idempotent } from '../platform/unit-of-work/idempotency.js';
 import { Field } from '../platform/validation/fields.js';
-import { dateTime, oneOf, text } from '../platform/validation/rules.js';
+import { text } from '../platform/validation/rules.js';
 import { ImportEndings } from './import-endings.js';
 import { ImportList } from './import-list.js';
-import type { Import } from './import.entity.js';
-import { ImportModel, presentImport } from './imports.dto.js';
-import { IMPORT_STATES, type ImportState } from './imports.rules.js';
+import { ListedImportModel, OwnImportsQuery, presentListed } from './imports.dto.js';
 
-class ImportsQuery extends PageQuery {
+class ImportsQuery extends OwnImportsQuery {
   @Field(text({ min: 1, max: 50 }))
   account_code?: string;
-
-  @Field(oneOf(IMPORT_STATES, 'state_unknown'))
-  state?: ImportState;
-}
-
-class ListedImportModel extends ImportModel {
-  @Field(text({ max: 50 }), { required: true })
-  account_code: string;
-
-  @Field(text({ max: 200 }), { required: true, description: 'Who sent it.' })
-  username: string;
-
-  @Field(dateTime(), { required: true })
-  received: string;
 }
 
 @ApiTags('Import and export')
@@ -78,13 +61,4 @@ export class OperatorImportsController {
     if (found === null) throw notFound.error({ detail: 'There is no such import.' });
     return presentListed(await this.endings.abort(found.import_id, 'ABORTED_BY_OPERATOR'));
   }
-}
-
-function presentListed(row: Import): ListedImportModel {
-  return {
-    ...presentImport(row),
-    account_code: row.account_code,
-    username: row.username,
-    received: formatDateTime(row.received_datetime),
-  };
 }

@@ -1,112 +1,228 @@
 import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { payloadTooLarge, validationError, type DomainError } from '../platform/errors.js';
+import { textOf } from './body-text.js';
 import { Columns } from './columns.js';
 import { readCell } from './csv-cell.js';
 import { malformedCsv, malformedNdjson } from './imports.errors.js';
-import { MOST_ROW_BYTES, type ImportFormat, type WaitingRow } from './imports.rules.js';
+import { MOST_ROW_BYTES, type BodyForm, type WaitingRow } from './imports.rules.js';
 
 const LINE_END = 0x0a;
-const MARK = '\ufeff';
+const SEPARATORS = [',', ';', '\t'];
+/** The first line of a file that says how it is separated, as Excel reads and writes it. */
+const SEPARATOR_LINE = /^"?sep=([^"\w\s]|\t)"?[;,\t]*$/i;
+const LINE_BREAK = /\r\n|\n|\r/g;
 
 /**
- * The rows of a body, as its pieces come; never more than a row and a piece is held. Empty lines are no rows.
- * @throws DomainError malformed_csv, malformed_ndjson, payload_too_large; validation_error with every fault of the columns
+ * The rows of a body as its pieces come; never more than a row and some pieces are held. Rows of empty cells are no rows.
+ * Lines are counted as an editor counts them.
  */
-export function readRows(format: ImportFormat, pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
-  return format === 'CSV' ? csvRows(pieces) : ndjsonRows(pieces);
-}
+export class RowReader {
+  /** The columns of CSV, by their own names, once the first row has come; null for NDJSON. */
+  columns: readonly string[] | null = null;
 
-async function* csvRows(pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
-  const parser = parse({
-    bom: true,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    max_record_size: MOST_ROW_BYTES,
-  });
-  // What the source throws, the parser throws where it is read.
-  pipeline(Readable.from(utf8(pieces, malformedCsv.error({ detail: NOT_UTF8 }))), parser, () => undefined);
-  let columns: Columns | null = null;
-  try {
-    for await (const record of parser as AsyncIterable<string[]>) {
-      const cells = record.map(readCell);
-      if (columns !== null) {
-        yield cells.length === columns.count ? { value: columns.rowOf(cells) } : WRONG_COUNT;
-        continue;
-      }
-      const read = Columns.read(cells);
-      if (!(read instanceof Columns)) throw validationError.error({ errors: read });
-      columns = read;
-    }
-  } catch (error) {
-    throw error instanceof CsvError ? refusalOf(error) : error;
+  constructor(private readonly form: BodyForm) {}
+
+  /** @throws DomainError malformed_csv, malformed_ndjson, payload_too_large; validation_error with every fault of the columns */
+  rows(pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
+    const isCsv = this.form.format === 'CSV';
+    const text = textOf(pieces, this.form.charset, isCsv ? malformedCsv : malformedNdjson);
+    return isCsv ? this.csvRows(text) : ndjsonRows(text);
   }
-  if (columns === null) throw malformedCsv.error({ detail: 'The body is empty.' });
+
+  private async *csvRows(text: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
+    const file = await openCsv(text);
+    const parser = parse({
+      delimiter: file.separator,
+      record_delimiter: ['\r\n', '\n', '\r'],
+      relax_column_count: true,
+      max_record_size: MOST_ROW_BYTES,
+    });
+    const passed = new PassedLines(file.firstLine);
+    // What the source throws, the parser throws where it is read.
+    pipeline(Readable.from(passed.watch(file.text)), parser, () => undefined);
+    let columns: Columns | null = null;
+    let line = file.firstLine;
+    try {
+      for await (const record of parser as AsyncIterable<string[]>) {
+        const begins = line;
+        line += 1 + lineBreaksIn(record);
+        if (record.every((cell) => cell.trim() === '')) continue;
+        const cells = record.map(readCell);
+        if (columns !== null) {
+          yield { line: begins, cells: withoutEmptyEnd(cells, columns.count) };
+          continue;
+        }
+        const names = withoutEmptyEnd(cells, 0).map((cell) => cell.trim());
+        const read = Columns.read(names);
+        if (!(read instanceof Columns)) throw validationError.error({ errors: read });
+        columns = read;
+        this.columns = names;
+      }
+    } catch (error) {
+      throw error instanceof CsvError ? refusalOf(error, passed) : error;
+    }
+    if (columns === null)
+      throw malformedCsv.error({ detail: 'The file is empty: its first line must name the columns.' });
+  }
 }
 
-async function* ndjsonRows(pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
+/** The cells as far as there are columns, or a cell that is not empty. */
+function withoutEmptyEnd(cells: string[], columns: number): string[] {
+  let count = cells.length;
+  while (count > columns && cells[count - 1].trim() === '') count--;
+  return cells.slice(0, count);
+}
+
+function lineBreaksIn(record: readonly string[]): number {
+  let count = 0;
+  for (const cell of record) if (cell.includes('\n') || cell.includes('\r')) count += cell.match(LINE_BREAK)!.length;
+  return count;
+}
+
+interface OpenedCsv {
+  readonly separator: string;
+  readonly text: AsyncIterable<Buffer>;
+  /** The number of the line with which the text begins. */
+  readonly firstLine: number;
+}
+
+/**
+ * Tells the separator by a line that says it, else by the line that names the columns: of the characters that may separate, the
+ * one that stands in it most often, outside of quotes. (The library's own discovery counts in all of the first kilobytes, where
+ * addresses have commas and lists have semicolons.)
+ */
+async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
+  const pieces = source[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  let ended = false;
+  const lineAt = (from: number): { text: string; next: number } | null => {
+    const text = head.subarray(from).toString('utf8');
+    const [end] = /\r\n|\n|\r(?!$)/.exec(text) ?? [];
+    if (end === undefined && !ended && text.length <= MOST_ROW_BYTES) return null;
+    const line = end === undefined ? text : text.slice(0, text.indexOf(end));
+    return { text: line, next: from + Buffer.byteLength(line) + (end?.length ?? 0) };
+  };
+  const nextLine = async (from: number) => {
+    for (;;) {
+      const line = lineAt(from);
+      if (line !== null) return line;
+      const next = await pieces.next();
+      if (next.done === true) ended = true;
+      else head = Buffer.concat([head, next.value]);
+    }
+  };
+  const first = await nextLine(0);
+  const said = SEPARATOR_LINE.exec(first.text)?.[1];
+  let from = said === undefined ? 0 : first.next;
+  let firstLine = said === undefined ? 1 : 2;
+  let header = said === undefined ? first : await nextLine(from);
+  // Rows of empty cells may stand before the columns.
+  while (said === undefined && /^[\s,;"]*$/.test(header.text) && header.next < head.length) {
+    from = header.next;
+    firstLine++;
+    header = await nextLine(from);
+  }
+  const rest = head.subarray(from);
+  const text = async function* (): AsyncIterable<Buffer> {
+    yield rest;
+    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
+  };
+  return { separator: said ?? separatorIn(header.text), text: text(), firstLine };
+}
+
+function separatorIn(header: string): string {
+  const bare = header.replaceAll(/"(?:[^"]|"")*"/g, '');
+  const counts = SEPARATORS.map((separator) => bare.split(separator).length);
+  return SEPARATORS[counts.indexOf(Math.max(...counts))];
+}
+
+/** The lines of what was handed to the parser lately: as far back as a row may reach, and what the parser has not taken yet. */
+class PassedLines {
+  private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];
+  private bytes = 0;
+
+  constructor(private line: number) {}
+
+  async *watch(text: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const piece of text) {
+      this.pieces.push({ start: this.bytes, line: this.line, piece });
+      this.bytes += piece.length;
+      this.line += lineEndsIn(piece);
+      while (this.pieces.length > 1 && this.pieces[1].start < this.bytes - 4 * MOST_ROW_BYTES) this.pieces.shift();
+      yield piece;
+    }
+  }
+
+  /** The number of the line in which the byte stands. */
+  lineOf(byte: number): number {
+    const held = this.pieces.findLast(({ start }) => start <= byte);
+    return held === undefined ? this.line : held.line + lineEndsIn(held.piece.subarray(0, byte - held.start));
+  }
+}
+
+function lineEndsIn(piece: Buffer): number {
+  let count = 0;
+  for (let at = piece.indexOf(LINE_END); at >= 0; at = piece.indexOf(LINE_END, at + 1)) count++;
+  return count;
+}
+
+/** The library's words may quote the line: only its number is told. Its own count takes CRLF within quotes for two lines. */
+function refusalOf(error: CsvError, passed: PassedLines): DomainError {
+  // Where the last whole cell ends: the one that is at fault begins in the same line.
+  const line = passed.lineOf(Number((error as { bytes?: unknown }).bytes ?? 0));
+  switch (error.code) {
+    case 'CSV_MAX_RECORD_SIZE':
+      return payloadTooLarge.error({
+        detail: `The row of line ${line} is longer than ${MOST_ROW_BYTES / 1024} KiB: perhaps a quote that opens there is not closed.`,
+      });
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return malformedCsv.error({ detail: `The quote that opens in line ${line} is not closed.` });
+    case 'CSV_INVALID_CLOSING_QUOTE':
+      return malformedCsv.error({
+        detail: `The quoted cell that begins in line ${line} goes on behind its closing quote: write a quote within it twice.`,
+      });
+    default:
+      return malformedCsv.error({
+        detail: `Line ${line} has a quote in a cell that does not begin with one: put the cell in quotes, and write the quote twice.`,
+      });
+  }
+}
+
+async function* ndjsonRows(text: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
   let begun: Buffer[] = [];
   let bytes = 0;
   let number = 1;
-  const line = (): string => {
-    const text = Buffer.concat(begun).toString('utf8');
+  let isFirst = true;
+  const row = (): WaitingRow | null => {
+    const json = Buffer.concat(begun).toString('utf8').trim();
     begun = [];
     bytes = 0;
-    return (number++ === 1 && text.startsWith(MARK) ? text.slice(1) : text).trim();
+    const line = number++;
+    if (json === '') return null;
+    if (isFirst && json.startsWith('[')) throw malformedNdjson.error({ detail: IS_ARRAY });
+    isFirst = false;
+    return { line, json };
   };
   const add = (part: Buffer): void => {
     begun.push(part);
     bytes += part.length;
-    if (bytes > MOST_ROW_BYTES) throw tooLarge(number);
+    if (bytes > MOST_ROW_BYTES)
+      throw payloadTooLarge.error({ detail: `Line ${number} is longer than ${MOST_ROW_BYTES / 1024} KiB.` });
   };
-  for await (const piece of utf8(pieces, malformedNdjson.error({ detail: NOT_UTF8 }))) {
+  for await (const piece of text) {
     let at = 0;
     for (let end = piece.indexOf(LINE_END); end >= 0; end = piece.indexOf(LINE_END, at)) {
       add(piece.subarray(at, end));
       at = end + 1;
-      const text = line();
-      if (text !== '') yield { line: text };
+      const found = row();
+      if (found !== null) yield found;
     }
     if (at < piece.length) add(piece.subarray(at));
   }
-  const text = line();
-  if (text !== '') yield { line: text };
+  const last = row();
+  if (last !== null) yield last;
 }
 
-const WRONG_COUNT: WaitingRow = {
-  fault: {
-    pointer: '',
-    code: 'column_count_invalid',
-    detail: 'The line has not as many cells as there are columns.',
-  },
-};
-const NOT_UTF8 = 'The body is not valid UTF-8.';
-
-/** The same pieces, as long as they are UTF-8. */
-async function* utf8(pieces: AsyncIterable<Buffer>, refusal: DomainError): AsyncIterable<Buffer> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const check = (piece?: Buffer): void => {
-    try {
-      decoder.decode(piece, { stream: piece !== undefined });
-    } catch {
-      throw refusal;
-    }
-  };
-  for await (const piece of pieces) {
-    check(piece);
-    yield piece;
-  }
-  check();
-}
-
-function tooLarge(line: number): DomainError {
-  return payloadTooLarge.error({ detail: `Line ${line} is longer than ${MOST_ROW_BYTES / 1024} KiB.` });
-}
-
-/** The library's words may quote the line: only its number is told. */
-function refusalOf(error: CsvError): DomainError {
-  const line = Number((error as { lines?: unknown }).lines ?? 0);
-  if (error.code === 'CSV_MAX_RECORD_SIZE') return tooLarge(line);
-  return malformedCsv.error({ detail: `Line ${line}: a quoted cell is not closed, or a quote stands where none may.` });
-}
+const IS_ARRAY =
+  'The file is a JSON array. Write each record as an object on a line of its own, without the brackets around them and the commas between them.';

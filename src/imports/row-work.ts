@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import {
   CancelEligibility,
   CreateEligibilities,
@@ -10,35 +10,17 @@ import {
   type Creation,
   type JudgedCreations,
 } from '../eligibility/eligibility.commands.js';
-import { EligibilityModel } from '../eligibility/eligibility-model.fields.js';
+import { FindEligibilitiesOfTest, FindKnownRecords } from '../eligibility/eligibility.queries.js';
 import { mustBeDoneAgain } from '../platform/database/database.js';
-import { DomainError, insufficientScope, internalError, type Fault } from '../platform/errors.js';
-import { parseJson } from '../platform/http/json-text.js';
+import { DomainError, internalError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { Faults } from '../platform/validation/faults.js';
-import { isObject } from '../platform/validation/fields.js';
-import { inspectBody } from '../platform/validation/members.js';
-import { oneOf } from '../platform/validation/rules.js';
-import { ACTIONS, type Action, type Outcome, type RowOutcome, type WaitingRow } from './imports.rules.js';
+import { Columns } from './columns.js';
+import type { RowOutcome, WaitingRow } from './imports.rules.js';
+import { done, refused, refusedBy, taskOf, type RowTask, type Task } from './row-task.js';
 
 /** Rows whose form is checked before others get their turn. */
 const CHECKED_AT_ONCE = 10;
-
-const actionRule = oneOf(ACTIONS, 'action_invalid');
-/** What a row of each action needs in the token, as its single call does; `create` let the import in. */
-const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
-const OUTCOME: Record<Action, Outcome> = { ADD: 'CREATED', UPDATE: 'UPDATED', CANCEL: 'CANCELLED' };
-
-/** A row that can be asked of a handler. */
-interface Task {
-  readonly action: Action;
-  readonly body: EligibilityModel;
-  readonly faults: Faults;
-}
-
-/** A row whose form has been checked: something to do, or its refusal. */
-type RowTask = Task | RowOutcome;
 
 /** What is done at once: a row by itself, or rows that only create, judged unless that failed. */
 export type RowGroup =
@@ -48,7 +30,8 @@ export type RowGroup =
  * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction. What can be
  * known before, their form and the judgement of new records, is prepared outside of it.
  *
- * 1. A row that cannot be read, or whose form says nothing to act on, is refused where it stands.
+ * 1. A row that cannot be read, or whose form says nothing to act on, is refused where it stands; so is a new one that names a
+ *    record that is there.
  * 2. Rows that only create go to their handler together, which makes one statement of them. No two of them may be about
  *    the same record: the later one begins the next group.
  * 3. Every other row is a part of the transaction by itself, and so are the rows of a group in whose way something may stand, or
@@ -59,6 +42,7 @@ export type RowGroup =
 export class RowWork {
   constructor(
     private readonly commandBus: CommandBus,
+    private readonly queryBus: QueryBus,
     private readonly unitOfWork: UnitOfWork,
     private readonly logger: Logger,
   ) {}
@@ -67,15 +51,17 @@ export class RowWork {
   async prepare(
     accountCode: string,
     rows: readonly WaitingRow[],
+    names: readonly string[] | null,
     scopes: ReadonlySet<string>,
   ): Promise<readonly RowGroup[]> {
+    const columns = names && Columns.of(names);
     const tasks: RowTask[] = [];
     for (const row of rows) {
-      tasks.push(taskOf(row, scopes));
+      tasks.push(taskOf(row, columns, scopes));
       if (tasks.length % CHECKED_AT_ONCE === 0) await turn();
     }
     const groups: RowGroup[] = [];
-    for (const group of groupsOf(tasks))
+    for (const group of groupsOf(await this.withoutKnown(accountCode, tasks)))
       if (group.length === 1) groups.push({ alone: group[0] });
       else groups.push({ tasks: group as Task[], judged: await this.judge(accountCode, group as Task[]) });
     return groups;
@@ -89,6 +75,20 @@ export class RowWork {
     return outcomes;
   }
 
+  /** Refuses the new ones that name a record of the account. A record never goes away. */
+  private async withoutKnown(accountCode: string, tasks: readonly RowTask[]): Promise<readonly RowTask[]> {
+    const named = tasks.flatMap((task) => namedByNew(task) ?? []);
+    if (named.length === 0) return tasks;
+    const known = new Set(await this.queryBus.execute(new FindKnownRecords(accountCode, named)));
+    return tasks.map((task) => {
+      const id = namedByNew(task);
+      if (id === null || !known.has(id)) return task;
+      const detail = 'This record is there already. To change it, give the line the action UPDATE.';
+      const fault = { pointer: '/svc_eligiblity_id', code: 'record_exists', detail };
+      return refused((task as Task).origin, [fault], id);
+    });
+  }
+
   private async together(
     accountCode: string,
     tasks: readonly Task[],
@@ -99,7 +99,8 @@ export class RowWork {
     for (const [index, task] of tasks.entries()) {
       const answer = answers?.[index] ?? 'OBSTRUCTED';
       if (answer === 'OBSTRUCTED') outcomes.push(await this.alone(accountCode, task));
-      else outcomes.push(answer === 'CREATED' ? [answer] : refused(answer));
+      else if (answer instanceof DomainError) outcomes.push(refusedBy(task.origin, answer));
+      else outcomes.push(done('CREATED', task.origin, answer.created));
     }
     return outcomes;
   }
@@ -127,71 +128,61 @@ export class RowWork {
   private async alone(accountCode: string, task: RowTask): Promise<RowOutcome> {
     if (Array.isArray(task)) return task;
     try {
-      await this.unitOfWork.part(async () => {
-        await this.execute(accountCode, task);
+      return await this.unitOfWork.part(async () => {
+        const outcome = await this.execute(accountCode, task);
         // The change feed has the rows in their order: creations are told at once.
         this.unitOfWork.recordNow();
+        return outcome;
       });
-      return [OUTCOME[task.action]];
     } catch (error) {
-      if (error instanceof DomainError) return refused(error);
+      if (error instanceof DomainError) return refusedBy(task.origin, error, await this.recordOf(accountCode, task));
       if (mustBeDoneAgain(error)) throw error;
       this.logger.error({ err: error }, 'a row of an import failed');
-      return refused(internalError.error());
+      return refusedBy(task.origin, internalError.error());
     }
   }
 
-  private async execute(accountCode: string, { action, body, faults }: Task): Promise<void> {
+  private async execute(accountCode: string, { action, body, faults, meant, origin }: Task): Promise<RowOutcome> {
+    const { test_code: testCode } = body;
     switch (action) {
-      case 'ADD':
-        await this.commandBus.execute(new CreateEligibility(accountCode, body, faults));
-        return;
-      case 'UPDATE':
-        await this.commandBus.execute(
-          new UpdateEligibility(accountCode, body.candidate.candidate_id, body.test_code, body, faults),
+      case 'ADD': {
+        const created = await this.commandBus.execute(new CreateEligibility(accountCode, body, faults));
+        return done('CREATED', origin, created.svc_eligiblity_id);
+      }
+      case 'UPDATE': {
+        const { record, changed } = await this.commandBus.execute(
+          new UpdateEligibility(accountCode, body.candidate.candidate_id, testCode, body, faults, meant),
         );
-        return;
-      case 'CANCEL':
-        await this.commandBus.execute(new CancelEligibility(accountCode, body.candidate.candidate_id, body.test_code));
+        return done(changed ? 'UPDATED' : 'UNCHANGED', origin, record);
+      }
+      case 'CANCEL': {
+        const named = { ...meant, clientEligibilityId: body.client_eligibility_id ?? null };
+        const record = await this.commandBus.execute(
+          new CancelEligibility(accountCode, body.candidate.candidate_id, testCode, named),
+        );
+        return done('CANCELLED', origin, record);
+      }
+    }
+  }
+
+  /** The newest record of what a refused row is about; empty where there is none. */
+  private async recordOf(accountCode: string, { action, body }: Task): Promise<string> {
+    if (action === 'ADD') return '';
+    try {
+      const [newest] = await this.queryBus.execute(
+        new FindEligibilitiesOfTest(accountCode, body.candidate.candidate_id, body.test_code),
+      );
+      return newest?.svc_eligiblity_id ?? '';
+    } catch (error) {
+      if (error instanceof DomainError) return '';
+      throw error;
     }
   }
 }
 
-/** The row as something to do, or its refusal. */
-function taskOf(row: WaitingRow, scopes: ReadonlySet<string>): RowTask {
-  if ('fault' in row) return ['REFUSED', [row.fault]];
-  let value: unknown;
-  try {
-    value = 'line' in row ? parseJson(row.line) : row.value;
-  } catch (error) {
-    return refused(error as DomainError);
-  }
-  const { action: given, ...members } = isObject(value) ? value : { action: undefined };
-  const actionFaults = given == null ? [] : actionRule.faults(given).map((fault) => ({ ...fault, pointer: '/action' }));
-  const action = actionFaults.length > 0 || given == null ? 'ADD' : (given as Action);
-  const inspected = inspectBody(EligibilityModel, isObject(value) ? members : value);
-  // A cancellation says no more than which record it means.
-  const faults = [...inspected.faults.list, ...actionFaults].filter(
-    ({ pointer = '', code }) => action !== 'CANCEL' || code !== 'required' || !NAMES.has(pointer),
-  );
-  const isSettled = action === 'ADD' ? actionFaults.length > 0 : faults.some(isAboutTheRecord);
-  if (isSettled || (action === 'CANCEL' && faults.length > 0)) return ['REFUSED', faults];
-  if (!scopes.has(SCOPE[action]))
-    return refused(insufficientScope.error({ detail: `The token has not the scope ${SCOPE[action]}.` }));
-  return { action, body: inspected.body, faults: new Faults(faults) };
-}
-
-const NAMES = new Set(['/candidate/first_name', '/candidate/last_name']);
-const RECORD = new Set(['', '/candidate', '/candidate/candidate_id', '/test_code']);
-
-/** Without a valid candidate and test there is no record to look for. */
-function isAboutTheRecord({ pointer = '' }: Fault): boolean {
-  return RECORD.has(pointer);
-}
-
-function refused(error: DomainError): RowOutcome {
-  const faults = error.errors.length > 0 ? error.errors : [{ pointer: '', code: error.code, detail: error.detail }];
-  return ['REFUSED', faults];
+/** The record that a row names which would make a new one. */
+function namedByNew(task: RowTask): string | null {
+  return Array.isArray(task) || task.action !== 'ADD' ? null : task.meant.svcEligibilityId;
 }
 
 /** Rows in their order, as they are done: creations without vouchers together, everything else alone. */

@@ -15,10 +15,13 @@ export class Imports1763641000000 implements MigrationInterface {
         consumer_key text NOT NULL,
         scopes text[] NOT NULL,
         request_id text,
+        idempotency_key text,
+        columns text[],
         rows int NOT NULL DEFAULT 0,
         done int NOT NULL DEFAULT 0,
         created int NOT NULL DEFAULT 0,
         updated int NOT NULL DEFAULT 0,
+        unchanged int NOT NULL DEFAULT 0,
         cancelled int NOT NULL DEFAULT 0,
         refused int NOT NULL DEFAULT 0,
         next_chunk int NOT NULL DEFAULT 0,
@@ -35,11 +38,14 @@ export class Imports1763641000000 implements MigrationInterface {
         CONSTRAINT eligibility_imports_finished_when CHECK
           ((finished_datetime IS NOT NULL) = (state IN ('DONE', 'FAILED', 'ABORTED'))),
         CONSTRAINT eligibility_imports_each_row_once CHECK
-          (done <= rows AND created + updated + cancelled + refused = done)
+          (done <= rows AND created + updated + unchanged + cancelled + refused = done)
       );
       CREATE UNIQUE INDEX eligibility_imports_position_ix ON eligibility_imports (position);
       CREATE INDEX eligibility_imports_open_ix ON eligibility_imports (served_datetime)
         WHERE state IN ('RECEIVING', 'RUNNING');
+      -- One body at a time for each key; an answer that was given is kept with those of all other calls.
+      CREATE UNIQUE INDEX eligibility_imports_key_in_use ON eligibility_imports (consumer_key, username, idempotency_key)
+        WHERE state = 'RECEIVING';
       CREATE INDEX eligibility_imports_finished_ix ON eligibility_imports (finished_datetime);
 
       CREATE TABLE eligibility_import_turns (

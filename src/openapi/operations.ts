@@ -155,9 +155,11 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/unmatched-results/{id}':
     'As it was delivered; examPassword and extExamToken for callers with the scope `results` alone. Reading a photo or a link leaves an audit row.',
   'POST /accounts/{account_code}/eligibility-imports':
-    'Columns are the members of the Eligibility Model, and `action` (ADD, UPDATE, CANCEL). The rules are those of the single calls. `dry_run=true` changes nothing and reports as if.',
+    'Columns are the members of the Eligibility Model, and `action` (ADD, UPDATE, CANCEL). The rules are those of the single calls. A line that names a record (`svc_eligiblity_id`) means that record. `dry_run=true` changes nothing and reports as if.',
+  'GET /accounts/{account_code}/eligibility-imports': LIST,
   'GET /accounts/{account_code}/eligibility-imports/{import_id}': 'Counts of rows by outcome, as far as it is.',
-  'GET /accounts/{account_code}/eligibility-imports/{import_id}/report': 'CSV: row, outcome, code, pointer, detail.',
+  'GET /accounts/{account_code}/eligibility-imports/{import_id}/report':
+    'CSV: row, outcome, code, pointer, detail, line, candidate_id, test_code, svc_eligiblity_id, column, value.',
   'POST /accounts/{account_code}/eligibility-imports/{import_id}/abort': 'An import that has ended is left as it is.',
   'POST /admin/imports/{import_id}/abort':
     'An import that has ended is left as it is. The report says that an operator ended it.',

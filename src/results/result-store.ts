@@ -19,7 +19,7 @@ const FIND_REGISTRATIONS = prepared(
   `WITH found (by, svc_eligiblity_id) AS (
      SELECT 'svc_eligiblity_id', svc_eligiblity_id FROM eligibilities WHERE svc_eligiblity_id = $2
      UNION ALL
-     SELECT 'booking_code', svc_eligiblity_id FROM bookings WHERE booking_code = $2
+     SELECT 'booking_code', svc_eligiblity_id FROM bookings WHERE booking_code = $2 AND status <> 'CANCELLED'
      UNION ALL
      SELECT 'client_eligibility_id', svc_eligiblity_id FROM eligibilities
      WHERE account_code = ${MINE} AND client_eligibility_id = $2 AND status <> 'CANCELLED'

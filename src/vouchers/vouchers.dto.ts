@@ -1,7 +1,17 @@
 import { isISO4217CurrencyCode } from 'class-validator';
 import { parseDateTime } from '../platform/clock.js';
 import { Field, ReadOnlyMembers } from '../platform/validation/fields.js';
-import { boolean, code, dateTime, decimal, integer, listOf, oneOf, text } from '../platform/validation/rules.js';
+import {
+  boolean,
+  catalogueCode,
+  code,
+  dateTime,
+  decimal,
+  integer,
+  listOf,
+  oneOf,
+  text,
+} from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule } from '../platform/validation/identifiers.js';
 import { DISCOUNT_TYPES, type DiscountType } from './voucher.entity.js';
 import { declareFaults } from '../platform/errors.js';
@@ -53,7 +63,7 @@ const isOrdered = {
 };
 
 export class VoucherPath extends AccountPath {
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   code: string;
 }
 
@@ -104,7 +114,7 @@ export class VoucherModel extends VoucherBody {
   @Field(accountCodeRule, { required: true })
   account_code: string;
 
-  @Field(code(), { required: true })
+  @Field(catalogueCode(), { required: true })
   voucher_code: string;
 
   @Field(integer(0, MOST_USES), { required: true, description: 'How many eligibilities have it now.' })

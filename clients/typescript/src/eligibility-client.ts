@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import createClient, { type Client } from 'openapi-fetch';
 import { AccessToken, type Credentials } from './access-token.js';
 import type { components, paths } from './openapi.js';
-import { problemOf } from './problem-error.js';
+import { ProblemError, problemOf } from './problem-error.js';
 import { repeatingFetch, type Retries } from './repeating-fetch.js';
 
 export type Change = components['schemas']['ChangeModel'];
@@ -32,12 +32,18 @@ export interface ChangePage {
 export interface ImportOptions {
   type: 'text/csv' | 'application/x-ndjson';
   dryRun?: boolean;
+  /** Called once the file has been taken in, with the id by which the import is asked for later. */
+  onStart?: (importId: string) => void;
+  /** Ends it: before the file has been taken in nothing is done; later, what is done stays done. */
+  signal?: AbortSignal;
+  /** So that a file that is sent again makes no second import. */
+  idempotencyKey?: string;
   /** Called now and then, the last time with the final figures. */
   onProgress?: (progress: ImportProgress) => void;
   /** Between two looks, in milliseconds; 500 by default. */
   pollMs?: number;
-  /** Where a report goes that may be long: the one that is answered is empty then. */
-  reportTo?: WritableStream<Uint8Array>;
+  /** Where a report goes that may be long: the one that is answered is empty then. A function is asked once there is a report. */
+  reportTo?: WritableStream<Uint8Array> | (() => WritableStream<Uint8Array>);
 }
 
 const PAGE = 200;
@@ -116,20 +122,27 @@ export class EligibilityClient {
   async import(
     account_code: string,
     body: Exclude<RequestInit['body'], null | undefined>,
-    { type, dryRun = false, onProgress, pollMs = 500, reportTo }: ImportOptions,
+    { type, dryRun = false, onStart, signal, idempotencyKey, onProgress, pollMs = 500, reportTo }: ImportOptions,
   ): Promise<{ progress: ImportProgress; report: string }> {
     const response = await fetch(
       `${this.baseUrl}/accounts/${encodeURIComponent(account_code)}/eligibility-imports?dry_run=${dryRun}`,
       {
         method: 'POST',
-        headers: { authorization: `Bearer ${await this.token.get()}`, 'content-type': type },
+        headers: {
+          authorization: `Bearer ${await this.token.get()}`,
+          'content-type': type,
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        },
         body,
         duplex: 'half',
+        ...(signal === undefined ? {} : { signal }),
       },
     );
     if (!response.ok) throw await problemOf(response);
     const { import_id } = (await response.json()) as { import_id: string };
+    onStart?.(import_id);
     const params = { path: { account_code, import_id } };
+    let isAborted = false;
     for (;;) {
       const { data } = await this.api.GET('/accounts/{account_code}/eligibility-imports/{import_id}', { params });
       const progress = data as ImportProgress;
@@ -137,14 +150,41 @@ export class EligibilityClient {
       if (progress.state !== 'RUNNING' && progress.state !== 'RECEIVING') {
         const path = '/accounts/{account_code}/eligibility-imports/{import_id}/report';
         if (reportTo !== undefined) {
+          const to = typeof reportTo === 'function' ? reportTo() : reportTo;
           const { data } = await this.api.GET(path, { params, parseAs: 'stream' });
-          await (data as ReadableStream<Uint8Array>).pipeTo(reportTo);
+          await (data as ReadableStream<Uint8Array>).pipeTo(to);
           return { progress, report: '' };
         }
         const { data: report } = await this.api.GET(path, { params, parseAs: 'text' });
         return { progress, report: String(report) };
       }
-      await pause(pollMs);
+      if (signal?.aborted === true && !isAborted) {
+        isAborted = true;
+        await this.abortImport(account_code, import_id);
+      } else await pause(pollMs, undefined, isAborted || signal === undefined ? {} : { signal }).catch(() => undefined);
+    }
+  }
+
+  /** The account's imports, newest first. */
+  imports(account_code: string, query: { state?: ImportProgress['state'] } = {}) {
+    return this.each((cursor) =>
+      this.api.GET('/accounts/{account_code}/eligibility-imports', {
+        params: {
+          path: { account_code },
+          query: { ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
+        },
+      }),
+    );
+  }
+
+  /** Ends an import; one that has ended meanwhile is left as it is. */
+  async abortImport(account_code: string, import_id: string): Promise<void> {
+    try {
+      await this.api.POST('/accounts/{account_code}/eligibility-imports/{import_id}/abort', {
+        params: { path: { account_code, import_id } },
+      });
+    } catch (error) {
+      if (!(error instanceof ProblemError && error.code === 'import_ended')) throw error;
     }
   }
 }

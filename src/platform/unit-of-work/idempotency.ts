@@ -117,16 +117,15 @@ class IdempotencyInterceptor implements NestInterceptor {
     response: Response,
     next: CallHandler,
   ): Promise<unknown> {
-    const caller = requestContext().caller!;
-    const owner: Owner = { consumer_key: caller.consumerKey, username: caller.username, idempotency_key: key };
+    const owner = ownerOf(key);
     const lock = JSON.stringify(Object.values(owner));
-    const hash = sha256(canonicalJson([request.method, request.originalUrl, receivedBody(request) ?? null]));
+    const hash = hashOf(request, receivedBody(request) ?? null);
     let replayed: number | null = null;
     const work = async (): Promise<unknown> => {
       replayed = null;
       const [{ locked }] = await this.lock.ask({ owner: lock });
       const [kept] = await this.kept.ask(owner);
-      if (!locked && !kept) throw idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });
+      if (!locked && !kept) throw keyInUse();
       if (kept) {
         if (!kept.request_hash.equals(hash)) throw idempotencyKeyReused.error();
         replayed = kept.status;
@@ -148,12 +147,63 @@ class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-function keyOf(request: Request): string | null {
+/** `Idempotency-Key` of a route that takes its body in as it comes, and knows what it is once it has ended. */
+@Injectable()
+export class StreamedIdempotency {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+  ) {}
+
+  /** Whether an answer is kept under the key of the running request. */
+  async isKept(key: string): Promise<boolean> {
+    return (await this.database.query(FIND, numbered([ownerOf(key)]))).length > 0;
+  }
+
+  /**
+   * The kept answer of the same request; null when there is none. In the caller's transaction, which keeps others with the key out.
+   * @throws DomainError idempotency_key_reused, idempotency_key_in_use
+   */
+  async keptAnswer<T>(key: string, request: Request, bodyHash: string): Promise<T | null> {
+    const owner = ownerOf(key);
+    const lock = numbered([{ owner: JSON.stringify(Object.values(owner)) }]);
+    const [{ locked }] = await this.database.query<{ locked: boolean }>(TRY_LOCK, lock);
+    const [kept] = await this.database.query<Kept>(FIND, numbered([owner]));
+    if (!locked && !kept) throw keyInUse();
+    if (!kept) return null;
+    if (!kept.request_hash.equals(hashOf(request, bodyHash))) throw idempotencyKeyReused.error();
+    return JSON.parse(kept.body!) as T;
+  }
+
+  /** Keeps the answer in the caller's transaction. */
+  keep(key: string, request: Request, bodyHash: string, status: number, answer: object): void {
+    this.unitOfWork.keep(KEEP, {
+      ...ownerOf(key),
+      request_hash: hashOf(request, bodyHash).toString('hex'),
+      status,
+      body: JSON.stringify(answer),
+      subjects: this.unitOfWork.subjects(),
+    });
+  }
+}
+
+function ownerOf(key: string): Owner {
+  const caller = requestContext().caller!;
+  return { consumer_key: caller.consumerKey, username: caller.username, idempotency_key: key };
+}
+
+function hashOf({ method, originalUrl }: Request, body: unknown): Buffer {
+  return sha256(canonicalJson([method, originalUrl, body]));
+}
+
+export const keyInUse = () => idempotencyKeyInUse.error({ headers: { 'Retry-After': '1' } });
+
+export function keyOf(request: Request): string | null {
   const key = request.headers['idempotency-key'];
   return key === undefined ? null : String(key);
 }
 
-function keyFaults(request: Request): Fault[] {
+export function keyFaults(request: Request): Fault[] {
   const key = keyOf(request);
   if (key === null || KEY.test(key)) return [];
   const detail = 'Must be 1 to 255 printable ASCII characters.';

@@ -1,6 +1,7 @@
 import { isEmail, isISO31661Alpha2 } from 'class-validator';
 import { declareFaults } from '../errors.js';
 import { characterFault, fault, text, type Rule } from './rules.js';
+import { TIME_ZONE_LINKS } from './time-zone-links.js';
 
 declareFaults({
   url_invalid: ['The value is not an address of the kind that is asked for.', 'Send an absolute URL.'],
@@ -52,7 +53,7 @@ export function country(): Rule {
   };
 }
 
-const timeZones = new Map<string, boolean>();
+const TIME_ZONES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('timeZone'));
 
 /** An IANA time zone name in Area/Location form, known to the platform. */
 export function timeZone(): Rule {
@@ -69,17 +70,7 @@ export function timeZone(): Rule {
   });
 }
 
+/** In the tz database's own spelling: Intl takes any case, and names of its own. */
 function isTimeZone(name: string): boolean {
-  let known = timeZones.get(name);
-  if (known === undefined) {
-    try {
-      // Intl takes names in any case; the tz database has one of each.
-      const { timeZone: resolved } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-      known = resolved === name || resolved.toLowerCase() !== name.toLowerCase();
-      timeZones.set(name, known);
-    } catch {
-      known = false;
-    }
-  }
-  return known;
+  return name === 'UTC' || TIME_ZONES.has(name) || TIME_ZONE_LINKS.has(name);
 }

@@ -189,16 +189,59 @@ function unknownMember(name: string, pointer: string, form: Form): Fault {
   return fault('unknown_field', `There is no such member.${nearestHint(name, [...form.fields.keys()])}`, pointer);
 }
 
+/** Names that other systems give to members, without blanks and in small letters. */
+const OTHER_NAMES = new Map([
+  ['familyname', 'last_name'],
+  ['surname', 'last_name'],
+  ['lname', 'last_name'],
+  ['givenname', 'first_name'],
+  ['forename', 'first_name'],
+  ['fname', 'first_name'],
+  ['zip', 'postal_code'],
+  ['zipcode', 'postal_code'],
+  ['postcode', 'postal_code'],
+  ['state', 'province_state'],
+  ['province', 'province_state'],
+  ['street', 'address1'],
+  ['phone', 'home_phone'],
+  ['mail', 'email'],
+  ['emailaddress', 'email'],
+]);
+
 /** The end of a sentence: the known name that was probably meant, where one is near. */
 export function nearestHint(name: string, known: readonly string[]): string {
-  if (name.length > 64) return '';
-  let nearest = '';
-  let nearestFar = Infinity;
-  for (const candidate of known) {
-    const far = distance(name.toLowerCase(), candidate.toLowerCase());
-    if (far < nearestFar) [nearest, nearestFar] = [candidate, far];
+  const meant = name.length > 64 ? null : meantName(name, known);
+  return meant === null ? '' : ` Did you mean "${meant}"?`;
+}
+
+/** By its letters, by another name for it, by the words that it has alone, or by letters that are mistyped. */
+function meantName(name: string, known: readonly string[]): string | null {
+  const letters = bare(name);
+  const same = known.find((one) => bare(one) === letters);
+  if (same !== undefined) return same;
+  const other = OTHER_NAMES.get(letters);
+  if (other !== undefined) return known.includes(other) ? other : null;
+  const asked = wordsOf(name);
+  const withWords = known.filter((one) => asked.every((word) => wordsOf(one).includes(word)));
+  if (asked.length > 0 && withWords.length === 1) return withWords[0];
+  let nearest: string | null = null;
+  let nearestFar = Math.max(1, Math.floor(letters.length / 3)) + 1;
+  for (const one of known) {
+    const far = distance(letters, bare(one));
+    if (far < nearestFar) [nearest, nearestFar] = [one, far];
   }
-  return nearestFar <= Math.max(2, nearest.length / 2) ? ` Did you mean "${nearest}"?` : '';
+  return nearest;
+}
+
+const bare = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+
+/** Words are set apart by blanks, by signs and by capitals. */
+function wordsOf(name: string): string[] {
+  return name
+    .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
 }
 
 /** RFC 6901 §3 */

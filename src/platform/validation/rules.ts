@@ -14,13 +14,16 @@ export interface Rule {
 declareFaults({
   type_invalid: ['The value has another JSON type than the member.', 'Send the type that the document names.'],
   control_character: [
-    'The text holds a control character; line breaks and tabs count as such but in free text.',
+    'The text holds a control character, an override of direction or U+FFFD; line breaks and tabs count as such but in free text.',
     'Take it out. Line breaks and tabs may stand in comments, overAllComments, reviewerNotes, reason and PEM members.',
   ],
   lone_surrogate: ['The text holds half of a surrogate pair.', 'Send well-formed Unicode.'],
   too_long: ['The text is longer than the member may be.', 'Shorten it; Unicode code points are counted.'],
   too_short: ['The text is shorter than the member must be.', 'Lengthen it; Unicode code points are counted.'],
-  blank: ['The text is empty or holds blanks only.', 'Give a value, or leave an optional member out.'],
+  blank: [
+    'The text is empty or holds blanks and invisible characters only.',
+    'Give a value, or leave an optional member out.',
+  ],
   format_invalid: ['The value does not have the form of the member.', 'See the description of the member.'],
   kind_unknown: ['There is no such kind.', 'Use one of those that the document names.'],
   out_of_range: ['The number is too small or too large.', 'Send a number within the bounds that the document names.'],
@@ -40,9 +43,12 @@ export function fault(code: string, detail: string, pointer = ''): Fault {
   return { pointer, code, detail };
 }
 
-// C0, DEL and C1; in free text the line breaks and tabs are allowed.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
-const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
+// C0, DEL and C1; in free text the line breaks and tabs are allowed. Overrides of direction show a text as another one, and U+FFFD
+// stands where one was lost.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
+const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
+/** Of these alone a text has nothing to see: blanks, joiners, marks, fillers and the empty pattern of Braille. */
+const UNSEEN = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
 
 interface TextOptions {
   min?: number;
@@ -71,6 +77,11 @@ interface TextOptions {
 const VISIBLE = '[^\\x00-\\x20\\x7f-\\xa0]';
 
 const SURROGATE = /[\ud800-\udfff]/;
+
+/** Whether there is nothing to see; what is ASCII can be seen. */
+function isUnseen(text: string): boolean {
+  return !/[!-~]/.test(text) && text.replaceAll(UNSEEN, '') === '';
+}
 
 /** Lengths count Unicode code points, as PostgreSQL and JSON Schema do. */
 function codePoints(text: string): number {
@@ -108,7 +119,7 @@ export function text(options: TextOptions): Rule {
       if (character) return [character];
       const length = codePoints(value);
       if (length > max) return [fault('too_long', `Must have at most ${max} characters.`)];
-      if (options.notBlank && value.trim() === '') return [fault('blank', 'Must not be blank.')];
+      if (value.trim() === '' ? options.notBlank : isUnseen(value)) return [fault('blank', 'Must not be blank.')];
       if (length < min) return [fault(length === 0 ? 'blank' : 'too_short', `Must have at least ${min} characters.`)];
       if (pattern && !pattern.test(value)) return [fault(code, form)];
       if (accepts && !accepts(value)) return [fault(code, form)];
@@ -237,15 +248,28 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
  * A code or id that somebody gives to something: it must be able to stand in one segment of a path, and be told from
  * others by eye. So no invisible characters (Unicode's "other": controls, marks of direction, joiners, unassigned).
  */
-export function code(max = 50, options: Pick<TextOptions, 'code' | 'example' | 'accepts' | 'description'> = {}): Rule {
+export function code(
+  max = 50,
+  options: Pick<TextOptions, 'code' | 'example' | 'accepts' | 'description' | 'form' | 'portable'> = {},
+): Rule {
   return text({
     min: 1,
     max,
     code: 'code_invalid',
     form: 'Must be printable, without / and \\ and without blanks at its ends.',
     description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends.',
-    ...options,
     pattern: /^(?!\s)[^/\\\p{C}\u2028\u2029]+(?<!\s)$/u,
     portable: /^[^\x00-\x20\x7f-\xa0/\\]([^\x00-\x1f\x7f-\x9f/\\]*[^\x00-\x20\x7f-\xa0/\\])?$/,
+    ...options,
+  });
+}
+
+/** A code of an account's catalogue: in a cell of a file `;` separates the entries of a list. */
+export function catalogueCode(): Rule {
+  return code(50, {
+    form: 'Must be printable, without / \\ and ; and without blanks at its ends.',
+    description: 'Printable, without `;`: no invisible characters of Unicode, no blanks of any kind at the ends.',
+    accepts: (value) => !value.includes(';'),
+    portable: /^[^\x00-\x20\x7f-\xa0/\\;]([^\x00-\x1f\x7f-\x9f/\\;]*[^\x00-\x20\x7f-\xa0/\\;])?$/,
   });
 }

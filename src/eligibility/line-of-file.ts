@@ -1,0 +1,71 @@
+import { eligibilityClosed, eligibilityNotFound, recordDiffers } from './eligibility.errors.js';
+import type { LineOfFile, NamedRecord } from './eligibility.commands.js';
+import type { EligibilityModel } from './eligibility-model.fields.js';
+import type { Eligibility } from './eligibility.entity.js';
+
+type Attribute = Eligibility['additional_attributes'][number];
+
+/**
+ * Refuses what means another record than the one that a change would meet.
+ * @param found the record that the change would meet
+ * @param records all of the candidate and test, newest first
+ * @throws DomainError record_differs; eligibility_closed and eligibility_not_found of a named record that is over
+ */
+export function assertMeant(
+  { svcEligibilityId: named, clientEligibilityId = null }: Pick<NamedRecord, 'svcEligibilityId'> & Partial<NamedRecord>,
+  found: Eligibility | null,
+  records: readonly Eligibility[],
+): void {
+  if (named !== null && found?.svc_eligiblity_id !== named && records.length > 0) throw differs(named, found, records);
+  if (clientEligibilityId === null || found === null || found.client_eligibility_id === clientEligibilityId) return;
+  throw differing('/client_eligibility_id', found, 'The record that is there has another client_eligibility_id.');
+}
+
+function differs(named: string, found: Eligibility | null, records: readonly Eligibility[]) {
+  const meant = records.find(({ svc_eligiblity_id }) => svc_eligiblity_id === named);
+  if (meant === undefined)
+    return differing('/svc_eligiblity_id', found, `The record ${named} is not one of this candidate for this test.`);
+  if (found !== null)
+    return differing(
+      '/svc_eligiblity_id',
+      found,
+      `The record ${named} is ${meant.status}, and ${found.svc_eligiblity_id} has taken its place. Lines of closed records change nothing.`,
+    );
+  if (meant.status === 'CANCELLED') return eligibilityNotFound.error({ detail: `The record ${named} was cancelled.` });
+  return eligibilityClosed.error();
+}
+
+function differing(pointer: string, found: Eligibility | null, detail: string) {
+  return recordDiffers.error({
+    ...(found === null ? {} : { members: { svc_eligiblity_id: found.svc_eligiblity_id } }),
+    errors: [{ pointer, code: recordDiffers.code, detail }],
+  });
+}
+
+/** The body with all attributes that the record will have: those of the line first, so that their faults are in its order. */
+export function withAllAttributes(
+  body: EligibilityModel,
+  line: LineOfFile | null,
+  record: Eligibility | null,
+): EligibilityModel {
+  if (line?.attributes == null || line.attributes.length === 0) return body;
+  const said = new Set(line.attributes.map(({ key }) => key));
+  const others = (record?.additional_attributes ?? []).filter(({ key }) => !said.has(key));
+  const additional_attributes = [...(body.candidate.additional_attributes ?? []), ...others];
+  return { ...body, candidate: { ...body.candidate, additional_attributes } };
+}
+
+/** The record's attributes in their order, with what the line says. One that is empty already is not cleared. */
+export function changedAttributes(
+  attributes: readonly Attribute[],
+  line: NonNullable<LineOfFile['attributes']>,
+): Attribute[] {
+  const said = new Map(line.map(({ key, value }) => [key, value]));
+  const changed = attributes.flatMap((attribute) => {
+    const value = said.get(attribute.key);
+    said.delete(attribute.key);
+    if (value === undefined || (value === null && attribute.value === '')) return [attribute];
+    return value === null ? [] : [{ key: attribute.key, value }];
+  });
+  return [...changed, ...[...said].flatMap(([key, value]) => (value === null ? [] : [{ key, value }]))];
+}

@@ -1,0 +1,81 @@
+import { writeLine } from './csv-cell.js';
+import type { Ending, Outcome, RowOutcome } from './imports.rules.js';
+
+/** So that a spreadsheet takes the file for UTF-8. */
+export const BYTE_ORDER_MARK = '\ufeff';
+
+/** The columns of a report, in their order. */
+const COLUMNS = [
+  'row',
+  'outcome',
+  'code',
+  'pointer',
+  'detail',
+  'line',
+  'candidate_id',
+  'test_code',
+  'svc_eligiblity_id',
+  'column',
+  'value',
+] as const;
+type Told = Partial<Record<(typeof COLUMNS)[number], string>>;
+
+const written = (told: Told): string => writeLine(COLUMNS.map((column) => told[column] ?? ''));
+
+export const reportHead = (): string => BYTE_ORDER_MARK + writeLine(COLUMNS);
+
+/** The lines of some rows: one for each row, or one for each of its faults and warnings. A dry run made no records. */
+export function reportLines(firstRow: number, outcomes: readonly RowOutcome[], isDry: boolean): string {
+  return outcomes.map((outcome, index) => linesOf(firstRow + index, outcome, isDry)).join('');
+}
+
+function linesOf(number: number, row: RowOutcome, isDry: boolean): string {
+  const [outcome, line, candidate_id, test_code, record, faults = []] = row;
+  const common: Told = {
+    row: String(number),
+    outcome,
+    line: String(line),
+    candidate_id,
+    test_code,
+    svc_eligiblity_id: isDry && isNew(outcome) ? '' : record,
+  };
+  if (faults.length === 0) return written(common);
+  return faults
+    .map(({ code, pointer = '', detail, column = '', value = '' }) =>
+      written({ ...common, code, pointer, detail, column, value }),
+    )
+    .join('');
+}
+
+const isNew = (outcome: Outcome): boolean => outcome === 'CREATED';
+
+const WHY: Record<Ending, { code: string; detail: string }> = {
+  ABORTED: { code: 'import_aborted', detail: 'The import was aborted' },
+  ABORTED_BY_OPERATOR: { code: 'import_aborted_by_operator', detail: 'An operator aborted the import' },
+  ACCESS_LOST: {
+    code: 'import_access_lost',
+    detail: 'The user or the application that sent the import was disabled, or lost the scope create or the account',
+  },
+  BODY_LOST: { code: 'import_body_lost', detail: 'The body of the import did not arrive' },
+};
+
+/** The line about all rows that an import left. */
+export function endingLine(row: number, ending: Ending): string {
+  const { code, detail } = WHY[ending];
+  return written({
+    row: String(row),
+    outcome: 'NOT_DONE',
+    code,
+    detail: `${detail}: this row and all after it were not done.`,
+  });
+}
+
+/** The line of a file that has columns and no rows. */
+export function emptyLine(): string {
+  return written({
+    row: '0',
+    outcome: 'NOT_DONE',
+    code: 'import_empty',
+    detail: 'The file has no rows: nothing was done.',
+  });
+}

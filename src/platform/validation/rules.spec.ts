@@ -1,0 +1,56 @@
+import { timeZone } from './formats.js';
+import { catalogueCode, dateTime, text } from './rules.js';
+
+const codesOf = (faults: { code: string }[]) => faults.map(({ code }) => code);
+const name = text({ max: 100, notBlank: true });
+const city = text({ max: 100 });
+
+describe('a text', () => {
+  it.each([
+    ['U+200B', '\u200b'],
+    ['U+3164', '\u3164'],
+    ['U+2800', '\u2800'],
+    ['U+200B between blanks', ' \u200b '],
+  ])('of %s alone is blank', (_what, value) => {
+    expect([codesOf(name.faults(value)), codesOf(city.faults(value))]).toEqual([['blank'], ['blank']]);
+  });
+
+  it.each([
+    ['U+202E', 'A\u202eb'],
+    ['U+202D', '\u202dA'],
+    ['U+FFFD', 'Zo\ufffd'],
+  ])('with %s holds a control character', (_what, value) =>
+    expect(codesOf(name.faults(value))).toEqual(['control_character']),
+  );
+
+  it.each(['Ada', '\u200dसंजय', 'O’Neill', '李', '👩‍🚀', 'ليلى'])('that can be seen is taken: %s', (value) =>
+    expect(name.faults(value)).toEqual([]),
+  );
+});
+
+describe('a code of the catalogue', () => {
+  it('holds no semicolon, which separates the entries of a list in a file', () => {
+    expect(codesOf(catalogueCode().faults('A;B'))).toEqual(['code_invalid']);
+    expect(catalogueCode().faults('A,B')).toEqual([]);
+  });
+});
+
+describe('a date without a time', () => {
+  it('names what to write: the beginning of the day, or its end where a window ends', () => {
+    expect(dateTime().faults('2030-05-14')[0].detail).toContain('2030-05-14T00:00:00Z');
+    expect(dateTime('last').faults('2030-05-14')[0].detail).toContain('2030-05-14T23:59:59Z');
+    expect(dateTime().faults('2030-02-30')[0].detail).toContain('YYYY-MM-DDThh:mm:ssZ');
+  });
+});
+
+describe('a time zone', () => {
+  it.each(['UTC', 'America/New_York', 'Europe/Kyiv', 'Europe/Kiev', 'US/Eastern', 'Asia/Kolkata', 'Etc/GMT+5'])(
+    'is taken as the tz database spells it: %s',
+    (zone) => expect(timeZone().faults(zone)).toEqual([]),
+  );
+
+  it.each(['Europe/KYIV', 'Us/Eastern', 'SystemV/EST5EDT', 'america/New_York', 'EST', 'Mars/Olympus'])(
+    'in no spelling of the tz database is refused: %s',
+    (zone) => expect(codesOf(timeZone().faults(zone))).toEqual(['time_zone_invalid']),
+  );
+});
