@@ -68,7 +68,7 @@ interface EventRow {
   data: Record<string, unknown>;
 }
 
-/** What the ground floor holds about candidates: events, the change feed, kept answers. The audit log names codes alone. */
+/** The data about candidates in the tables of the platform: events, the change feed, kept answers. The audit log names codes alone. */
 @Injectable()
 export class PlatformPersonalData extends PersonalData {
   constructor(

@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 
-/** What every event carries beside its own data. */
+/** The members of every event beside its own data. */
 export interface EventMeta {
   /** UUIDv7; consumers key their work by it. */
   readonly eventId: string;
