@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -65,6 +64,7 @@ export class Config {
   readonly confirmReplicated: number;
   /** Where spans go, by OTLP over HTTP; null: none are made. */
   readonly otlpEndpoint: string | null;
+  readonly securityContact: string | null;
   /** One letter with which everything generated begins, or nothing. */
   readonly cell: string;
 
@@ -110,6 +110,7 @@ export class Config {
     this.migrationWaitS = read.integer('MIGRATION_WAIT_S', 300, 1, 86_400);
     this.confirmReplicated = read.integer('CONFIRM_REPLICATED', 0, 0, 100);
     this.otlpEndpoint = read.httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT') ?? null;
+    this.securityContact = read.contact('SECURITY_CONTACT');
     this.cell = read.cell('CELL');
     this.secretsKeys = read.secretsKeys('SECRETS_KEY', this.sandbox);
     if (read.faults.length > 0) throw new ConfigError(read.faults);
@@ -242,6 +243,12 @@ class EnvironmentReader {
     if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
       this.fault(name, 'must be an http(s) URL without query and fragment');
     return raw.replace(/\/+$/, '');
+  }
+
+  contact(name: string): string | null {
+    const raw = this.raw(name) ?? null;
+    if (raw && !/^(mailto:\S+@\S+|https:\/\/\S+)$/.test(raw)) this.fault(name, 'must be a mailto: or https: address');
+    return raw;
   }
 
   basePath(name: string): string {

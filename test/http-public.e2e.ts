@@ -5,6 +5,34 @@ import { GuideController } from '../src/guide/guide.controller';
 import { startApp, type Answer, type TestApp } from './support/app';
 import { buildGuide } from './support/guide';
 
+describe('/.well-known/security.txt (RFC 9116)', () => {
+  it('names the contact of the setting, and a moment within a year at which it expires', async () => {
+    const app = await startApp({ env: { SECURITY_CONTACT: 'mailto:security@example.org' } });
+    const answer = await app.call('GET', '/.well-known/security.txt').finally(() => app.close());
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    const fields = Object.fromEntries(
+      answer.text
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(/: (.*)/).slice(0, 2)),
+    ) as Record<string, string>;
+    expect(fields).toEqual({
+      Contact: 'mailto:security@example.org',
+      Expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT00:00:00Z$/),
+      'Preferred-Languages': 'en',
+      Canonical: `${app.url}/.well-known/security.txt`,
+    });
+    const days = (Date.parse(fields['Expires']) - Date.now()) / 86_400_000;
+    expect([days > 170, days < 365]).toEqual([true, true]);
+  });
+
+  it('is 404 without the setting, and a contact that is no address stops the start', async () => {
+    const app = await startApp();
+    expect((await app.call('GET', '/.well-known/security.txt').finally(() => app.close())).status).toBe(404);
+    await expect(startApp({ env: { SECURITY_CONTACT: 'somebody' } })).rejects.toThrow(/^SECURITY_CONTACT /);
+  });
+});
+
 /** Contract section 2: public documents, pages and their files have an ETag, and a quota for each address. */
 describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "$basePath"', ({ basePath }) => {
   let app: TestApp;

@@ -50,7 +50,7 @@ function headersOf(path: string, { parameters = [], deprecated }: Operation, sta
   const isOpen = HAS_NO_QUOTA.test(path);
   const headers: Name[] = [];
   headers.push('X-Request-Id');
-  if (!isOpen) headers.push('RateLimit', 'RateLimit-Policy');
+  headers.push('RateLimit', 'RateLimit-Policy');
   if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
   // The result routes answer 500 where others answer 503.
   if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');

@@ -1,12 +1,17 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
-import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiExcludeEndpoint, ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { version } from '../../../package.json';
 import { Config } from '../../config.js';
+import { Clock, formatDateTime } from '../clock.js';
+import { notFound } from '../errors.js';
 import { Access } from './access.js';
 import { PublicProblems } from './documented.js';
 
 const NAME = 'Candidate eligibility, assessment results and event notification service';
+const DAY_MS = 86_400_000;
+const SECURITY_DAYS = 180;
+
 /** The pages by reader; names are the members of the answer to programs. */
 const WAYS = {
   guide: ['/guide/', 'How to begin, for clients, test drivers, partners and operators; concepts and reference.'],
@@ -22,7 +27,28 @@ const WAYS = {
 @ApiTags('Health')
 @Controller()
 export class RootController {
-  constructor(private readonly config: Config) {}
+  constructor(
+    private readonly config: Config,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get('.well-known/security.txt')
+  @Access('public')
+  @ApiExcludeEndpoint()
+  security(@Res({ passthrough: true }) response: Response): string {
+    const { securityContact, baseUrl } = this.config;
+    if (securityContact === null) throw notFound.error();
+    const today = Math.floor(this.clock.now().getTime() / DAY_MS) * DAY_MS;
+    response.type('text/plain');
+    // RFC 9116 §2.5.5 recommends less than a year.
+    return [
+      `Contact: ${securityContact}`,
+      `Expires: ${formatDateTime(new Date(today + SECURITY_DAYS * DAY_MS))}`,
+      'Preferred-Languages: en',
+      `Canonical: ${baseUrl}/.well-known/security.txt`,
+      '',
+    ].join('\n');
+  }
 
   @Get()
   @Access('public')
