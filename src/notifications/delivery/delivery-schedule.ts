@@ -67,6 +67,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     this.active = true;
     this.signals.connect(this.loop);
     this.loop.onJobProgress = () => this.jobs.wake();
+    this.loop.onBusy = (subscriptionIds) => this.signals.busy(subscriptionIds);
     this.loop.start();
     await this.signals.listen();
     void this.sweep();
@@ -121,6 +122,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
 
   /** What the sandbox's clock has made due. */
   private async catchUp(): Promise<void> {
+    this.loop.timeMoved();
     await this.sweep();
     await this.retain();
   }

@@ -1,4 +1,5 @@
-import type { AttemptOutcome, PartnerEndpoint } from '../../../src/notifications/partner/partner-client.js';
+import type { PartnerEndpoint } from '../../../src/notifications/partner/partner-client.js';
+import type { AttemptOutcome } from '../../../src/notifications/partner/attempt-outcome.js';
 import { AttemptNotBegun } from '../../../src/notifications/partner/partner-connection.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { Chance, Turns } from './turns.js';
@@ -156,5 +157,8 @@ function outcome(status: number | null, durationMs: number): AttemptOutcome {
     reason: null,
     excerpt: null,
     durationMs,
+    retryAfterS: null,
+    earlier: [],
+    beganMs: 0,
   };
 }
