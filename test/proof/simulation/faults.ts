@@ -68,7 +68,7 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'events that were not published are forgotten',
     file: 'platform/events/outbox.js',
-    find: 'AND claimed_until < ${database_js_1.MACHINE_TIME}',
+    find: "AND ${(0, database_js_1.hasLapsed)('claimed_until', CLAIM_SECONDS)}",
     replace: 'AND false',
   },
   {
