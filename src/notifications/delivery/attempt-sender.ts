@@ -23,9 +23,9 @@ export class AttemptSender {
   ) {}
 
   /** Answers with null when it may not begin, or broke off by our own fault, not the partner's: then the event keeps its place. */
-  async send(item: Held, profile: PartnerProfile): Promise<AttemptOutcome | null> {
+  async send(item: Held, profile: PartnerProfile, lane: Lane<Held>): Promise<AttemptOutcome | null> {
     try {
-      return await this.put(item, profile);
+      return await this.put(item, profile, lane);
     } catch (error) {
       if (!(error instanceof AttemptNotBegun))
         this.logger.error({ err: error, subscription_id: item.subscription_id }, 'an attempt broke off');
@@ -34,11 +34,13 @@ export class AttemptSender {
   }
 
   /** @throws AttemptNotBegun */
-  private async put(item: Held, profile: PartnerProfile): Promise<AttemptOutcome> {
+  private async put(item: Held, profile: PartnerProfile, { pace }: Lane<Held>): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
+    // A partner may have said that it is busy while this one waited for its connection.
+    const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
     return tracedPut(item.traceparent, profile.headers(item, this.clock.now().getTime()), (headers) =>
-      this.client.put(profile.endpoint, headers, item.body, () => this.underWay.begin(item)),
+      this.client.put(profile.endpoint, headers, item.body, mayBegin),
     );
   }
 }

@@ -250,7 +250,7 @@ export class DeliveryLoop {
     const attempt = this.lanes.started(lane, performance.now());
     this.underWay.add(item);
     const at = this.clock.now();
-    void this.sender.send(item, profile).then((result) => {
+    void this.sender.send(item, profile, lane).then((result) => {
       const isOurs = item.progress !== 'REVOKED';
       if (result === null && isOurs) this.writer.release([item]);
       // It may have been in the way of others of its booking.

@@ -115,7 +115,7 @@ export const RECORD_FAILED = prepared(
          (failure text, http_status int, probe boolean, partner_level boolean, reason text, stretch float8, busy boolean,
           retry_after_s float8, good int)),
    judged AS MATERIALIZED (
-     SELECT o.*, o.asked_retry = 'AUTO' AND NOT o.busy AND o.failure = 'server_error' AND NOT o.while_down AND EXISTS (
+     SELECT o.*, o.asked_retry = 'AUTO' AND NOT o.busy AND o.failure = 'server_error' AND EXISTS (
          SELECT FROM deliveries d JOIN subscriptions s ON s.id = d.subscription_id
          WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position
            AND d.failures >= ${SUSPECT_AFTER} AND s.health = 'UP' OFFSET 0) AS is_alone
