@@ -1,6 +1,6 @@
 // Writes the software bill of materials of what runs (CycloneDX, by npm itself) to dist/sbom.cdx.json, and fails when a
-// package comes under a licence that is not listed here. What runs in the browser is built into the console from packages
-// that are needed for the build alone: they are found by what its sources import.
+// package comes under a licence that is not listed here. The console contains packages that only the build
+// needs: they are found by the imports of its sources.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

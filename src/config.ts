@@ -135,7 +135,7 @@ function sandboxSecretsKey(dataDir: string): Buffer {
   return key;
 }
 
-/** Reads single variables and collects what is wrong with them, so that all faults are told at once. */
+/** Reads single variables and collects their faults, so that one error names all of them. */
 class EnvironmentReader {
   readonly faults: string[] = [];
 

@@ -106,7 +106,7 @@ describe('the work lists', () => {
     await driver.link(/Stray/).click();
     await driver.button('Reject …').click();
     await driver.inDialog('Reject').click();
-    await driver.dialog().getByText('This is needed.').waitFor();
+    await driver.dialog().getByText('Required.').waitFor();
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
     await driver.told('Rejected.');
@@ -137,7 +137,7 @@ describe('the work lists', () => {
     expect((await report).suggestedFilename()).toMatch(/^import-.*\.csv$/);
     await driver.page.getByText('Dry run', { exact: true }).click();
     await driver.button('Import').click();
-    await driver.told(/are being done/);
+    await driver.told(/are being imported/);
     await driver.page.getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').nth(1).waitFor();
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
   });

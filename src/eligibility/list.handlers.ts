@@ -2,7 +2,7 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, opaque, prepared } from '../platform/database/database.js';
 import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import type { Eligibility } from './eligibility.entity.js';
-import { ELIGIBILITY_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
+import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
 
 /** A page of an account's records, for reconciliation. */
 export class ListEligibilities extends Query<Eligibility[]> {
@@ -27,8 +27,6 @@ const NOW = opaque('$5::timestamptz');
 const TEST_CODE = opaque('$6::text');
 const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${TEST_CODE}`;
 
-const isOpen = (status: EligibilityStatus) => status === 'PENDING' || status === 'ELIGIBLE';
-
 /**
  * A page of each status from its index, and the page of them all: a status that has none costs nothing. Each has its limit,
  * without which the planner sorts all that an account has.
@@ -37,7 +35,7 @@ const pageOfStatuses = (where: string): string => `
   SELECT * FROM (${ELIGIBILITY_STATUSES.map(
     (status) => `
     (SELECT * FROM eligibilities WHERE ${ACCOUNT} AND ${AFTER} AND ${where} AND status = '${status}' AND '${status}' = ${STATUSES}
-       ${isOpen(status) ? `AND (eligibility_end_date IS NULL OR eligibility_end_date > ${NOW})` : ''}
+       ${OPEN_STATUSES.includes(status) ? `AND (eligibility_end_date IS NULL OR eligibility_end_date > ${NOW})` : ''}
      ORDER BY position DESC LIMIT ${MOST_TAKEN})`,
   ).join(' UNION ALL ')}) AS page
   ORDER BY position DESC LIMIT $3`;
@@ -54,13 +52,13 @@ const OF_ACCOUNT = prepared(
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities
-   WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $4 AND account_code = $1 AND ${afterCursor('$2')}
+   WHERE ${OPEN} AND eligibility_end_date <= $4 AND account_code = $1 AND ${afterCursor('$2')}
      AND ($5::text IS NULL OR test_code = $5)
    ORDER BY position DESC LIMIT $3`,
 );
 
 const MANY = 2000;
-const STATUS_NOW = `CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${NOW} THEN 'EXPIRED' ELSE status END`;
+const STATUS_NOW = `CASE WHEN ${OPEN} AND eligibility_end_date <= ${NOW} THEN 'EXPIRED' ELSE status END`;
 const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS NULL OR test_code = ${TEST_CODE})`;
 const SINCE = opaque('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
@@ -75,7 +73,7 @@ const OF_CHANGED = prepared(
        WHERE ${ACCOUNT} AND updated_datetime BETWEEN ${SINCE} AND ${opaque("'infinity'::timestamptz")}
        UNION ALL
        SELECT ${PAGE_KEYS} FROM eligibilities
-       WHERE ${ACCOUNT} AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW}
+       WHERE ${ACCOUNT} AND ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW}
          AND updated_datetime < ${SINCE}) AS either
      LIMIT ${MANY + 1})
    SELECT record.*, are_many FROM (SELECT count(*) > ${MANY} AS are_many FROM changed) AS counted
@@ -92,7 +90,7 @@ const OF_MANY_CHANGED = prepared(
   `SELECT * FROM (SELECT * FROM eligibilities
    WHERE ${ACCOUNT} AND ${IS_WANTED}
      AND (updated_datetime >= ${SINCE}
-          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
+          OR ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 

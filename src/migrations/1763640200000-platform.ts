@@ -27,7 +27,7 @@ export class Platform1763640200000 implements MigrationInterface {
         account_code text NOT NULL,
         stream text NOT NULL,
         sequence int NOT NULL,
-        data jsonb NOT NULL,
+        data json NOT NULL,
         occurred_at timestamptz NOT NULL,
         traceparent text,
         claimed_until timestamptz NOT NULL,

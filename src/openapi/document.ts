@@ -3,7 +3,8 @@ import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swag
 import type { Express } from 'express';
 import { version } from '../../package.json';
 import { Config } from '../config.js';
-import { NotificationRequest, notificationWebhook } from '../notifications/notification-request.js';
+import { NotificationRequest } from '../bookings/bookings.events.js';
+import { notificationWebhook } from '../notifications/notification-request.js';
 import { SCOPES } from '../platform/context/caller.js';
 import { addExamples, ANYWHERE, surroundingsOf } from './examples.js';
 import { describeHeaders } from './headers.js';
