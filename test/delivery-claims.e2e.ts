@@ -167,8 +167,19 @@ test('what a probe records late does not move the time of the probe that followe
   };
   const refuse = ({ position, lease_token }: Awaited<ReturnType<typeof claimOne>>) =>
     client.query(RECORD_FAILED.text, [
-      ...[[subscribed.id], [position], [lease_token], ['AUTO'], [null], [true], [new Date()], [1], [null], ['MANUAL']],
-      ...[['client_error'], [400], [true], [false], [5, 30], [null], [1]],
+      ...[[subscribed.id], [position], [lease_token], ['AUTO'], [null], [true], [new Date()], [1], [null], [null]],
+      ['MANUAL'],
+      [
+        JSON.stringify({
+          failure: 'client_error',
+          http_status: 400,
+          probe: true,
+          partner_level: false,
+          stretch: 1,
+          busy: false,
+        }),
+      ],
+      [5, 30],
     ]);
   await due();
   const late = await claimOne();

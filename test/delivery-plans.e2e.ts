@@ -4,6 +4,7 @@ import { leaseToken } from '../src/notifications/delivery/delivery-lease';
 import { DeliverySchedule } from '../src/notifications/delivery/delivery-schedule';
 import { BEGUN, CLAIM, CLAIM_PROBES, FIND_WORK, RELEASE } from '../src/notifications/delivery/delivery-statements';
 import { BEGIN_ITEMS } from '../src/notifications/delivery/job-statements';
+import { RESERVE } from '../src/notifications/delivery/pace-statements';
 import { RECORD_DELIVERED, RECORD_FAILED } from '../src/notifications/delivery/record-statements';
 import { CHANGE_REASONS } from '../src/bookings/bookings.events';
 import { EVENT_NAMES, TRANSLATE } from '../src/notifications/delivery/translation-statement';
@@ -107,6 +108,7 @@ const delivered = (rows: readonly Owed[]) => [
   of(rows, () => new Date()),
   of(rows, () => 1),
   of(rows, () => null),
+  of(rows, () => null),
 ];
 
 /** Each statement with the values for what is owed. */
@@ -115,20 +117,27 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
   ['the search for work', FIND_WORK, () => []],
   ['a claim of probes', CLAIM_PROBES, () => [WAIT_MS, BATCH, leaseToken()]],
   ['the mark of what has begun', BEGUN, held],
-  ['the record of deliveries', RECORD_DELIVERED, delivered],
+  ['the record of deliveries', RECORD_DELIVERED, (rows) => [...delivered(rows), of(rows, () => true)]],
+  ['the pace of a partner', RESERVE, (_, [partner]) => [partner, BATCH]],
   [
     'the record of failures',
     RECORD_FAILED,
     (rows) => [
       ...delivered(rows),
       of(rows, () => 'MANUAL'),
-      of(rows, () => 'client_error'),
-      of(rows, () => 400),
-      of(rows, () => false),
-      of(rows, () => false),
+      of(rows, (_, index) =>
+        JSON.stringify({
+          failure: 'client_error',
+          http_status: 429,
+          probe: false,
+          partner_level: false,
+          stretch: 1,
+          busy: index % 2 === 0,
+          retry_after_s: 1,
+          good: 1,
+        }),
+      ),
       [5, 30],
-      of(rows, () => null),
-      of(rows, () => 1),
     ],
   ],
   ['the return of what was not sent', RELEASE, held],

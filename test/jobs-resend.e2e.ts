@@ -371,3 +371,10 @@ test.each([
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
 });
+
+test('ten failures in a row with one status stop the part of a partner, though each is of its event', async () => {
+  await refused(subscribed, 14);
+  subscribed.partner.answer({ status: 410 });
+  const id = await resend();
+  await jobs.having(id, { state: 'PAUSED', paused_because: 'client_error', sent: 10, failed: 10, waiting: 4 });
+});

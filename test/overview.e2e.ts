@@ -87,6 +87,8 @@ describe('the overview', () => {
         health: 'UP',
         down_since: null,
         next_probe_at: null,
+        paused_until: null,
+        pace: null,
         failing_since: expect.any(String),
         certificate_not_after: expect.any(String),
         queued: 2,

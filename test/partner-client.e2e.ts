@@ -11,11 +11,11 @@ import { AttemptNotBegun } from '../src/notifications/partner/partner-connection
 import { PartnerAddressGuard } from '../src/notifications/partner/partner-address.js';
 import type { AddressLookup } from '../src/notifications/partner/partner-names.js';
 import {
-  type AttemptOutcome,
   PartnerClient,
   type PartnerEndpoint,
   partnerHttpOptions,
 } from '../src/notifications/partner/partner-client.js';
+import type { AttemptOutcome } from '../src/notifications/partner/attempt-outcome.js';
 import { IdleConnections } from '../src/notifications/partner/partner-transport.js';
 import {
   type Partner,

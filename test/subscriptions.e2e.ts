@@ -47,10 +47,14 @@ test('a subscription of the fewest members', async () => {
     ca_pem: null,
     client_cert_pem: null,
     wait_ms: null,
-    auto_retry_on: ['500'],
+    auto_retry_on: ['500', '429'],
+    max_per_second: null,
     state: 'UNVERIFIED',
     health: 'UP',
     next_probe_at: null,
+    failing_since: null,
+    paused_until: null,
+    pace: null,
     created_datetime: expect.any(String),
     updated_datetime: expect.any(String),
   });
@@ -231,7 +235,7 @@ test('a patch changes what it names, and null goes back to the default', async (
     wait_ms: null,
     change_reasons: REASONS,
     auth: { type: 'none' },
-    auto_retry_on: ['500'],
+    auto_retry_on: ['500', '429'],
   });
   expect((await call('PATCH', path, { partner_url: null })).body.errors[0]).toMatchObject({
     pointer: '/partner_url',

@@ -42,7 +42,7 @@ export class OverviewController {
       at: formatDateTime(snapshot.at),
       undelivered: undeliveredOf(snapshot.undelivered),
       partners: { well: partners.length - attention.length, ...counts },
-      attention: attention.slice(0, MOST_ATTENTION).map(presentPartner),
+      attention: attention.slice(0, MOST_ATTENTION).map((partner) => presentPartner(partner, snapshot.at)),
       hours: hoursOf(snapshot.at, snapshot.attempts),
       unmatched_results: sum(snapshot.unmatched, ({ count }) => count),
       approvals: sum(waiting, ({ approvals }) => approvals),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
+import { acrossAccounts, Database, hasLapsed, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { Secrets } from '../platform/secrets.js';
 import { isUuid } from '../platform/validation/identifiers.js';
 import { Import } from './import.entity.js';
@@ -8,9 +8,11 @@ import { ENDING, type Ending, type ImportState } from './imports.rules.js';
 import type { Outcome, RowOutcome, WaitingRow } from './imports.rules.js';
 
 /** A worker that takes longer for a chunk has died, or loses it. */
-const LEASE = `interval '30 seconds'`;
+const LEASE_S = 30;
+const LEASE = `interval '${LEASE_S} seconds'`;
 /** A body whose rows stop coming is given up much sooner by the process that reads it. */
-const RECEIVING_LEASE = `interval '120 seconds'`;
+const RECEIVING_LEASE_S = 120;
+const RECEIVING_LEASE = `interval '${RECEIVING_LEASE_S} seconds'`;
 
 const ADD_CHUNK = prepared(
   'import-add-chunk',
@@ -47,7 +49,7 @@ const CLAIM = prepared(
   `WITH next AS (
      SELECT import_id, account_code
      FROM eligibility_imports waiting LEFT JOIN eligibility_import_turns turn USING (account_code)
-     WHERE state = 'RUNNING' AND (leased_until IS NULL OR leased_until < ${MACHINE_TIME})
+     WHERE state = 'RUNNING' AND (leased_until IS NULL OR ${hasLapsed('leased_until', LEASE_S)})
      ORDER BY turn.served_datetime NULLS FIRST, waiting.served_datetime NULLS FIRST, position LIMIT 1
      FOR UPDATE OF waiting SKIP LOCKED),
    served AS (
@@ -101,7 +103,7 @@ const REMOVE_UNDONE = prepared(
 );
 const FIND_LOST = prepared(
   'import-find-lost',
-  `SELECT import_id FROM eligibility_imports WHERE state = 'RECEIVING' AND leased_until < ${MACHINE_TIME}`,
+  `SELECT import_id FROM eligibility_imports WHERE state = 'RECEIVING' AND ${hasLapsed('leased_until', RECEIVING_LEASE_S)}`,
   acrossAccounts.sweep,
 );
 const REMOVE_OLD = prepared(

@@ -21,6 +21,7 @@ const DELIVERIES = `
     lease_token bigint,
     leased_until timestamptz,
     begun boolean NOT NULL DEFAULT false,
+    failures int NOT NULL DEFAULT 0,
     due_datetime timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT deliveries_pk PRIMARY KEY (subscription_id, notification_position),
     CONSTRAINT deliveries_trigger_known CHECK (trigger IN ('FIRST', 'AUTO', 'MANUAL', 'REPLAY')),
@@ -31,6 +32,7 @@ const DELIVERIES = `
   CREATE INDEX deliveries_not_auto_ix ON deliveries (subscription_id, notification_position) WHERE trigger <> 'AUTO';
   CREATE INDEX deliveries_manual_ix ON deliveries (subscription_id, notification_position) WHERE trigger = 'MANUAL';
   CREATE INDEX deliveries_job_ix ON deliveries (job_id, subscription_id) WHERE job_id IS NOT NULL;
+  CREATE INDEX deliveries_failing_ix ON deliveries (subscription_id, notification_position) WHERE failures > 0;
   CREATE SEQUENCE delivery_lease_tokens;
 
   CREATE FUNCTION doubt_empty_deliveries() RETURNS void
@@ -53,6 +55,8 @@ const JOBS = `
     subscription_id uuid NOT NULL,
     state text NOT NULL DEFAULT 'TRYING',
     paused_because text,
+    alike int NOT NULL DEFAULT 0,
+    alike_status int,
     waiting int NOT NULL DEFAULT 0,
     sent int NOT NULL DEFAULT 0,
     delivered int NOT NULL DEFAULT 0,
@@ -107,6 +111,15 @@ export class Notifications1763640900000 implements MigrationInterface {
         probe_step int NOT NULL DEFAULT 0,
         probe_token bigint,
         next_probe_at timestamptz,
+        probe_from timestamptz,
+        max_per_second int,
+        paused_from timestamptz,
+        paused_until timestamptz,
+        pace float8,
+        pace_ceiling float8,
+        pace_good int NOT NULL DEFAULT 0,
+        pace_confirmed int NOT NULL DEFAULT 0,
+        paced_to timestamptz,
         version int NOT NULL DEFAULT 1,
         created_datetime timestamptz NOT NULL,
         updated_datetime timestamptz NOT NULL,
@@ -114,6 +127,8 @@ export class Notifications1763640900000 implements MigrationInterface {
         CONSTRAINT subscriptions_state_known CHECK (state IN ('UNVERIFIED', 'ACTIVE', 'SUSPENDED')),
         CONSTRAINT subscriptions_health_known CHECK (health IN ('UP', 'DOWN')),
         CONSTRAINT subscriptions_probe_when_down CHECK ((health = 'DOWN') = (next_probe_at IS NOT NULL)),
+        CONSTRAINT subscriptions_pause_whole CHECK ((paused_from IS NULL) = (paused_until IS NULL)),
+        CONSTRAINT subscriptions_pace_range CHECK (max_per_second BETWEEN 1 AND 1000 AND pace > 0),
         CONSTRAINT subscriptions_wait_range CHECK (wait_ms BETWEEN 1000 AND 60000),
         CONSTRAINT subscriptions_client_pair CHECK ((client_cert_pem IS NULL) = (client_key IS NULL))
       );

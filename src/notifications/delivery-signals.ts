@@ -18,6 +18,7 @@ const MAY_BEGIN = prepared(
 );
 const DUE = 'due ';
 const CHANGED = 'changed ';
+const BUSY = 'busy ';
 /** Only a process that was killed, or is cut off, keeps others waiting so long; its leases lapse. */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
@@ -29,9 +30,16 @@ export interface SignalReceiver {
   wake(subscriptionIds: readonly string[]): void;
   /** The subscription was changed: nothing may go on under its old settings. */
   changed(subscriptionId: string): void;
+  /** The partner said that it is busy. */
+  busy(subscriptionId: string): void;
 }
 
-const NOBODY: SignalReceiver = { isRunning: false, wake: () => undefined, changed: () => undefined };
+const NOBODY: SignalReceiver = {
+  isRunning: false,
+  wake: () => undefined,
+  changed: () => undefined,
+  busy: () => undefined,
+};
 
 /**
  * Tells delivery loops that there is something to do: the one of this process at once, those of others by NOTIFY.
@@ -92,6 +100,12 @@ export class DeliverySignals {
     }
   }
 
+  /** These partners said that they are busy: other processes ask the database before they send them anything. */
+  busy(subscriptionIds: string[]): void {
+    // One that is not told hears it from the partner, or when it claims.
+    this.database.query(NOTIFY, [subscriptionIds.map((id) => BUSY + id)]).catch(() => undefined);
+  }
+
   /** What other processes tell is heard from now on. */
   async listen(): Promise<void> {
     await this.listener.open();
@@ -104,5 +118,6 @@ export class DeliverySignals {
   private hear(payload: string): void {
     if (payload.startsWith(DUE)) this.loop.wake([payload.slice(DUE.length)]);
     else if (payload.startsWith(CHANGED)) this.loop.changed(payload.slice(CHANGED.length));
+    else if (payload.startsWith(BUSY)) this.loop.busy(payload.slice(BUSY.length));
   }
 }

@@ -24,6 +24,8 @@ import {
 import { PartnersController } from './error-queue/partners.controller.js';
 import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
+import { ClockWatch } from './delivery/clock-watch.js';
+import { PartnerStanding } from './subscriptions/partner-standing.js';
 import { SubscriptionStore } from './subscriptions/subscription-store.js';
 import { PartnerProbe } from './subscriptions/partner-probe.js';
 import { SendSampleHandler, VerifySubscriptionHandler } from './subscriptions/subscription-verification.js';
@@ -101,6 +103,8 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     NotificationPersonalData,
     NotificationReader,
     SubscriptionStore,
+    PartnerStanding,
+    ClockWatch,
     CreateSubscriptionHandler,
     ChangeSubscriptionHandler,
     DeleteSubscriptionHandler,

@@ -37,6 +37,9 @@ export interface PartnerCondition {
   readonly health: PartnerHealth;
   readonly health_changed_at: Date | null;
   readonly next_probe_at: Date | null;
+  readonly paused_from: Date | null;
+  readonly paused_until: Date | null;
+  readonly pace: number | null;
   readonly certificate_not_after: Date | null;
   /** In the error queue. */
   readonly queued: number;

@@ -3,6 +3,8 @@ import { Field } from '../platform/validation/fields.js';
 import { uuidRule } from '../platform/validation/identifiers.js';
 import { dateTime, integer, oneOf, text } from '../platform/validation/rules.js';
 import type { PartnerCondition } from './notifications.queries.js';
+import { PACE, paceRule, PAUSED_UNTIL } from './subscriptions/pace.fields.js';
+import { shownPace } from './subscriptions/partner-standing.js';
 
 /** How a partner does, as answers have it. */
 export class PartnerConditionModel {
@@ -27,6 +29,12 @@ export class PartnerConditionModel {
   @Field(dateTime(), { always: true, description: 'When a partner that is DOWN is tried again.' })
   next_probe_at: string | null;
 
+  @Field(dateTime(), { always: true, description: PAUSED_UNTIL })
+  paused_until: string | null;
+
+  @Field(paceRule, { always: true, description: PACE })
+  pace: number | null;
+
   @Field(dateTime(), {
     always: true,
     description:
@@ -41,7 +49,8 @@ export class PartnerConditionModel {
   queued: number;
 }
 
-export function presentPartner(partner: PartnerCondition): PartnerConditionModel {
+export function presentPartner(partner: PartnerCondition, now: Date): PartnerConditionModel {
+  const { paused_until, pace } = shownPace(partner, now);
   const isDown = partner.health === 'DOWN';
   return {
     subscription_id: partner.subscription_id,
@@ -51,6 +60,8 @@ export function presentPartner(partner: PartnerCondition): PartnerConditionModel
     health: partner.health,
     down_since: isDown ? formatOptionalDateTime(partner.health_changed_at) : null,
     next_probe_at: isDown ? formatOptionalDateTime(partner.next_probe_at) : null,
+    paused_until: formatOptionalDateTime(paused_until),
+    pace,
     failing_since: formatOptionalDateTime(partner.failing_since),
     certificate_not_after: formatOptionalDateTime(partner.certificate_not_after),
     queued: partner.queued,

@@ -38,7 +38,7 @@ const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : 
 const literal = (value: Value | readonly Value[]): string => {
   if (value === null) return 'NULL';
   if (!Array.isArray(value)) return `'${textOf(value as Value)}'`;
-  return `'{${value.map((one: Value) => (one === null ? 'NULL' : `"${textOf(one)}"`)).join()}}'`;
+  return `'{${value.map((one: Value) => (one === null ? 'NULL' : JSON.stringify(textOf(one)))).join()}}'`;
 };
 
 async function explained(client: ClientBase, options: string, statement: string): Promise<PlanNode> {

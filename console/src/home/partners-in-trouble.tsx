@@ -60,7 +60,7 @@ function idOf({ subscription_id: id }: Partner): string {
 }
 
 function Trouble({ partner }: { partner: Partner }) {
-  const { state, health, down_since: down, failing_since: failing, next_probe_at: probe } = partner;
+  const { state, health, down_since: down, failing_since: failing, next_probe_at: probe, paused_until: busy } = partner;
   return (
     <span className="line">
       {state !== 'ACTIVE' && <Badge state={state} />}
@@ -76,6 +76,11 @@ function Trouble({ partner }: { partner: Partner }) {
             )}
           </span>
         </>
+      )}
+      {busy && (
+        <span>
+          busy until <Time at={busy} compact />
+        </span>
       )}
       {health === 'UP' && failing && (
         <>

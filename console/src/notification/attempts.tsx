@@ -3,7 +3,7 @@ import { Badge } from '../components/badge';
 import { Empty } from '../components/states';
 import { Time } from '../components/time';
 import { requestHeaders } from './curl';
-import { failureText } from './words';
+import { failureText, reasonText } from './words';
 
 interface Props {
   notification: Schemas['NotificationDetail'];
@@ -15,6 +15,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   AUTO: 'Automatic retry',
   MANUAL: 'Manual resend',
   REPLAY: 'Replay',
+  RENEWED: 'Once more in the same attempt',
 };
 
 /** Each attempt: what was sent with it, how long it took, and what the partner said. */
@@ -34,7 +35,7 @@ export function Attempts({ notification, subscription }: Props) {
               <Badge state={failureText(attempt.failure)} tone="bad" />
             )}
             {attempt.http_status != null && <span>HTTP {attempt.http_status}</span>}
-            {attempt.reason && <code>{attempt.reason}</code>}
+            {attempt.reason && <code title={attempt.reason}>{reasonText(attempt.reason)}</code>}
             <span className="hint">{attempt.duration_ms.toLocaleString('en')} ms</span>
           </p>
           <Time at={attempt.at} />

@@ -21,6 +21,16 @@ export function failureText(failure: Notification['failure']): string {
   return failure == null ? 'Not tried yet' : FAILURES[failure];
 }
 
+const REASONS: Record<string, string> = {
+  NO_MATCHING_RECORD: 'The partner knows no such candidate or exam',
+  ONLY_THIS_EVENT: 'The partner answers 500 to this event only',
+};
+
+/** The words for a reason that has some, else the code as it is. */
+export function reasonText(reason: string): string {
+  return REASONS[reason] ?? reason;
+}
+
 export const FAILURE_OPTIONS: readonly Option[] = [
   ...Object.entries(FAILURES).map(([failure, text]): Option => [failure, `${text} (${failure})`]),
   ['none', 'Not tried yet'],

@@ -66,6 +66,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
     client_key_pem: '',
     wait_ms: subscription.wait_ms == null ? '' : String(subscription.wait_ms),
     auto_retry_on: [...subscription.auto_retry_on] as string[],
+    max_per_second: subscription.max_per_second == null ? '' : String(subscription.max_per_second),
   };
   const form = useForm({
     schema: 'SubscriptionPatch',
@@ -91,6 +92,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
       <FormField form={form} name="wait_ms" label="Answer timeout in milliseconds" />
       <FormField form={form} name="auto_retry_on" label="Retried automatically after" />
+      <FormField form={form} name="max_per_second" label="Requests a second, at most" />
       <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
       <FormField form={form} name="client_cert_pem" label="Client certificate, PEM" rows={4} />
       <FormField form={form} name="client_key_pem" label="Client key, PEM" rows={4} />

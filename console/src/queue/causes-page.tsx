@@ -10,7 +10,7 @@ import { Table, type Column } from '../components/table';
 import { Page, Section } from '../components/page';
 import { LinkButton } from '../components/button';
 import { PartnerLink, PartnerSettingsLink } from '../notification/partner-link';
-import { failureText, RETRY_OPTIONS, retryText } from '../notification/words';
+import { failureText, reasonText, RETRY_OPTIONS, retryText } from '../notification/words';
 import { BulkButtons } from './bulk-buttons';
 import { causesQuery } from './causes-query';
 import { filterOf, searchOf } from './filter-text';
@@ -36,8 +36,9 @@ const COLUMNS: readonly Column<Cause>[] = [
           {failureText(cause.failure)}
         </Link>
         <small>
-          {[cause.http_status && `HTTP ${cause.http_status}`, cause.reason].filter(Boolean).join(' · ') ||
-            cause.failure}
+          {[cause.http_status && `HTTP ${cause.http_status}`, cause.reason && reasonText(cause.reason)]
+            .filter(Boolean)
+            .join(' · ') || cause.failure}
         </small>
       </>
     ),

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client';
 import type { Search } from '../router-search';
-import { eventText, failureText, retryText } from '../notification/words';
+import { eventText, failureText, reasonText, retryText } from '../notification/words';
 import { local } from '../components/time-text';
 
 export type QueueFilter = Schemas['NotificationFilter'];
@@ -28,7 +28,7 @@ export function filterTexts(filter: QueueFilter): (readonly [string, string])[] 
     ['Partner', filter.subscription_id],
     ['Event', filter.change_reason && eventText(filter.change_reason)],
     ['Failure', filter.failure && failureText(filter.failure === 'none' ? null : filter.failure)],
-    ['Reason', filter.reason === 'none' ? 'none given' : filter.reason],
+    ['Reason', filter.reason === 'none' ? 'none given' : filter.reason && reasonText(filter.reason)],
     ['HTTP status', filter.http_status?.toString()],
     ['Retry', filter.retry && retryText(filter.retry)],
     ['Booking', filter.booking_code],

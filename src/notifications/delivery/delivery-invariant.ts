@@ -22,7 +22,7 @@ const OVERDUE = prepared(
      FROM lane WHERE lane.subscription_id IS NOT NULL),
    due AS (
      SELECT s.id, s.health, CASE s.health WHEN 'DOWN' THEN s.next_probe_at
-       ELSE greatest(first.due_datetime, s.health_changed_at, s.updated_datetime) END AS since
+       ELSE greatest(first.due_datetime, s.health_changed_at, s.updated_datetime, s.paused_until) END AS since
      FROM lane JOIN subscriptions s ON s.id = lane.subscription_id CROSS JOIN LATERAL (
        SELECT coalesce(d.leased_until, d.due_datetime) AS due_datetime FROM deliveries d
        WHERE d.subscription_id = s.id ORDER BY d.notification_position LIMIT 1) first

@@ -1,6 +1,12 @@
+import { LanePace } from './lane-pace.js';
+
 const LARGEST_BATCH = 512;
 /** To a worker that has not sent to a partner before, a change of its health that long ago is no news. */
 const RECENT_MS = 10_000;
+/** Of a partner with a pace, what can be sent in so many seconds is held. */
+export const PACED_S = 4;
+/** By how much each success lets the attempts at once grow until a partner has shown that it takes as many as it may get. */
+const FIRST_GROWTH = 0.5;
 /** An attempt without an answer for so long, and for so many times what the partner mostly takes, makes it one that hangs. */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;
@@ -40,18 +46,22 @@ export class Lane<Item> {
   /** How long an answer mostly takes. */
   private typicalMs = 0;
   trust: Trust = 'UNTRIED';
+  readonly pace = new LanePace();
   /** What was claimed before this moment, on the clock of the worker, was claimed under other settings. */
   staleBefore = -Infinity;
   /** How many items to hold at most. */
   batch: number;
-  /** The most attempts at once; shrinks when the partner does not keep up, grows with every success. */
-  limit: number;
+  /**
+   * The most attempts at once, by its whole part; shrinks when the partner does not keep up, grows with every success. The first
+   * comes alone: of a partner that takes a few a second, hardly more than those few are sent before it says so.
+   */
+  limit = 1;
+  private isProven = false;
 
   constructor(
     readonly id: string,
     private readonly most: number,
   ) {
-    this.limit = most;
     this.batch = 2 * most;
   }
 
@@ -69,13 +79,14 @@ export class Lane<Item> {
 
   /** How many to claim now; nothing while half of what may be held is still there. */
   get room(): number {
-    return this.current === 'ASKING' && this.waiting <= this.batch / 2 ? this.batch - this.waiting : 0;
+    const held = Math.min(this.batch, Math.ceil(PACED_S * this.pace.rate));
+    return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
   }
 
   /** Nothing else is to be sent before, and so many attempts more may run. */
   isReadyFor(count: number): boolean {
     const asked = this.current === 'IDLE' || this.current === 'STALLED';
-    return asked && this.waiting === 0 && this.inFlight + count <= this.limit;
+    return asked && !this.pace.isPaced && this.waiting === 0 && this.inFlight + count <= this.limit;
   }
 
   /** Nothing is here, and nothing is about to come. */
@@ -156,7 +167,8 @@ export class Lane<Item> {
   }
 
   succeeded(): void {
-    if (this.limit < this.most) this.limit += 1;
+    if (this.limit < this.most) this.limit = Math.min(this.most, this.limit + (this.isProven ? 1 : FIRST_GROWTH));
+    else this.isProven = true;
   }
 
   /** More attempts at once would only pile up. */

@@ -1,6 +1,18 @@
 import { Lane } from './delivery-lane';
 import { Lanes } from './delivery-lanes';
 
+/** Lanes of partners that have shown to take as many attempts at once as they may get. */
+class ProvenLanes extends Lanes<number> {
+  private readonly proven = new Set<string>();
+
+  override of(id: string): Lane<number> {
+    const lane = super.of(id);
+    if (!this.proven.has(id)) for (let i = 0; i < 200; i++) lane.succeeded();
+    this.proven.add(id);
+    return lane;
+  }
+}
+
 function startAll(lanes: Lanes<number>): string[] {
   const started: string[] = [];
   for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {
@@ -27,13 +39,13 @@ function answering(lanes: Lanes<number>, ...ids: string[]): void {
 }
 
 test('a partner has no more slots than its own', () => {
-  const lanes = new Lanes<number>(64, 16);
+  const lanes = new ProvenLanes(64, 16);
   fill(lanes, 'a', 100);
   expect(startAll(lanes)).toHaveLength(16);
 });
 
 test('partners take turns', () => {
-  const lanes = new Lanes<number>(64, 16);
+  const lanes = new ProvenLanes(64, 16);
   answering(lanes, 'a', 'b');
   fill(lanes, 'a', 3);
   fill(lanes, 'b', 3);
@@ -41,7 +53,7 @@ test('partners take turns', () => {
 });
 
 test('a part of the slots is kept for partners with hardly any attempt running', () => {
-  const lanes = new Lanes<number>(64, 16);
+  const lanes = new ProvenLanes(64, 16);
   answering(lanes, 'a', 'b', 'c', 'd', 'e', 'f');
   for (const id of ['a', 'b', 'c', 'd', 'e']) fill(lanes, id, 100);
   expect(startAll(lanes)).toHaveLength(48);
@@ -53,7 +65,7 @@ describe('however many partners hang', () => {
   const hanging = Array.from({ length: 1000 }, (_, number) => `hanging ${number}`);
 
   test('slots are left for one that answers, and within a second for one that was never tried', () => {
-    const lanes = new Lanes<number>(64, 16);
+    const lanes = new ProvenLanes(64, 16);
     answering(lanes, 'known');
     for (const id of hanging) fill(lanes, id, 3);
     expect(startAll(lanes)).toHaveLength(32);
@@ -66,7 +78,7 @@ describe('however many partners hang', () => {
   });
 
   test('those that answered and begin to hang, all at once, hold up nobody for longer than it takes to notice', () => {
-    const lanes = new Lanes<number>(64, 16);
+    const lanes = new ProvenLanes(64, 16);
     answering(lanes, ...hanging, 'healthy');
     for (const id of hanging.slice(0, 200)) fill(lanes, id, 1);
     expect(startAll(lanes)).toHaveLength(64);
@@ -85,7 +97,7 @@ describe('however many partners hang', () => {
   });
 
   test('those that are known to hang have a quarter of the slots, in turn', () => {
-    const lanes = new Lanes<number>(64, 16);
+    const lanes = new ProvenLanes(64, 16);
     const few = hanging.slice(0, 70);
     for (const id of few) {
       const lane = lanes.of(id);
@@ -102,7 +114,7 @@ describe('however many partners hang', () => {
   });
 
   test('one that answers again is as good as any', () => {
-    const lanes = new Lanes<number>(64, 16);
+    const lanes = new ProvenLanes(64, 16);
     const lane = lanes.of('a');
     const attempt = lanes.started(lane, 0);
     lanes.look(5000);
@@ -117,7 +129,7 @@ describe('however many partners hang', () => {
 });
 
 test('while all slots are taken nobody is looked at, however many partners wait', () => {
-  const lanes = new Lanes<number>(64, 16);
+  const lanes = new ProvenLanes(64, 16);
   const ids = Array.from({ length: 1000 }, (_, number) => `partner ${number}`);
   answering(lanes, ...ids);
   for (const id of ids) fill(lanes, id, 3);
@@ -129,14 +141,14 @@ test('while all slots are taken nobody is looked at, however many partners wait'
 });
 
 test('a worker for one partner uses all of its slots', () => {
-  const lanes = new Lanes<number>(64, 64);
+  const lanes = new ProvenLanes(64, 64);
   answering(lanes, 'a');
   fill(lanes, 'a', 100);
   expect(startAll(lanes)).toHaveLength(64);
 });
 
 test('a partner that does not keep up gets fewer attempts at once, down to one, and wins them back', () => {
-  const lanes = new Lanes<number>(64, 16);
+  const lanes = new ProvenLanes(64, 16);
   const lane = lanes.of('a');
   for (let i = 0; i < 10; i++) lane.overloaded();
   expect(lane.limit).toBe(1);
@@ -145,7 +157,7 @@ test('a partner that does not keep up gets fewer attempts at once, down to one, 
 });
 
 test('a partner that has come back starts slowly, one that was always there does not', () => {
-  const lanes = new Lanes<number>(64, 16);
+  const lanes = new ProvenLanes(64, 16);
   const [fresh, back, known] = [lanes.of('fresh'), lanes.of('back'), lanes.of('known')];
   fresh.partnerChangedAt(null, 100_000);
   back.partnerChangedAt(99_000, 100_000);
@@ -155,8 +167,71 @@ test('a partner that has come back starts slowly, one that was always there does
   expect(known.limit).toBe(1);
 });
 
-test('a lane asks for more when half of what it may hold is gone, and for bigger batches while there is more', () => {
+test('a partner that was never tried gets one attempt at a time, and hardly more than it has taken before it says that it is busy', () => {
   const lane = new Lanes<number>(64, 16).of('a');
+  const limits = Array.from({ length: 5 }, () => {
+    const { limit } = lane;
+    lane.succeeded();
+    return Math.floor(limit);
+  });
+  expect(limits).toEqual([1, 1, 2, 2, 3]);
+  for (let i = 0; i < 30; i++) lane.succeeded();
+  expect(lane.limit).toBe(16);
+});
+
+describe('a partner with a pace', () => {
+  const paced = () => {
+    const closed: string[] = [];
+    const lanes = new Lanes<number>(64, 16, (lane) => void closed.push(lane.id));
+    return { lanes, closed, lane: lanes.of('a') };
+  };
+
+  test('is sent nothing before its moments, and none of them later', () => {
+    const { pace } = paced().lane;
+    pace.allow(1000, 3, 10);
+    expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);
+    pace.use();
+    expect([1050, 1100].map((now) => pace.isOpen(now))).toEqual([false, true]);
+    expect(pace.isOpen(1_000_000)).toBe(false);
+    expect(pace.opensAt(1_000_000)).toBeNull();
+  });
+
+  test('is sent nothing behind a wall, whatever had been allowed', () => {
+    const { pace } = paced().lane;
+    pace.allow(1000, 3, 10);
+    pace.close(5000);
+    pace.close(3000);
+    expect([pace.isOpen(4999), pace.opensAt(1000), pace.opensAt(5000)]).toEqual([false, 5000, null]);
+  });
+
+  test('waits outside of the turns of the others until it is opened', () => {
+    const { lanes, closed, lane } = paced();
+    lane.pace.bound(5);
+    fill(lanes, 'a', 3);
+    fill(lanes, 'b', 1);
+    expect(startAll(lanes)).toEqual(['b']);
+    expect(closed).toEqual(['a']);
+    lane.pace.allow(performance.now() - 1, 2, 1000);
+    lanes.enqueue(lane);
+    expect(startAll(lanes)).toEqual(['a']);
+  });
+
+  test('is asked for what it takes in some seconds', () => {
+    const { lane } = paced();
+    lane.pace.bound(2);
+    expect(lane.room).toBe(8);
+    expect(lane.isReadyFor(1)).toBe(false);
+  });
+
+  test('has the good answers of the last second counted', () => {
+    const { pace } = paced().lane;
+    for (const at of [100, 950, 1050, 1099]) pace.answeredWell(at);
+    expect([1099, 1100, 1999, 5000].map((now) => pace.goodAnswers(now))).toEqual([4, 3, 2, 0]);
+  });
+});
+
+test('a lane asks for more when half of what it may hold is gone, and for bigger batches while there is more', () => {
+  const lane = new ProvenLanes(64, 16).of('a');
   expect(lane.room).toBe(32);
   lane.claiming();
   lane.fill(Array.from({ length: 32 }, Number), 32, false);
@@ -175,13 +250,13 @@ describe('a partner is ready for what is made at this moment', () => {
   };
 
   test('when a claim has found nothing and enough attempts may run', () => {
-    const lane = asked(new Lanes<number>(64, 16).of('a'));
+    const lane = asked(new ProvenLanes(64, 16).of('a'));
     expect(lane.isReadyFor(16)).toBe(true);
     expect(lane.isReadyFor(17)).toBe(false);
   });
 
   test('not while there may be something to claim, something waits, or its outcome stops it', () => {
-    const lanes = new Lanes<number>(64, 16);
+    const lanes = new ProvenLanes(64, 16);
     expect(lanes.of('unknown').isReadyFor(1)).toBe(false);
     const halted = asked(lanes.of('halted'));
     halted.halt();
@@ -192,7 +267,7 @@ describe('a partner is ready for what is made at this moment', () => {
   });
 
   test('not with more than it may be sent at once', () => {
-    const lanes = new Lanes<number>(64, 2);
+    const lanes = new ProvenLanes(64, 2);
     const lane = asked(lanes.of('a'));
     lanes.started(lane, 0);
     expect([lane.isReadyFor(1), lane.isReadyFor(2)]).toEqual([true, false]);
@@ -200,7 +275,7 @@ describe('a partner is ready for what is made at this moment', () => {
 });
 
 describe('the mode of a lane', () => {
-  const laneOf = () => new Lanes<number>(64, 16).of('a');
+  const laneOf = () => new ProvenLanes(64, 16).of('a');
 
   test('a wake that comes while a claim runs is not lost', () => {
     const lane = laneOf();

@@ -29,9 +29,11 @@ export class Lanes<Item> {
   private readonly reserve: number;
   private readonly quarter: number;
 
+  /** @param closed called with a lane whose partner is busy or has a pace: it is enqueued again when that lets something through */
   constructor(
     private readonly slots: number,
     private readonly perPartner: number,
+    private readonly closed: (lane: Lane<Item>) => void = () => undefined,
   ) {
     this.quarter = Math.max(1, Math.floor(slots / 4));
     this.reserve = Math.max(0, Math.min(Math.floor(slots / 4), slots - perPartner));
@@ -56,6 +58,11 @@ export class Lanes<Item> {
     return lane;
   }
 
+  /** The partners to whom so many notifications could be sent at once, and for whom nothing else waits. */
+  readyFor(count: number): string[] {
+    return [...this.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id);
+  }
+
   /** The partner is gone, and nothing of it is left here. */
   forget(id: string): void {
     const lane = this.lanes.get(id);
@@ -76,6 +83,7 @@ export class Lanes<Item> {
   started(lane: Lane<Item>, now: number): Attempt {
     const attempt = { since: now };
     lane.started(attempt);
+    lane.pace.use();
     this.held[lane.trust] += 1;
     this.busy.add(lane);
     return attempt;
@@ -113,10 +121,14 @@ export class Lanes<Item> {
     // Not for each lane: with thousands of them that would cost more than the attempt.
     if (this.isFull(trust)) return null;
     const ready = this.ready[trust];
+    const now = performance.now();
     let next: Lane<Item> | null = null;
     for (const lane of ready) {
       if (lane.waiting === 0) ready.delete(lane);
-      else if (!this.mayStart(lane)) continue;
+      else if (!lane.pace.isOpen(now)) {
+        ready.delete(lane);
+        this.closed(lane);
+      } else if (!this.mayStart(lane)) continue;
       else if (trust === 'UNTRIED' && lane.inFlight === 0) next = lane;
       else next ??= lane;
       // Only of those not tried yet is it the last.
@@ -137,7 +149,7 @@ export class Lanes<Item> {
   }
 
   private mayStart(lane: Lane<Item>): boolean {
-    if (lane.mode === 'HALTED' || lane.inFlight >= lane.limit) return false;
+    if (lane.mode === 'HALTED' || lane.inFlight + 1 > lane.limit) return false;
     return lane.trust === 'HANGS' || lane.inFlight < GUARANTEED || this.taken < this.slots - this.reserve;
   }
 }

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 import { Clock } from '../../platform/clock.js';
@@ -9,14 +10,16 @@ import type { Attempt, Lane } from './delivery-lane.js';
 import { Lanes } from './delivery-lanes.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { JobGate } from './job-gate.js';
-import { leaseToken, MAY_START_MS } from './delivery-lease.js';
-import { CLAIM, CLAIM_PROBES, FIND_WORK, type Claimed } from './delivery-statements.js';
+import { MAY_START_MS } from './delivery-lease.js';
+import { Claims } from './delivery-claims.js';
+import { FIND_WORK, type Claimed } from './delivery-statements.js';
 import { ReplicationGate } from './replication-gate.js';
-import { isOverload, retryAfter } from './outcome.rules.js';
-import { tracedPut } from './traced-put.js';
+import { AttemptSender, judged } from './attempt-sender.js';
+import { isOverload } from './outcome.rules.js';
+import { PaceKeeper } from './pace-keeper.js';
 import { failureLine, OutcomeWriter, type Outcome } from './outcome-writer.js';
-import { PartnerClient, type AttemptOutcome } from '../partner/partner-client.js';
-import { AttemptNotBegun } from '../partner/partner-connection.js';
+import { PartnerClient } from '../partner/partner-client.js';
+import { BUSY_S } from '../partner/retry-after.js';
 import { RacePoints } from '../race-points.js';
 import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-directory.js';
 
@@ -29,11 +32,13 @@ import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-
  * 3. Attempts start in turn of the partners (delivery-lanes.ts); what grew too old in the queue is given back unsent.
  * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its lane at once:
  *    the rest of the lane is given back after that is recorded, never before.
- * 5. Items of bulk jobs ask whether they may begin when their turn has come (job-gate.ts).
- * 6. When a subscription is changed, what has not begun is given back, also what a claim under way may still bring, and
+ * 5. Before each attempt of a partner that is busy or has a pace, first attempts, probes and whatever operators asked for alike,
+ *    its moment is waited for (pace-keeper.ts). An answer that says "busy" closes the lane at once, and those of other processes.
+ * 6. Items of bulk jobs ask whether they may begin when their turn has come (job-gate.ts).
+ * 7. When a subscription is changed, what has not begun is given back, also what a claim under way may still bring, and
  *    what has begun is marked so: suspend answers when nothing is left that could begin (attempts-under-way.ts).
- * 7. What was claimed is used once the standbys have it (replication-gate.ts); while they do not, nothing is claimed.
- * 8. `drain()` stops claiming, gives back what has not been started, and waits for what has.
+ * 8. What was claimed is used once the standbys have it (replication-gate.ts); while they do not, nothing is claimed.
+ * 9. `drain()` stops claiming, gives back what has not been started, and waits for what has.
  *
  * The database keeps the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease lapses.
  */
@@ -41,7 +46,11 @@ import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-
 export class DeliveryLoop {
   private readonly lanes: Lanes<Held>;
   private readonly writer: OutcomeWriter;
-  private readonly gate: JobGate;
+  private readonly sender: AttemptSender;
+  private readonly claims: Claims;
+  private readonly paces: PaceKeeper<Held>;
+  /** Called when a partner said that it is busy. */
+  onBusy: (subscriptionIds: string[]) => void = () => undefined;
   /** Called when attempts of bulk jobs have been recorded. */
   onJobProgress: () => void = () => undefined;
   /** Outside of any request: what is done here belongs to none. */
@@ -51,23 +60,27 @@ export class DeliveryLoop {
   private readonly underWay: AttemptsUnderWay;
 
   constructor(
-    private readonly config: Config,
+    config: Config,
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly directory: PartnerDirectory,
-    private readonly client: PartnerClient,
+    client: PartnerClient,
     private readonly metrics: DeliveryMetrics,
-    private readonly races: RacePoints,
+    races: RacePoints,
     private readonly clock: Clock,
     private readonly replication: ReplicationGate,
   ) {
-    this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner);
+    this.paces = new PaceKeeper(database, logger, (lane) => this.opened(lane));
+    this.lanes = new Lanes(config.notificationConcurrency, config.notificationConcurrencyPerPartner, (lane) =>
+      this.paces.arrange(lane),
+    );
     metrics.attemptsInFlight = () => this.lanes.inFlight;
-    this.gate = new JobGate(database, logger);
     this.underWay = new AttemptsUnderWay(database, logger);
+    this.sender = new AttemptSender(client, clock, this.underWay, new JobGate(database, logger), logger);
     this.writer = new OutcomeWriter(database, config, logger, races, (outcomes, freed) =>
       this.recorded(outcomes, freed),
     );
+    this.claims = new Claims(config, database, races, replication, (rows) => this.writer.release(rows));
   }
 
   get isRunning(): boolean {
@@ -87,15 +100,13 @@ export class DeliveryLoop {
 
   /** The partners to whom so many notifications could be sent at once, and for whom nothing else waits. */
   readyFor(count: number): string[] {
-    return this.running && this.replication.isOpen
-      ? [...this.lanes.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id)
-      : [];
+    return this.running && this.replication.isOpen ? this.lanes.readyFor(count) : [];
   }
 
   /** Takes over what was claimed as it was made, not before `claimedAt`. */
   async take(rows: Claimed[], claimedAt: number): Promise<void> {
     if (rows.length === 0) return;
-    if (!(await this.mayBeTold(rows))) return;
+    if (!(await this.claims.mayBeTold(rows))) return;
     await this.fill(rows, new Map(rows.map((row) => [this.lanes.of(row.subscription_id), Infinity])), claimedAt);
     this.startWhatMay();
   }
@@ -107,6 +118,19 @@ export class DeliveryLoop {
     this.writer.release(lane.empty());
     this.writer.release(this.underWay.revoke((item) => item.subscription_id === subscriptionId));
     this.wake([subscriptionId]);
+  }
+
+  /** Another process has heard that the partner is busy: what was allowed here before is not any more. */
+  busy(subscriptionId: string): void {
+    const lane = this.lanes.of(subscriptionId);
+    lane.pace.close(performance.now());
+    this.writer.release(lane.empty());
+    this.paces.arrange(lane);
+  }
+
+  /** The time was moved: whatever was waited for is looked at again. */
+  timeMoved(): void {
+    for (const lane of this.lanes.all()) this.paces.lookAgain(lane);
   }
 
   /** Looks after the attempts under way; several times a second. */
@@ -122,17 +146,16 @@ export class DeliveryLoop {
     if (!(await this.replication.reopens())) return;
     const rows = await this.database.query<{ id: string }>(FIND_WORK);
     this.wake(rows.map((row) => row.id));
-    this.giveBackOld();
+    const oldest = performance.now() - MAY_START_MS;
+    for (const lane of this.lanes.all())
+      if ((lane.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(lane.empty());
   }
 
   /** Sends the probes that are due. */
   async probe(): Promise<void> {
     const room = this.lanes.roomForProbes(this.underWay.probes);
     if (!this.running || !this.replication.isOpen || room <= 0) return;
-    const claimedAt = performance.now();
-    const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, room, leaseToken()]);
-    if (rows.length > 0) await this.races.reached('probe claimed');
-    if (!(await this.mayBeTold(rows))) return;
+    const { rows, claimedAt } = await this.claims.probes(room);
     await this.directory.learn(rows);
     for (const row of rows) {
       const profile = this.directory.known(row.subscription_id, row.version);
@@ -144,43 +167,37 @@ export class DeliveryLoop {
   }
 
   /** The partners of which something is kept here. */
-  known(): string[] {
-    return [...this.lanes.all()].map(({ id }) => id);
-  }
+  readonly known = (): string[] => [...this.lanes.all()].map(({ id }) => id);
 
   /** The partner is gone. */
   forget(id: string): void {
+    this.paces.forget(this.lanes.of(id));
     for (const part of [this.lanes, this.directory, this.metrics]) part.forget(id);
   }
 
-  /** Ends in about `graceMs` at most; attempts that take longer are left to their leases. */
+  /**
+   * Waits for what has begun, each until its own deadline: a partner's 200 counts. What is to be recorded then gets `graceMs` at
+   * most.
+   */
   async drain(graceMs: number): Promise<void> {
     this.running = false;
     for (const lane of this.lanes.all()) this.writer.release(lane.empty());
-    const giveUpAt = performance.now() + graceMs;
-    while ((this.lanes.inFlight > 0 || this.claiming) && performance.now() < giveUpAt)
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    const late = new Promise<void>((resolve) =>
-      setTimeout(resolve, Math.max(500, giveUpAt - performance.now())).unref(),
-    );
-    await Promise.race([this.writer.idle(), late]);
+    this.writer.release(this.underWay.revoke(() => true));
+    while (this.lanes.inFlight > 0 || this.claiming) await pause(5);
+    await Promise.race([this.writer.idle(), pause(Math.max(500, graceMs), undefined, { ref: false })]);
     this.writer.stop();
   }
 
   private async claimOnce(): Promise<void> {
-    if (this.claiming || !this.running || !this.replication.isOpen) return;
     const wanting = [...this.lanes.all()].filter((lane) => lane.room > 0);
-    if (wanting.length === 0) return;
+    if (this.claiming || !this.running || !this.replication.isOpen || wanting.length === 0) return;
     const rooms = new Map(wanting.map((lane) => [lane, lane.room]));
     this.claiming = true;
     // A wake that comes while the claim runs must not be lost.
     for (const lane of wanting) lane.claiming();
     try {
-      const claimedAt = performance.now();
-      const values = [wanting.map(({ id }) => id), [...rooms.values()], this.config.notificationWaitMs, leaseToken()];
-      const rows = await this.database.query<Claimed>(CLAIM, values);
-      if (rows.length > 0) await this.races.reached('claimed');
-      await this.fill((await this.mayBeTold(rows)) ? rows : [], rooms, claimedAt);
+      const { rows, claimedAt } = await this.claims.of(rooms);
+      await this.fill(rows, rooms, claimedAt);
     } catch (error) {
       // The sweep wakes again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
@@ -190,13 +207,6 @@ export class DeliveryLoop {
     }
     this.startWhatMay();
     this.claim();
-  }
-
-  /** Whether partners may be told of what was claimed; else it is given back. */
-  private async mayBeTold(rows: readonly Claimed[]): Promise<boolean> {
-    const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));
-    if (!may) this.writer.release([...rows]);
-    return may;
   }
 
   /** @param rooms how many were asked for */
@@ -209,10 +219,18 @@ export class DeliveryLoop {
       const stale = lane.mode === 'HALTED' || claimedAt < lane.staleBefore;
       if (stale) this.writer.release(items);
       lane.fill(stale ? [] : items, room, lane.inFlight > 0 || this.writer.isBusy);
+      const pace = stale ? null : (items[0]?.pace ?? null);
+      if (pace !== null) lane.pace.bound(pace);
       if (items[0]) lane.partnerChangedAt(items[0].health_changed_at?.getTime() ?? null, this.clock.now().getTime());
       this.lanes.enqueue(lane);
     }
     if (!this.running) for (const lane of rooms.keys()) this.writer.release(lane.empty());
+  }
+
+  private opened(lane: Lane<Held>): void {
+    if (lane.waiting > 0) this.lanes.enqueue(lane);
+    else this.wake([lane.id]);
+    this.startWhatMay();
   }
 
   private startWhatMay(): void {
@@ -232,31 +250,14 @@ export class DeliveryLoop {
     const attempt = this.lanes.started(lane, performance.now());
     this.underWay.add(item);
     const at = this.clock.now();
-    this.send(item, profile).then(
-      (result) => {
-        const retry = result.delivered ? null : retryAfter(result, profile.autoRetryOn);
-        const outcome = { item, probe: item.probe, at, result, retry };
-        // What was given back before it began has no outcome here.
-        this.ended(lane, item, attempt, item.progress === 'REVOKED' ? null : outcome);
-      },
-      (error: unknown) => {
-        // Our own fault, not the partner's: the event keeps its place.
-        if (!(error instanceof AttemptNotBegun))
-          this.logger.error({ err: error, subscription_id: lane.id }, 'an attempt broke off');
-        if (item.progress !== 'REVOKED') this.writer.release([item]);
-        // It may have been in the way of others of its booking.
-        if (item.job_id !== null) lane.wake();
-        this.ended(lane, item, attempt, null);
-      },
-    );
-  }
-
-  private async send(item: Held, profile: PartnerProfile): Promise<AttemptOutcome> {
-    if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
-    if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    return tracedPut(item.traceparent, profile.headers(item, this.clock.now().getTime()), (headers) =>
-      this.client.put(profile.endpoint, headers, item.body, () => this.underWay.begin(item)),
-    );
+    void this.sender.send(item, profile, lane).then((result) => {
+      const isOurs = item.progress !== 'REVOKED';
+      if (result === null && isOurs) this.writer.release([item]);
+      // It may have been in the way of others of its booking.
+      if (result === null && item.job_id !== null) lane.wake();
+      // What was given back before it began has no outcome here.
+      this.ended(lane, item, attempt, result && isOurs ? judged(item, at, result, profile, lane) : null);
+    });
   }
 
   private ended(lane: Lane<Held>, item: Held, attempt: Attempt, outcome: Outcome | null): void {
@@ -264,36 +265,35 @@ export class DeliveryLoop {
     const answered = outcome === null ? null : !isOverload(outcome.result);
     this.lanes.ended(lane, attempt, answered, performance.now());
     if (outcome !== null) {
-      const { result, retry } = outcome;
+      const { result, retry, busy } = outcome;
+      const stops = retry === 'AUTO' || busy !== null;
       this.metrics.attempted(item.subscription_id, result);
       if (result.delivered) lane.succeeded();
       else this.logger.info(failureLine(outcome), 'notification not delivered');
       if (isOverload(result)) lane.overloaded();
-      if (retry === 'AUTO') lane.halt();
+      if (busy !== null) lane.pace.close(performance.now() + (result.retryAfterS ?? BUSY_S) * 1000);
+      if (stops) lane.halt();
       this.writer.add(outcome);
-      if (retry === 'AUTO') this.writer.release(lane.empty());
+      if (stops) this.writer.release(lane.empty());
     }
     this.startWhatMay();
     if (lane.room > 0) this.claim();
   }
 
   private recorded(outcomes: readonly Outcome[], freed: readonly string[]): void {
-    for (const { item, retry } of outcomes) {
+    const busy = new Set<string>();
+    for (const { item, retry, busy: isBusyNow } of outcomes) {
       const lane = this.lanes.of(item.subscription_id);
-      if (retry === 'AUTO') lane.resume();
+      if (isBusyNow !== null) busy.add(lane.id);
+      if (retry === 'AUTO' || isBusyNow !== null) lane.resume();
       // The partner is back.
       else if (retry === null && item.down) lane.wake();
       lane.unstall();
     }
+    for (const id of busy) this.paces.arrange(this.lanes.of(id));
+    if (busy.size > 0) this.onBusy([...busy]);
     this.wake(freed);
     this.claim();
     if (outcomes.some(({ item }) => item.job_id !== null)) this.onJobProgress();
-  }
-
-  private giveBackOld(): void {
-    const oldest = performance.now() - MAY_START_MS;
-    for (const lane of this.lanes.all()) {
-      if ((lane.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(lane.empty());
-    }
   }
 }

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import { Config } from '../../config.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import type { FailureClass } from '../partner/partner-connection.js';
-import type { AttemptOutcome } from '../partner/partner-client.js';
+import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /** From a partner next door to one that uses all of its time, in seconds. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

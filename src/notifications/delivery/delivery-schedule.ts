@@ -6,6 +6,7 @@ import { Database, prepared } from '../../platform/database/database.js';
 import { Outbox } from '../../platform/events/outbox.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Readiness } from '../../platform/observability/readiness.js';
+import { ClockWatch } from './clock-watch.js';
 import { DeliveryInvariant } from './delivery-invariant.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { DeliverySignals } from '../delivery-signals.js';
@@ -46,6 +47,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     private readonly directory: PartnerDirectory,
     private readonly signals: DeliverySignals,
     private readonly jobs: JobRunner,
+    private readonly clockWatch: ClockWatch,
     private readonly upkeep: QueueUpkeep,
     private readonly invariant: DeliveryInvariant,
     private readonly undelivered: UndeliveredFigures,
@@ -67,6 +69,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     this.active = true;
     this.signals.connect(this.loop);
     this.loop.onJobProgress = () => this.jobs.wake();
+    this.loop.onBusy = (subscriptionIds) => this.signals.busy(subscriptionIds);
     this.loop.start();
     await this.signals.listen();
     void this.sweep();
@@ -88,6 +91,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
       await this.loop.findWork();
       this.lastSweep = performance.now();
     });
+    await this.once('clock', () => this.clockWatch.look());
     await this.once('upkeep', () => this.upkeep.run());
   }
 
@@ -121,6 +125,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
 
   /** What the sandbox's clock has made due. */
   private async catchUp(): Promise<void> {
+    this.loop.timeMoved();
     await this.sweep();
     await this.retain();
   }

@@ -28,7 +28,9 @@
  */
 import { acrossAccounts, fewOf, MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
 import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
+import { IN_PACE, isOver, MAY_BE_ASKED, ONE_MORE, PACE } from './pace-statements.js';
 import type { Trigger } from './delivery.entity.js';
+import { PACED_S } from './delivery-lane.js';
 
 /** One notification that an operator resends; those of bulk jobs go as any other work. */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
@@ -51,7 +53,7 @@ const FROM_THE_OLDEST = fewOf('d.notification_position');
 /** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
 const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
 /** Of its subscription `s`, taken along: nothing is joined with the partners once more. */
-const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms`;
+const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
 /**
  * Of what was `picked`, what may be taken as far as the others of its booking go: the statement sees them as they are, and has
@@ -85,7 +87,7 @@ const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position
 
 /** Of an obligation `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
-  n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at`;
+  n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at, s.pace`;
 
 /** A notification in the hands of this worker. */
 export interface Claimed {
@@ -103,7 +105,12 @@ export interface Claimed {
   version: number;
   down: boolean;
   health_changed_at: Date | null;
+  /** Requests a second that it may be sent; null: as many as it answers. */
+  pace: number | null;
 }
+
+/** Of a partner with a pace, no more than can be sent long before the leases lapse. */
+const MOST = `least(s.most, ceil(${PACED_S} * s.pace)::int)`;
 
 /** $1 subscriptions, $2 how many for each, $3 the default wait time, $4 the token. A partner that is DOWN gets only manual resends. */
 export const CLAIM = prepared(
@@ -112,20 +119,21 @@ export const CLAIM = prepared(
    partner AS MATERIALIZED (
      SELECT s.*, wanted.most
      FROM unnest(${opaque('$1::uuid[]')}, $2::int[]) AS wanted (id, most) CROSS JOIN LATERAL (
-       SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms FROM subscriptions s
-       WHERE s.id = wanted.id AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
+       SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $3::int) AS wait_ms, ${PACE} AS pace
+       FROM subscriptions s
+       WHERE s.id = wanted.id AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND ${MAY_BE_ASKED}
        FOR KEY SHARE SKIP LOCKED) s),
    in_order AS (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND ${FREE} AND ${IN_TURN}
-       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN s.most ELSE 0 END
+       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'UP' THEN ${MOST} ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    by_operator AS (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')} AND ${FREE} AND ${IN_TURN}
-       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN s.most ELSE 0 END
+       ORDER BY d.notification_position LIMIT CASE s.health WHEN 'DOWN' THEN ${MOST} ELSE 0 END
        FOR UPDATE SKIP LOCKED) picked),
    picked AS MATERIALIZED (SELECT * FROM in_order UNION ALL SELECT * FROM by_operator),
    ${ALONE}
@@ -135,26 +143,40 @@ export const CLAIM = prepared(
   acrossAccounts.workers,
 );
 
+/** After so many failures in a row, an event may be the only one that its partner cannot take. */
+export const SUSPECT_AFTER = 3;
+
+/** Of a subscription `s` that is DOWN. */
+export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
+
 /**
  * $1 the default wait time, $2 how many at most, $3 the token. The oldest event, whose turn it is, of each partner whose next probe is due;
- * where none is left, what a bulk job has handed over.
+ * where none is left, what a bulk job has handed over. An event that was answered with three failures in a row lets those of other
+ * bookings go before it: one of them may tell that the fault is its own (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
   `WITH ${LEASE('$3')},
    partner AS MATERIALIZED (
-     SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $1::int) AS wait_ms
+     SELECT s.id, s.version, s.health, s.health_changed_at, coalesce(s.wait_ms, $1::int) AS wait_ms, ${PACE} AS pace
      FROM subscriptions s
      WHERE s.health = 'DOWN' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL
-       AND s.next_probe_at <= statement_timestamp()
+       AND ${PROBE_IS_DUE} AND ${MAY_BE_ASKED} AND ${IN_PACE}
        AND EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
      ORDER BY s.next_probe_at LIMIT $2::int FOR UPDATE SKIP LOCKED),
-   oldest AS MATERIALIZED (
+   unsuspected AS MATERIALIZED (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
        WHERE d.subscription_id = s.id AND ${FROM_THE_OLDEST} AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE}
-         AND ${IN_TURN}
+         AND d.failures < ${SUSPECT_AFTER} AND ${IN_TURN}
        ORDER BY d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
+   suspect AS MATERIALIZED (
+     SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
+       SELECT ${PICKED} FROM deliveries d
+       WHERE d.subscription_id = s.id AND d.failures > 0 AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE} AND ${IN_TURN}
+         AND s.id NOT IN (SELECT subscription_id FROM unsuspected)
+       ORDER BY d.failures, d.notification_position LIMIT 1 FOR UPDATE SKIP LOCKED) picked),
+   oldest AS MATERIALIZED (SELECT * FROM unsuspected UNION ALL SELECT * FROM suspect),
    of_job AS (
      SELECT ${WITH_PARTNER} FROM partner s CROSS JOIN LATERAL (
        SELECT ${PICKED} FROM deliveries d
@@ -169,10 +191,10 @@ export const CLAIM_PROBES = prepared(
      FROM lease, alone s JOIN notifications n ON n.position = s.notification_position
      WHERE ${TAKEN} RETURNING ${CLAIMED}, s.wait_ms),
    held AS (
-     UPDATE subscriptions kept
+     UPDATE subscriptions s
      SET next_probe_at = statement_timestamp() + make_interval(secs => claimed.wait_ms / 1000.0 + ${LEASE_EXTRA_S}),
-       probe_token = claimed.lease_token
-     FROM claimed WHERE kept.id = claimed.subscription_id)
+       probe_from = statement_timestamp(), probe_token = claimed.lease_token, paced_to = ${ONE_MORE}
+     FROM claimed WHERE s.id = claimed.subscription_id)
    SELECT * FROM claimed`,
   acrossAccounts.workers,
 );
@@ -215,7 +237,7 @@ export const FIND_WORK = prepared(
              ORDER BY d.subscription_id LIMIT 1)
      FROM lane WHERE lane.subscription_id IS NOT NULL)
    SELECT s.id FROM lane JOIN subscriptions s ON s.id = lane.subscription_id
-   WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND (s.health = 'UP' OR EXISTS (
+   WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND ${MAY_BE_ASKED} AND (s.health = 'UP' OR EXISTS (
      SELECT FROM deliveries d WHERE d.subscription_id = s.id AND ${BY_OPERATOR('d')}))`,
   acrossAccounts.workers,
 );

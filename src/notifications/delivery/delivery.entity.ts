@@ -2,6 +2,9 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** What caused an attempt: the event itself, the automatic retry, an operator, or a replay of what was delivered. */
 export const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
+/** Why a PUT was made. RENEWED: once more in the same attempt, with a new token or over a new connection. */
+export const ATTEMPT_TRIGGERS = [...TRIGGERS, 'RENEWED'] as const;
+export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 export type Trigger = (typeof TRIGGERS)[number];
 
 /** A notification that the delivery loop has to send; see delivery-statements.ts. */
@@ -35,6 +38,10 @@ export class Delivery {
   /** The request of the attempt under lease is on its way; set only when it is asked for. */
   @Column('boolean', { default: false })
   begun: boolean;
+
+  /** Attempts in a row that said that the partner is down. */
+  @Column('int', { default: 0 })
+  failures: number;
 
   @Column('timestamptz', { default: () => 'clock_timestamp()' })
   due_datetime: Date;

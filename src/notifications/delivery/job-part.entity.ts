@@ -19,6 +19,13 @@ export class JobPart {
   @Column('text', { nullable: true })
   paused_because: string | null;
 
+  /** How many failures in a row had the status `alike_status`. */
+  @Column('int', { default: 0 })
+  alike: number;
+
+  @Column('int', { nullable: true })
+  alike_status: number | null;
+
   @Column('int', { default: 0 })
   waiting: number;
 

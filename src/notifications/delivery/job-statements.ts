@@ -4,6 +4,7 @@
  */
 import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
+import { PROBE_IS_DUE } from './delivery-statements.js';
 
 /** How many obligations a job has for a partner at once, and how many partners one step serves. */
 const WINDOW = 128;
@@ -45,7 +46,7 @@ const DUE = `part AS MATERIALIZED (
         WHEN 'TRYING' THEN owed.handed_over = 0 AND p.sent = p.delivered + p.failed
         WHEN 'OPEN' THEN owed.handed_over <= ${WINDOW / 2} ELSE false END
       OR s.state = 'ACTIVE' AND s.health = 'DOWN' AND p.state <> 'PAUSED' AND p.sent = p.delivered + p.failed
-        AND s.next_probe_at <= statement_timestamp() AND NOT EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id))
+        AND ${PROBE_IS_DUE} AND NOT EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id))
     ORDER BY owed.handed_over LIMIT ${PARTNERS}),
   next AS MATERIALIZED (
     SELECT part.job_id, i.notification_position AS position, part.subscription_id, part.gone
@@ -244,7 +245,7 @@ export const WITHDRAW = prepared(
 /** $1 the job, which goes on: what stopped it may not be mended, so each partner gets one first. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
-  `UPDATE job_parts SET state = 'TRYING', paused_because = NULL WHERE job_id = $1 AND state <> 'TRYING'`,
+  `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,
 );
 
 /**

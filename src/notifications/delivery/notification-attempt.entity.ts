@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Trigger } from './delivery.entity.js';
+import type { AttemptTrigger } from './delivery.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
 /** The table has no key: it is only ever appended to, and read by notification. */
@@ -15,7 +15,7 @@ export class NotificationAttempt {
   duration_ms: number;
 
   @Column('text')
-  trigger: Trigger;
+  trigger: AttemptTrigger;
 
   @Column('int', { nullable: true })
   http_status: number | null;

@@ -7,7 +7,8 @@ import { RECORD_DELIVERED, RECORD_FAILED } from './record-statements.js';
 import type { RacePoints } from '../race-points.js';
 import type { Retry } from './notification.entity.js';
 import { isPartnerLevel } from './outcome.rules.js';
-import type { AttemptOutcome } from '../partner/partner-client.js';
+import { BUSY_S } from '../partner/retry-after.js';
+import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /** How an attempt ended. `retry` is null when it was delivered. */
 export interface Outcome {
@@ -16,6 +17,10 @@ export interface Outcome {
   readonly at: Date;
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
+  /** The partner says that it is busy; how many good answers this process had from it in the last second. */
+  readonly busy: { readonly good: number } | null;
+  /** Others waited for the pace of its partner when it ended. */
+  readonly othersWait: boolean;
 }
 
 const RETRY_PAUSE_MS = 300;
@@ -177,7 +182,10 @@ export class OutcomeWriter {
   }
 
   private async recordDelivered(outcomes: Outcome[]): Promise<string[]> {
-    const rows = await this.database.query<{ subscription_id: string }>(RECORD_DELIVERED, common(outcomes));
+    const rows = await this.database.query<{ subscription_id: string }>(RECORD_DELIVERED, [
+      ...common(outcomes),
+      outcomes.map(({ othersWait }) => othersWait),
+    ]);
     return rows.map((row) => row.subscription_id);
   }
 
@@ -185,14 +193,21 @@ export class OutcomeWriter {
     const rows = await this.database.query<{ subscription_id: string }>(RECORD_FAILED, [
       ...common(outcomes),
       outcomes.map(({ retry }) => retry),
-      outcomes.map(({ result }) => result.failure),
-      outcomes.map(({ result }) => result.httpStatus),
-      outcomes.map(({ probe }) => probe),
-      outcomes.map(({ result }) => isPartnerLevel(result)),
+      outcomes.map(({ probe, result, busy }) =>
+        JSON.stringify({
+          failure: result.failure,
+          http_status: result.httpStatus,
+          probe,
+          partner_level: isPartnerLevel(result),
+          reason: result.reason,
+          // Partners that fell together are not asked again together.
+          stretch: 1 + Math.random() / 10,
+          busy: busy !== null,
+          retry_after_s: result.retryAfterS ?? (busy === null ? null : BUSY_S),
+          good: busy?.good ?? 0,
+        }),
+      ),
       this.config.retryScheduleS,
-      outcomes.map(({ result }) => result.reason),
-      // Partners that fell together are not asked again together.
-      outcomes.map(() => 1 + Math.random() / 10),
     ]);
     return rows.map((row) => row.subscription_id);
   }
@@ -217,10 +232,30 @@ function common(outcomes: Outcome[]): unknown[] {
     outcomes.map(({ item }) => item.trigger),
     outcomes.map(({ item }) => item.job_id),
     outcomes.map(({ item }) => item.down),
-    outcomes.map(({ at }) => at),
+    outcomes.map(({ at, result }) => later(at, result.beganMs)),
     outcomes.map(({ result }) => result.durationMs),
     outcomes.map(({ result }) => result.excerpt),
+    outcomes.map(earlierOf),
   ];
+}
+
+function later(at: Date, ms: number): Date {
+  return ms === 0 ? at : new Date(at.getTime() + ms);
+}
+
+/** The PUTs before the last one of an attempt, as the statements read them. */
+function earlierOf({ at, result: { earlier } }: Outcome): string | null {
+  if (earlier.length === 0) return null;
+  return JSON.stringify(
+    earlier.map(({ beganMs, durationMs, httpStatus, failure, reason, excerpt }) => ({
+      at: later(at, beganMs),
+      duration_ms: durationMs,
+      http_status: httpStatus,
+      failure,
+      reason,
+      excerpt,
+    })),
+  );
 }
 
 /** Deadlock or serialization failure: the same statement succeeds the next time. */

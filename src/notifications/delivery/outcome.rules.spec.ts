@@ -1,6 +1,6 @@
 import type { FailureClass } from '../partner/partner-connection';
-import type { AttemptOutcome } from '../partner/partner-client';
-import { isOverload, isPartnerLevel, retryAfter } from './outcome.rules';
+import type { AttemptOutcome } from '../partner/attempt-outcome';
+import { isBusy, isOverload, isPartnerLevel, retryAfter } from './outcome.rules';
 
 const outcome = (failure: FailureClass | null, httpStatus: number | null = null): AttemptOutcome => ({
   delivered: failure === null,
@@ -9,10 +9,13 @@ const outcome = (failure: FailureClass | null, httpStatus: number | null = null)
   reason: null,
   excerpt: null,
   durationMs: 1,
+  retryAfterS: null,
+  earlier: [],
+  beganMs: 0,
 });
 
 describe('who retries', () => {
-  const everything = ['500', '502', '503', '504', 'timeout', 'connection'];
+  const everything = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'];
   test.each([
     ['server_error', 500, 'AUTO', 'AUTO'],
     ['server_error', 502, 'MANUAL', 'AUTO'],
@@ -28,12 +31,39 @@ describe('who retries', () => {
     ['auth', 401, 'MANUAL', 'MANUAL'],
     ['redirect', 302, 'MANUAL', 'MANUAL'],
     ['client_error', 400, 'MANUAL', 'MANUAL'],
+    ['client_error', 408, 'MANUAL', 'AUTO'],
+    ['client_error', 429, 'AUTO', 'AUTO'],
     ['protocol', 201, 'MANUAL', 'MANUAL'],
     ['blocked', null, 'MANUAL', 'MANUAL'],
   ] as const)('%s %s: %s by default, %s when everything is retried', (failure, status, byDefault, widened) => {
-    expect(retryAfter(outcome(failure, status), ['500'])).toBe(byDefault);
+    expect(retryAfter(outcome(failure, status), ['500', '429'])).toBe(byDefault);
     expect(retryAfter(outcome(failure, status), everything)).toBe(widened);
   });
+});
+
+test.each([
+  ['token_http_500', 'AUTO', 'AUTO'],
+  ['token_http_503', 'MANUAL', 'AUTO'],
+  ['token_http_400', 'MANUAL', 'MANUAL'],
+  ['token_late', 'MANUAL', 'AUTO'],
+  ['token_timeout_no_answer', 'MANUAL', 'AUTO'],
+  ['token_connect_ECONNREFUSED', 'MANUAL', 'AUTO'],
+  ['token_dns_ENOTFOUND', 'MANUAL', 'AUTO'],
+  ['token_malformed', 'MANUAL', 'MANUAL'],
+] as const)(
+  'a token that is not had because of %s: %s by default, %s when everything is retried',
+  (reason, byDefault, widened) => {
+    const failed = { ...outcome('auth'), reason };
+    expect(retryAfter(failed, ['500', '429'])).toBe(byDefault);
+    expect(retryAfter(failed, ['500', '503', 'timeout', 'connection'])).toBe(widened);
+  },
+);
+
+test('a 429 says that the partner is busy, and so does a 503 where that is retried', () => {
+  expect(isBusy(outcome('client_error', 429), ['500'])).toBe(true);
+  expect(isBusy(outcome('server_error', 503), ['500', '429'])).toBe(false);
+  expect(isBusy(outcome('server_error', 503), ['500', '503'])).toBe(true);
+  expect(isBusy(outcome('server_error', 500), ['500', '503'])).toBe(false);
 });
 
 test('only a client error tells of the event and not of the partner', () => {

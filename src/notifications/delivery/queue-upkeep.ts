@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import { ClockWatch } from './clock-watch.js';
 import { FREE } from './delivery-lease.js';
 
 const BATCH = 1000;
@@ -116,6 +117,7 @@ export class QueueUpkeep {
   constructor(
     private readonly config: Config,
     private readonly database: Database,
+    private readonly clock: ClockWatch,
   ) {}
 
   /** One round, of some seconds at most. */
@@ -126,7 +128,7 @@ export class QueueUpkeep {
       wholeBatches = 0;
       for (const [chore, ...values] of [
         [QUEUE_PENDING],
-        [GIVE_UP, this.config.retryGiveUpH],
+        [GIVE_UP, this.config.retryGiveUpH + this.clock.aheadH],
         [RESOLVE_OWED],
         [RESOLVE_QUEUED],
       ] as const)

@@ -1,18 +1,44 @@
 /** How attempts ended, as it is written: by whoever holds the token (delivery-statements.ts, 4), and by nobody else. */
 import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
+import { FREE } from './delivery-lease.js';
+import { SUSPECT_AFTER } from './delivery-statements.js';
+import { CEILING, CONFIRMED, GROWN, isOver } from './pace-statements.js';
 
+/** As many failures in a row with one status stop a part of a bulk job. */
+const ALIKE = 10;
+
+const RISES = `good.while_down AND s.health = 'DOWN'`;
 const RISE = `UPDATE subscriptions s
-  SET health = 'UP', health_changed_at = statement_timestamp(), next_probe_at = NULL, probe_step = 0, probe_token = NULL
-  FROM (SELECT DISTINCT subscription_id FROM done WHERE while_down) risen
-  WHERE s.id = risen.subscription_id AND s.health = 'DOWN'`;
+  SET health = 'UP', next_probe_at = NULL, probe_from = NULL, probe_step = 0, probe_token = NULL,
+    health_changed_at = CASE WHEN ${RISES} THEN statement_timestamp() ELSE s.health_changed_at END,
+    pace = CASE good.answers WHEN 0 THEN s.pace ELSE ${GROWN('good.answers')} END,
+    pace_good = s.pace_good + CASE WHEN s.pace IS NULL THEN 0 ELSE good.answers END
+  FROM (
+    SELECT subscription_id, bool_or(while_down) AS while_down, (count(*) FILTER (WHERE others_wait))::int AS answers
+    FROM done GROUP BY subscription_id ORDER BY subscription_id) good
+  WHERE s.id = good.subscription_id
+    AND (${RISES} OR s.health = 'UP' AND good.answers > 0 AND s.pace IS NOT NULL)`;
 
-const ITEMS = (outcome: string) => `UPDATE job_items i SET outcome = '${outcome}'
-  FROM done WHERE i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
+const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET outcome = '${outcome}'
+  FROM done WHERE NOT ${unless} AND i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
   RETURNING i.job_id, i.subscription_id`;
+
+/** Each PUT is a row of its own; the last one has the outcome, and those before it stand in `earlier`. */
+const LOGGED = `INSERT INTO notification_attempts
+       (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
+     SELECT position, subscription_id, earlier.at, earlier.duration_ms, trigger, earlier.http_status, earlier.failure,
+       earlier.reason, earlier.excerpt
+     FROM done CROSS JOIN LATERAL jsonb_to_recordset(done.earlier::jsonb) AS earlier
+       (at timestamptz, duration_ms int, http_status int, failure text, reason text, excerpt text)
+     WHERE done.earlier IS NOT NULL
+     UNION ALL
+     SELECT position, subscription_id, at, duration_ms, CASE WHEN earlier IS NULL THEN trigger ELSE 'RENEWED' END,`;
 
 /**
  * What was delivered: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 bulk jobs, $6 sent while the partner
- * was DOWN, $7 begun at, $8 milliseconds, $9 excerpts. A 200 to what was sent while the partner was DOWN turns it UP.
+ * was DOWN, $7 begun at, $8 milliseconds, $9 excerpts, $10 PUTs before it as JSON, $11 others waited for its partner's pace.
+ * A 200 to what was sent while the partner was DOWN turns it UP; one to an event that was suspected says that the partner was
+ * down for all.
  * Answers with the subscriptions for which the end of an event has set a later one of its booking free.
  */
 export const RECORD_DELIVERED = prepared(
@@ -20,10 +46,10 @@ export const RECORD_DELIVERED = prepared(
   `WITH done AS (
      DELETE FROM deliveries d
      USING unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
-       $8::int[], $9::text[])
-       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt)
+       $8::int[], $9::text[], $10::text[], $11::boolean[])
+       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, others_wait)
      WHERE ${fewOf('o.position')} AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
-     RETURNING o.*, d.booking_code, d.event_sequence),
+     RETURNING o.*, d.booking_code, d.event_sequence, d.failures),
    marked AS (
      UPDATE notifications n
      SET state = 'DELIVERED', retry = NULL, failure = NULL, failure_reason = NULL, http_status = NULL,
@@ -31,14 +57,18 @@ export const RECORD_DELIVERED = prepared(
        delivered_datetime = done.at + make_interval(secs => done.duration_ms / 1000.0)
      FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'),
    logged AS (
-     INSERT INTO notification_attempts
-       (notification_position, subscription_id, at, duration_ms, trigger, http_status, excerpt)
-     SELECT position, subscription_id, at, duration_ms, trigger, 200, excerpt FROM done),
+     ${LOGGED} 200, NULL, NULL, excerpt FROM done),
    risen AS (${RISE}),
+   unsuspected AS (
+     UPDATE deliveries d SET failures = 0
+     FROM (SELECT DISTINCT subscription_id FROM done WHERE failures >= ${SUSPECT_AFTER}) cleared
+     WHERE d.subscription_id = cleared.subscription_id AND d.failures > 0 AND ${FREE}
+       AND d.notification_position <> ALL (SELECT position FROM done)),
    items AS (${ITEMS('DELIVERED')}),
    parts AS (
      UPDATE job_parts p
-     SET delivered = p.delivered + ended.count, state = CASE p.state WHEN 'TRYING' THEN 'OPEN' ELSE p.state END
+     SET delivered = p.delivered + ended.count, alike = 0,
+       state = CASE p.state WHEN 'TRYING' THEN 'OPEN' ELSE p.state END
      FROM (SELECT job_id, subscription_id, count(*)::int AS count FROM items GROUP BY 1, 2 ORDER BY 1, 2) ended
      WHERE p.job_id = ended.job_id AND p.subscription_id = ended.subscription_id)
    SELECT DISTINCT done.subscription_id FROM done WHERE EXISTS (
@@ -48,25 +78,65 @@ export const RECORD_DELIVERED = prepared(
   acrossAccounts.workers,
 );
 
+/** The wait before the next probe of a subscription `s` after `step` of them, where the partner has not asked for another. */
+const WAIT = (step: string) =>
+  `make_interval(secs => coalesce(turn.retry_after_s,
+     ($13::float8[])[least(${step}, cardinality($13::float8[]))] * turn.stretch))`;
+const FALLS = `turn.fails AND s.health = 'UP'`;
+const WAS_PROBED = `s.health = 'DOWN' AND s.probe_token = turn.probe_token`;
+/** A wall that stands is only ever moved away. */
+const CLOSES_WALL = `(turn.is_busy AND (${isOver('s.paused_from', 's.paused_until')} OR turn.wall_until > s.paused_until))`;
+/** The answer is to a request that was sent since the last wall was over: those under way before say nothing new. */
+const IS_NEWS = `(turn.is_busy AND (s.paused_from IS NULL OR s.paused_from > statement_timestamp() OR turn.began >= s.paused_until))`;
+
+/** Of a part `p` of a bulk job and what has `ended` of it: how many failures in a row have had the status. */
+const ALIKE_NOW = `CASE WHEN ended.status IS NULL THEN 0
+  WHEN p.alike_status = ended.status THEN p.alike + ended.count ELSE ended.count END`;
+const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
+
 /**
- * What failed: $1 to $9 as above, $10 who retries, $11 failure classes, $12 statuses, $13 was a probe, $14 tells of the
- * partner, $15 RETRY_SCHEDULE_S, $16 reasons, $17 by what a wait is stretched. AUTO keeps the obligation and turns the
- * partner DOWN; MANUAL ends it. What fails in a replay was delivered before, and stays so.
+ * What failed: $1 to $10 as above, $11 who retries, $12 as JSON the rest of each: failure, http_status, probe, partner_level,
+ * reason, stretch, busy, retry_after_s, good; $13 RETRY_SCHEDULE_S. AUTO keeps the obligation, and turns the partner DOWN or,
+ * when it is busy, makes its pace less; MANUAL ends it. What fails in a replay was delivered before, and stays so; what a bulk
+ * job sends to a busy partner is sent again as part of it.
+ *
+ * When a partner that is UP answers 500 to an event that got three in a row, another event was answered 200 in between: the fault
+ * is the event's own, and an operator's.
  */
 export const RECORD_FAILED = prepared(
   'delivery-record-failed',
   `WITH o AS MATERIALIZED (
-     SELECT * FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
-       $8::int[], $9::text[], $10::text[], $11::text[], $12::int[], $13::boolean[], $14::boolean[], $16::text[], $17::float8[])
-       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, retry, failure,
-         http_status, probe, partner_level, reason, stretch)),
+     SELECT o.*, told.failure, told.http_status, told.probe, told.partner_level, told.reason, told.stretch, told.busy,
+       told.retry_after_s, told.good
+     FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
+       $8::int[], $9::text[], $10::text[], $11::text[], $12::text[])
+       AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, asked_retry, told)
+       CROSS JOIN LATERAL jsonb_to_record(o.told::jsonb) AS told
+         (failure text, http_status int, probe boolean, partner_level boolean, reason text, stretch float8, busy boolean,
+          retry_after_s float8, good int)),
+   judged AS MATERIALIZED (
+     SELECT o.*, o.asked_retry = 'AUTO' AND NOT o.busy AND o.failure = 'server_error' AND EXISTS (
+         SELECT FROM deliveries d JOIN subscriptions s ON s.id = d.subscription_id
+         WHERE d.subscription_id = o.subscription_id AND d.notification_position = o.position
+           AND d.failures >= ${SUSPECT_AFTER} AND s.health = 'UP' OFFSET 0) AS is_alone
+     FROM o),
+   verdict AS MATERIALIZED (
+     SELECT subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, failure,
+       http_status, probe, partner_level AND NOT is_alone AS partner_level, stretch, busy, retry_after_s, good,
+       CASE WHEN is_alone THEN 'MANUAL' ELSE asked_retry END AS retry,
+       CASE WHEN is_alone THEN 'ONLY_THIS_EVENT' ELSE reason END AS reason,
+       busy AND asked_retry = 'AUTO' AND job_id IS NOT NULL AS put_back
+     FROM judged),
    kept AS (
-     UPDATE deliveries d SET lease_token = NULL, leased_until = NULL, trigger = 'AUTO', job_id = NULL
-     FROM o WHERE ${fewOf('o.position')} AND o.retry = 'AUTO' AND o.trigger <> 'REPLAY'
+     UPDATE deliveries d SET lease_token = NULL, leased_until = NULL,
+       trigger = CASE WHEN o.put_back THEN d.trigger ELSE 'AUTO' END, job_id = CASE WHEN o.put_back THEN d.job_id END,
+       failures = d.failures + CASE WHEN o.busy THEN 0 ELSE 1 END
+     FROM verdict o WHERE ${fewOf('o.position')} AND o.retry = 'AUTO' AND (o.trigger <> 'REPLAY' OR o.put_back)
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    ended AS (
-     DELETE FROM deliveries d USING o WHERE ${fewOf('o.position')} AND (o.retry = 'MANUAL' OR o.trigger = 'REPLAY')
+     DELETE FROM deliveries d USING verdict o
+     WHERE ${fewOf('o.position')} AND (o.retry = 'MANUAL' OR o.trigger = 'REPLAY' AND NOT o.put_back)
        AND d.subscription_id = o.subscription_id AND d.notification_position = o.position AND d.lease_token = o.token
      RETURNING o.*, d.booking_code, d.event_sequence),
    done AS MATERIALIZED (SELECT * FROM kept UNION ALL SELECT * FROM ended),
@@ -75,31 +145,47 @@ export const RECORD_FAILED = prepared(
      SET state = 'ERROR_QUEUE', retry = done.retry, failure = done.failure, failure_reason = done.reason,
        http_status = done.http_status, queued_datetime = coalesce(n.queued_datetime, statement_timestamp()),
        resolved_datetime = NULL
-     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY'),
+     FROM done WHERE n.position = done.position AND done.trigger <> 'REPLAY' AND NOT done.put_back),
    logged AS (
-     INSERT INTO notification_attempts
-       (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
-     SELECT position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt FROM done),
-   fallen AS (
+     ${LOGGED} http_status, failure, reason, excerpt FROM done),
+   turn AS MATERIALIZED (
+     SELECT subscription_id, coalesce(bool_or(retry = 'AUTO' AND NOT busy), false) AS fails, bool_or(busy) AS is_busy,
+       max(stretch) AS stretch, max(retry_after_s) AS retry_after_s, max(token) FILTER (WHERE probe) AS probe_token,
+       statement_timestamp() + make_interval(secs => max(retry_after_s) FILTER (WHERE busy)) AS wall_until,
+       max(statement_timestamp() - make_interval(secs => duration_ms / 1000.0)) FILTER (WHERE busy) AS began, max(good) AS good
+     FROM done GROUP BY subscription_id),
+   partner AS MATERIALIZED (
+     SELECT turn.*, ${FALLS} AS falls, coalesce(${WAS_PROBED}, false) AS was_probed, ${CLOSES_WALL} AS closes_wall,
+       ${IS_NEWS} AS is_news, CASE WHEN ${IS_NEWS} THEN ${CEILING('turn.good')} END AS ceiling
+     FROM turn JOIN subscriptions s ON s.id = turn.subscription_id
+     WHERE turn.fails OR turn.is_busy OR turn.probe_token IS NOT NULL
+     ORDER BY s.id FOR NO KEY UPDATE OF s),
+   turned AS (
      UPDATE subscriptions s
-     SET health = 'DOWN', health_changed_at = statement_timestamp(), probe_step = 0, probe_token = NULL,
-       next_probe_at = statement_timestamp() + make_interval(secs => ($15::float8[])[1] * failing.stretch)
-     FROM (SELECT subscription_id, max(stretch) AS stretch FROM done WHERE retry = 'AUTO' GROUP BY subscription_id) failing
-     WHERE s.id = failing.subscription_id AND s.health = 'UP'),
-   probed AS (
-     UPDATE subscriptions s
-     SET probe_step = s.probe_step + 1,
-       next_probe_at = statement_timestamp()
-         + make_interval(secs => ($15::float8[])[least(s.probe_step + 2, cardinality($15::float8[]))] * probing.stretch)
-     FROM (SELECT subscription_id, token, stretch FROM done WHERE probe) probing
-     WHERE s.id = probing.subscription_id AND s.health = 'DOWN' AND s.probe_token = probing.token),
-   items AS (${ITEMS('FAILED')}, done.partner_level, done.failure),
+     SET health = CASE WHEN turn.fails THEN 'DOWN' ELSE s.health END,
+       health_changed_at = CASE WHEN falls THEN statement_timestamp() ELSE s.health_changed_at END,
+       probe_step = CASE WHEN falls THEN 0 WHEN was_probed THEN s.probe_step + 1 ELSE s.probe_step END,
+       probe_token = CASE WHEN falls THEN NULL ELSE s.probe_token END,
+       probe_from = CASE WHEN falls OR was_probed THEN statement_timestamp() ELSE s.probe_from END,
+       next_probe_at = CASE WHEN falls THEN statement_timestamp() + ${WAIT('1')}
+         WHEN was_probed THEN statement_timestamp() + ${WAIT('s.probe_step + 2')} ELSE s.next_probe_at END,
+       paused_from = CASE WHEN closes_wall THEN statement_timestamp() ELSE s.paused_from END,
+       paused_until = CASE WHEN closes_wall THEN turn.wall_until ELSE s.paused_until END,
+       pace = CASE WHEN is_news THEN ceiling / 2 ELSE s.pace END,
+       pace_ceiling = CASE WHEN is_news THEN ceiling ELSE s.pace_ceiling END,
+       pace_confirmed = CASE WHEN is_news THEN ${CONFIRMED('ceiling')} ELSE s.pace_confirmed END,
+       pace_good = CASE WHEN is_news THEN 0 ELSE s.pace_good END,
+       paced_to = CASE WHEN closes_wall THEN NULL ELSE s.paced_to END
+     FROM partner turn WHERE s.id = turn.subscription_id),
+   items AS (${ITEMS('FAILED', 'done.put_back')}, done.partner_level, done.failure, done.http_status),
    parts AS (
      UPDATE job_parts p
-     SET failed = p.failed + ended.count, state = CASE WHEN ended.failure IS NULL THEN p.state ELSE 'PAUSED' END,
-       paused_because = coalesce(ended.failure, p.paused_because)
+     SET failed = p.failed + ended.count, alike_status = ended.status, alike = ${ALIKE_NOW},
+       state = CASE WHEN ${STOPS} THEN 'PAUSED' ELSE p.state END,
+       paused_because = CASE WHEN ${STOPS} THEN coalesce(ended.failure, ended.any_failure) ELSE p.paused_because END
      FROM (
-       SELECT job_id, subscription_id, count(*)::int AS count, min(failure) FILTER (WHERE partner_level) AS failure
+       SELECT job_id, subscription_id, count(*)::int AS count, min(failure) FILTER (WHERE partner_level) AS failure,
+         min(failure) AS any_failure, CASE WHEN count(DISTINCT http_status) = 1 THEN min(http_status) END AS status
        FROM items GROUP BY 1, 2 ORDER BY 1, 2) ended
      WHERE p.job_id = ended.job_id AND p.subscription_id = ended.subscription_id)
    SELECT DISTINCT done.subscription_id FROM done WHERE (done.retry = 'MANUAL' OR done.trigger = 'REPLAY') AND EXISTS (

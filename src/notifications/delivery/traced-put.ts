@@ -1,5 +1,5 @@
 import { kindOf, tracing } from '../../platform/observability/tracing.js';
-import type { AttemptOutcome } from '../partner/partner-client.js';
+import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /**
  * One PUT to a partner, as a span of the trace that caused the notification while spans are made.

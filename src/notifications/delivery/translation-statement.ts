@@ -9,6 +9,7 @@ import {
 import { acrossAccounts, opaque, prepared } from '../../platform/database/database.js';
 import { storedNameOf } from '../../platform/events/domain-event.js';
 import { LEASE, LEASE_END } from './delivery-lease.js';
+import { MAY_BE_ASKED, PACE } from './pace-statements.js';
 
 /** The stored names of the events that become notifications. */
 export const EVENT_NAMES = [
@@ -55,7 +56,7 @@ const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
  *    the error queue, to be retried.
  * 4. Each notification gets its obligation (delivery-statements.ts), and the events are settled.
  * 5. The first event of a booking that has no other yet can be born claimed, if the partner's row can be locked as a claim
- *    does. Never claim a later one here: the one before it may be made at this moment, unseen.
+ *    does, and the partner has neither a pace nor a pause. Never claim a later one here: the one before it may be made at this moment, unseen.
  *
  * Positions and ids are drawn before the rows are written, so that what was written need not be joined with itself: the
  * cost is linear in what is made; and an event is locked where it is looked up, by its key, since the planner expects hardly any
@@ -88,7 +89,7 @@ export const TRANSLATE = prepared(
    ready AS MATERIALIZED (
      SELECT s.id FROM subscriptions s
      WHERE s.id = ANY (${opaque('$4::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
-       AND ${MAY_BE_TOLD} AND ${LISTENS}
+       AND ${MAY_BE_TOLD} AND ${LISTENS} AND ${PACE} IS NULL AND ${MAY_BE_ASKED}
      FOR KEY SHARE SKIP LOCKED),
    ${LEASE('$6')},
    drawn AS MATERIALIZED (
@@ -124,7 +125,7 @@ export const TRANSLATE = prepared(
    SELECT did.*, drawn.position, drawn.subscription_id,
      CASE WHEN drawn.leased_until IS NOT NULL THEN lease.token END AS lease_token, drawn.trigger, NULL::uuid AS job_id,
      drawn.id, drawn.body, drawn.event_sequence, drawn.traceparent, drawn.version, drawn.down, drawn.health_changed_at,
-     drawn.may_be_told
+     NULL::float8 AS pace, drawn.may_be_told
    FROM (SELECT count(*) AS events_done, (SELECT count(*) FROM open) - count(*) AS events_left FROM due) did
      CROSS JOIN lease LEFT JOIN drawn ON true`,
   acrossAccounts.workers,

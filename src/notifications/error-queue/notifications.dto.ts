@@ -4,7 +4,7 @@ import { Field, joined } from '../../platform/validation/fields.js';
 import { uuidRule } from '../../platform/validation/identifiers.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, fault, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
-import { TRIGGERS, type Trigger } from '../delivery/delivery.entity.js';
+import { ATTEMPT_TRIGGERS, type AttemptTrigger } from '../delivery/delivery.entity.js';
 import { NONE, type NotificationConditions } from '../delivery/notification-filter.js';
 import type { NotificationState, Retry } from '../delivery/notification.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
@@ -133,8 +133,8 @@ export class AttemptModel {
   @Field(count, { required: true })
   duration_ms: number;
 
-  @Field(oneOf(TRIGGERS, 'trigger_unknown'), { required: true })
-  trigger: Trigger;
+  @Field(oneOf(ATTEMPT_TRIGGERS, 'trigger_unknown'), { required: true })
+  trigger: AttemptTrigger;
 
   @Field(httpStatus)
   http_status: number | null;

@@ -11,11 +11,8 @@ import {
   type PartnerCondition,
 } from '../notifications.queries.js';
 import { accountsOfJob, JobReader, presentJob } from './job-reader.js';
+import { FAILING_SINCE, HOURS } from '../subscriptions/partner-standing.js';
 import type { JobModel } from './jobs.dto.js';
-
-/** So many of the newest attempts tell whether every one fails. */
-const RECENT = 20;
-const HOURS = 24;
 
 /** SQL: a common table `hour ("from")` of so many hours, of which the last one is the present. */
 export const lastHours = (count: number): string => `hour AS MATERIALIZED (
@@ -24,16 +21,11 @@ export const lastHours = (count: number): string => `hour AS MATERIALIZED (
 
 /** How a subscription `s` does. */
 const CONDITION = `s.id AS subscription_id, s.account_code, s.partner_url, s.state, s.health, s.health_changed_at,
-  s.next_probe_at, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
+  s.next_probe_at, s.paused_from, s.paused_until, s.pace, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
 const CONDITION_FROM = `
   LEFT JOIN (SELECT subscription_id, sum(change) AS count FROM error_queue_causes GROUP BY 1) queue
     ON queue.subscription_id = s.id
-  CROSS JOIN LATERAL (
-    SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
-    FROM (
-      SELECT a.at, a.failure FROM notification_attempts a
-      WHERE a.subscription_id = s.id AND a.at >= statement_timestamp() - interval '${HOURS} hours'
-      ORDER BY a.at DESC LIMIT ${RECENT}) attempt) recent`;
+  ${FAILING_SINCE}`;
 
 const SURVEY = prepared(
   'partners-survey',

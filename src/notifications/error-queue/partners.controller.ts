@@ -3,7 +3,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
-import { formatDateTime } from '../../platform/clock.js';
+import { Clock, formatDateTime } from '../../platform/clock.js';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { AnswerList, Problems } from '../../platform/http/documented.js';
 import { pageOf, sendPage } from '../../platform/http/paging.js';
@@ -52,6 +52,7 @@ export class PartnersController {
     private readonly reader: PartnerReader,
     private readonly queryBus: QueryBus,
     private readonly config: Config,
+    private readonly clock: Clock,
   ) {}
 
   @Get()
@@ -68,8 +69,9 @@ export class PartnersController {
     const page = pageOf(query);
     const accounts = await accountsOfList(this.queryBus, query.account_code);
     const rows = sendPage(await this.reader.list(accounts, page), page, request, response, this.config);
+    const now = this.clock.now();
     return rows.map((row) => ({
-      ...presentPartner(row),
+      ...presentPartner(row, now),
       hours_from: formatDateTime(row.hours_from),
       delivered: row.delivered,
       failed: row.failed,

@@ -2,6 +2,7 @@ import { type HttpModuleOptions, HttpService } from '@nestjs/axios';
 import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { AxiosRequestConfig } from 'axios' with { 'resolution-mode': 'import' };
 
+import { Puts, type AttemptOutcome } from './attempt-outcome.js';
 import { notificationsUrl, parseTokenUrl, PartnerAddressGuard } from './partner-address.js';
 import { type FailureClass, PartnerConnector, PartnerFault } from './partner-connection.js';
 import {
@@ -14,7 +15,6 @@ import {
   spellings,
 } from './partner-credentials.js';
 import { type Answer } from './partner-exchange.js';
-import { excerptOf } from './partner-excerpt.js';
 import { type AddressLookup, systemLookup } from './partner-names.js';
 import { PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
@@ -29,18 +29,6 @@ export interface PartnerEndpoint extends PartnerCertificates {
   waitMs: number;
   /** At most so many connections at once. */
   connections: number;
-}
-
-export interface AttemptOutcome {
-  delivered: boolean;
-  /** The partner's status, also when its body failed; null when there was none. */
-  httpStatus: number | null;
-  failure: FailureClass | null;
-  /** A short code of the cause, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, without any data; null when the status says all. */
-  reason: string | null;
-  /** At most 2 KiB of what the partner said, as text that PostgreSQL takes, without our own credentials. */
-  excerpt: string | null;
-  durationMs: number;
 }
 
 /** Connections and tokens of an endpoint that nobody has called for so long are let go. */
@@ -94,21 +82,15 @@ export class PartnerClient implements OnApplicationShutdown {
     const start = performance.now();
     const deadline = start + endpoint.waitMs;
     const secrets: string[] = [];
+    const puts = new Puts(start, secrets);
     try {
       const session = this.sessionOf(endpoint, start);
       secrets.push(...session.secrets);
-      const answer = await this.attempt(session, headers, body, deadline, secrets, mayBegin);
-      return outcomeOf(answer, secrets, start);
+      const answer = await this.attempt(session, headers, body, deadline, puts, mayBegin);
+      return puts.outcome(answer);
     } catch (error) {
       if (!(error instanceof PartnerFault)) throw error;
-      return {
-        delivered: false,
-        httpStatus: null,
-        failure: error.failure,
-        reason: error.reason,
-        excerpt: null,
-        durationMs: Math.round(performance.now() - start),
-      };
+      return puts.failed(error);
     }
   }
 
@@ -140,7 +122,7 @@ export class PartnerClient implements OnApplicationShutdown {
     headers: Record<string, string>,
     body: string | Buffer,
     deadline: number,
-    secrets: string[],
+    puts: Puts,
     mayBegin: (() => boolean) | undefined,
   ): Promise<Answer> {
     const send = (authorization: string | null) => {
@@ -153,12 +135,13 @@ export class PartnerClient implements OnApplicationShutdown {
           headers: authorization === null ? own : { ...own, authorization },
           body,
           mayBegin,
+          onRenewed: (fault) => puts.inVain(fault),
         },
         deadline,
       );
     };
     const { token } = session;
-    return token === null ? send(session.authorization) : withToken(token, send, deadline, secrets);
+    return token === null ? send(session.authorization) : withToken(token, send, deadline, puts);
   }
 
   /** Token requests are rare, so that they go by axios; of its 0.46 of undici's PUTs a second a delivery would feel. */
@@ -232,15 +215,18 @@ async function withToken(
   token: PartnerToken,
   send: (authorization: string) => Promise<Answer>,
   deadline: number,
-  secrets: string[],
+  puts: Puts,
 ): Promise<Answer> {
   const kept = await token.get(deadline);
-  secrets.push(...spellings(kept));
+  puts.secrets.push(...spellings(kept));
+  puts.begin();
   const answer = await send(`Bearer ${kept}`);
   if (answer.status !== 401) return answer;
   token.drop(kept);
+  puts.refused(answer);
   const renewed = await token.get(deadline);
-  secrets.push(...spellings(renewed));
+  puts.secrets.push(...spellings(renewed));
+  puts.begin();
   return send(`Bearer ${renewed}`);
 }
 
@@ -257,28 +243,4 @@ function readable<T>(failure: FailureClass, reason: string, read: () => T): T {
   } catch {
     throw new PartnerFault(failure, reason);
   }
-}
-
-function outcomeOf(answer: Answer, secrets: string[], start: number): AttemptOutcome {
-  const failure = failureOf(answer);
-  return {
-    delivered: failure === null,
-    httpStatus: answer.status,
-    failure,
-    reason: failure !== null && answer.status === 200 ? `body_${answer.ending}` : null,
-    excerpt: excerptOf(answer, secrets),
-    durationMs: Math.round(performance.now() - start),
-  };
-}
-
-/** Exactly 200 is delivered, once its body is there or too long to be read. Of any other answer the status is enough. */
-function failureOf({ status, ending }: Answer): FailureClass | null {
-  if (status === 200) {
-    if (ending === 'late') return 'timeout';
-    return ending === 'broken' ? 'protocol' : null;
-  }
-  if (status === 401 || status === 403) return 'auth';
-  if (status >= 600 || status < 300) return 'protocol';
-  if (status >= 500) return 'server_error';
-  return status >= 400 ? 'client_error' : 'redirect';
 }

@@ -7,8 +7,14 @@ import type { AddressLookup } from './partner-names.js';
 
 /** RFC 8305 §5: how long the next address waits for the one before. */
 const ATTEMPT_DELAY_MS = 250;
-/** A resumed session vouches for the certificate that it began with: not for long. */
-const SESSION_MS = 10 * 60_000;
+/** A resumed session vouches for the certificate that it began with: for as long as a connection is used. */
+const SESSION_MS = 60_000;
+
+/** An open connection, and when on the clock of this process the certificate was verified that it goes by. */
+export interface OpenConnection {
+  socket: TLSSocket;
+  verifiedAt: number;
+}
 
 /** Why an attempt failed, as it is stored and shown to operators. */
 export type FailureClass =
@@ -74,7 +80,7 @@ export function isTlsFault(error: unknown): boolean {
 export class PartnerConnector {
   private readonly host: string;
   private readonly port: number;
-  private session: { ticket: Buffer; until: number } | null = null;
+  private session: { ticket: Buffer; verifiedAt: number } | null = null;
   /** When the certificate that was shown last ends. */
   certificateNotAfter: Date | null = null;
 
@@ -89,7 +95,7 @@ export class PartnerConnector {
   }
 
   /** Rejects with a `PartnerFault`; the abort of the signal closes whatever is half open. */
-  async open(limitMs: number, signal: AbortSignal): Promise<TLSSocket> {
+  async open(limitMs: number, signal: AbortSignal): Promise<OpenConnection> {
     const giveUpAt = performance.now() + limitMs;
     const addresses = await this.resolve(signal);
     const tcp = await this.dial(addresses, giveUpAt - performance.now(), signal);
@@ -174,8 +180,9 @@ export class PartnerConnector {
    * From here on `tcp` is the TLS socket's: to end it first would free TLS at once, also while it calls us, and Node would
    * die of it.
    */
-  private secure(tcp: Socket, signal: AbortSignal): Promise<TLSSocket> {
+  private secure(tcp: Socket, signal: AbortSignal): Promise<OpenConnection> {
     return new Promise((resolve, reject) => {
+      const session = this.session && performance.now() - this.session.verifiedAt < SESSION_MS ? this.session : null;
       const socket = connectTls({
         socket: tcp,
         host: this.host,
@@ -184,11 +191,11 @@ export class PartnerConnector {
         secureContext: this.secureContext,
         rejectUnauthorized: true,
         ALPNProtocols: ['http/1.1'],
-        ...(this.session && performance.now() < this.session.until ? { session: this.session.ticket } : {}),
+        ...(session ? { session: session.ticket } : {}),
       });
       // Of a resumed session no younger one is taken: its certificate was not verified anew.
       socket.on('session', (ticket: Buffer) => {
-        if (!socket.isSessionReused()) this.session = { ticket, until: performance.now() + SESSION_MS };
+        if (!socket.isSessionReused()) this.session = { ticket, verifiedAt: performance.now() };
       });
       const abort = () => socket.destroy();
       if (signal.aborted) abort();
@@ -208,7 +215,8 @@ export class PartnerConnector {
         signal.removeEventListener('abort', abort);
         const { valid_to: notAfter } = socket.getPeerCertificate() as { valid_to?: string };
         if (notAfter !== undefined) this.certificateNotAfter = new Date(notAfter);
-        resolve(socket);
+        const verifiedAt = session !== null && socket.isSessionReused() ? session.verifiedAt : performance.now();
+        resolve({ socket, verifiedAt });
       });
     });
   }

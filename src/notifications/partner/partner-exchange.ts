@@ -29,13 +29,22 @@ export interface Answer {
   encoded: boolean;
   /** Where a redirect leads, as it stands. */
   location: string | null;
+  /** `Retry-After`, as it stands. */
+  retryAfter: string | null;
 }
 
 export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
   /** Asked when the connection is there, before the first byte is written. */
   mayBegin?: (() => boolean) | undefined;
+  /** Told why a request was written in vain: it is about to be written once more. */
+  onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
+
+/** No connection begins a request later than this after its certificate was verified: names move, certificates change. */
+export const OLDEST_MS = 60_000;
+/** A kept connection that is closed so soon after a request was written was being closed by the partner before. */
+const CLOSED_BEFORE_MS = 100;
 
 /** Where a connection goes when its exchange is over. */
 export interface ConnectionKeeper {
@@ -43,6 +52,8 @@ export interface ConnectionKeeper {
   release(connection: PartnerConnection): void;
   /** Ends a connection that is of no more use. */
   discard(connection: PartnerConnection): void;
+  /** Ends all connections that wait for a request. */
+  doubt(): void;
   /** Gives an exchange, whose kept connection proved dead, one that is new for certain. */
   renew(exchange: Exchange, dead: PartnerConnection): void;
 }
@@ -56,6 +67,8 @@ export class PartnerConnection {
   private reader: AnswerReader | null = null;
   private readonly client: Client;
   private opening = new AbortController();
+  /** When the certificate of the socket now open was verified. */
+  private verifiedAt = Infinity;
 
   constructor(origin: string, connector: PartnerConnector, limitMs: number) {
     this.client = new Client(origin, {
@@ -71,10 +84,12 @@ export class PartnerConnection {
         this.answers = 0;
         this.reader = null;
         this.fault = null;
+        this.verifiedAt = Infinity;
         connector
           .open(limitMs, this.opening.signal)
           .then(
-            (socket) => {
+            ({ socket, verifiedAt }) => {
+              this.verifiedAt = verifiedAt;
               this.watch(socket);
               callback(null, socket);
             },
@@ -88,6 +103,10 @@ export class PartnerConnection {
   carry(exchange: Exchange): void {
     exchange.connection = this;
     this.client.dispatch(exchange.request, exchange);
+  }
+
+  get isOld(): boolean {
+    return performance.now() - this.verifiedAt > OLDEST_MS;
   }
 
   /** A byte of the present answer has come. */
@@ -122,6 +141,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private status = 0;
   private encoded = false;
   private location: string | null = null;
+  private retryAfter: string | null = null;
+  private writtenAt = 0;
   private length = 0;
   private renewed = false;
 
@@ -138,13 +159,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (!this.settled && this.request.mayBegin?.() === false) this.fail(new AttemptNotBegun());
     if (this.settled) controller.abort(new PartnerFault('timeout', 'no_free_connection'));
-    else this.connection?.expectAnswer();
+    else {
+      this.writtenAt = performance.now();
+      this.connection?.expectAnswer();
+    }
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
     this.encoded = hasContentCoding(headers);
     this.location = headers.location === undefined ? null : String(headers.location);
+    this.retryAfter = headers['retry-after'] === undefined ? null : String(headers['retry-after']);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -167,24 +192,30 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (this.connection?.begun) this.fail(new PartnerFault('protocol', reasonOf(error)));
     else if (isTlsFault(error)) this.fail(new PartnerFault('tls', reasonOf(error)));
     else if (!isNetworkFault(error)) this.fail(new PartnerFault('protocol', reasonOf(error)));
-    else if (this.mayRenew()) this.renew();
+    else if (this.mayRenew()) this.renew(new PartnerFault('connect', reasonOf(error)));
     else this.fail(new PartnerFault('connect', reasonOf(error)));
   }
 
   /** A partner may close a kept connection at the moment when it is used again; nothing of an answer has come then. */
   private mayRenew(): boolean {
-    return !this.renewed && this.connection !== null && this.connection.answers > 0;
+    const isKept = this.connection !== null && this.connection.answers > 0;
+    return isKept && !this.renewed && performance.now() - this.writtenAt <= CLOSED_BEFORE_MS;
   }
 
-  private renew(): void {
+  private renew(fault: PartnerFault): void {
     this.renewed = true;
+    this.request.onRenewed?.(fault);
     if (this.connection) this.keeper.renew(this, this.connection);
   }
 
   private expire(): void {
     if (this.settled) return;
     if (this.status !== 0) this.answer('late');
-    else this.fail(new PartnerFault('timeout', this.connection ? 'no_answer' : 'no_free_connection'));
+    else {
+      // What took one kept connection away without a word has taken the others, too.
+      if (this.connection && this.connection.answers > 0 && !this.connection.begun) this.keeper.doubt();
+      this.fail(new PartnerFault('timeout', this.connection ? 'no_answer' : 'no_free_connection'));
+    }
   }
 
   private answer(ending: Answer['ending']): void {
@@ -196,6 +227,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       ending,
       encoded: this.encoded,
       location: this.location,
+      retryAfter: this.retryAfter,
     });
   }
 

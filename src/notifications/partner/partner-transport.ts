@@ -111,6 +111,7 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   release(connection: PartnerConnection): void {
+    if (connection.isOld) return this.discard(connection);
     const next = this.nextWaiting();
     if (next) connection.carry(next);
     else if (this.closed) this.drop(connection);
@@ -132,6 +133,10 @@ export class PartnerPool implements ConnectionKeeper {
     if (next) this.start(next);
   }
 
+  doubt(): void {
+    for (const connection of this.idle.splice(0)) this.drop(connection);
+  }
+
   renew(exchange: Exchange, dead: PartnerConnection): void {
     this.drop(dead);
     this.connect().carry(exchange);
@@ -144,7 +149,11 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   private takeIdle(): PartnerConnection | undefined {
-    const connection = this.idle.pop();
+    let connection = this.idle.pop();
+    while (connection?.isOld) {
+      this.drop(connection);
+      connection = this.idle.pop();
+    }
     if (connection) this.allIdle.delete(connection);
     return connection;
   }

@@ -1,5 +1,5 @@
 import type { ChangeReason } from '../../bookings/bookings.events.js';
-import type { AttemptOutcome } from '../partner/partner-client.js';
+import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import type { Inspection } from '../partner/partner-inspection.js';

@@ -69,6 +69,7 @@ function verified(subscription: Subscription, sent: Subscription, probe: Partner
     subscription.health = 'UP';
     subscription.health_changed_at = now;
     subscription.next_probe_at = null;
+    subscription.probe_from = null;
     subscription.probe_step = 0;
     subscription.probe_token = null;
   }

@@ -87,6 +87,42 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   next_probe_at: Date | null;
 
+  /** When `next_probe_at` was set: by a clock that is behind this moment, the wait cannot be told, and is over. */
+  @Column('timestamptz', { nullable: true })
+  probe_from: Date | null;
+
+  /** The most requests a second that the operator allows; null: no bound. */
+  @Column('int', { nullable: true })
+  max_per_second: number | null;
+
+  /** When `paused_until` was set; see `probe_from`. */
+  @Column('timestamptz', { nullable: true })
+  paused_from: Date | null;
+
+  /** The partner is busy: nothing is sent to it before. */
+  @Column('timestamptz', { nullable: true })
+  paused_until: Date | null;
+
+  /** Requests a second that the partner takes; null: it never said that it was busy, or has long ceased to. */
+  @Column('float8', { nullable: true })
+  pace: number | null;
+
+  /** What it took when it last said that it was busy. */
+  @Column('float8', { nullable: true })
+  pace_ceiling: number | null;
+
+  /** Good answers since then, of those for which others waited. */
+  @Column('int', { default: 0 })
+  pace_good: number;
+
+  /** How often in a row the ceiling was found to be where it was. */
+  @Column('int', { default: 0 })
+  pace_confirmed: number;
+
+  /** The moment up to which requests have been given out to processes. */
+  @Column('timestamptz', { nullable: true })
+  paced_to: Date | null;
+
   /** The fencing token of the probe that was claimed last, while the partner is DOWN. */
   @Column('bigint', { nullable: true })
   probe_token: number | null;

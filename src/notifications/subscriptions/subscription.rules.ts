@@ -158,7 +158,8 @@ export function certificateFaults(certificates: PartnerCertificates): Fault[] {
 }
 
 /** What `auto_retry_on` may hold. A 500 is in it always: it says that the partner's components are down. */
-export const AUTO_RETRY_CAUSES = ['500', '502', '503', '504', 'timeout', 'connection'] as const;
+export const AUTO_RETRY_CAUSES = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'] as const;
+export const DEFAULT_AUTO_RETRY: readonly AutoRetryCause[] = ['500', '429'];
 export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
 
 /** The causes as they are kept: in the order above, each once, 500 among them. */

@@ -4,12 +4,13 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { In, IsNull } from 'typeorm';
 import { Config } from '../../config.js';
-import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { Clock, formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { Access, Bounded } from '../../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
 import { accountsOfList } from '../../platform/known-accounts.js';
 import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
+import { PartnerStanding, shownPace } from './partner-standing.js';
 import { Subscription } from './subscription.entity.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -43,6 +44,8 @@ export class SubscriptionsController {
     private readonly queryBus: QueryBus,
     private readonly store: SubscriptionStore,
     private readonly config: Config,
+    private readonly clock: Clock,
+    private readonly standing: PartnerStanding,
   ) {}
 
   @Post()
@@ -50,7 +53,7 @@ export class SubscriptionsController {
   @Answer(201, SubscriptionWithSecret)
   @BodyProblems()
   async create(@Body() body: SubscriptionBody): Promise<SubscriptionWithSecret> {
-    return presentWithSecret(await this.commandBus.execute(new CreateSubscription(body)));
+    return this.presentWithSecret(await this.commandBus.execute(new CreateSubscription(body)));
   }
 
   @Get()
@@ -71,7 +74,7 @@ export class SubscriptionsController {
       Subscription,
       newestFirst(page, { ...ofAccounts, deleted_datetime: IsNull() }),
     );
-    return sendPage(rows, page, request, response, this.config).map(present);
+    return this.presentAll(sendPage(rows, page, request, response, this.config));
   }
 
   @Get(':id')
@@ -80,7 +83,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(404)
   async get(@Param('id') id: string): Promise<SubscriptionModel> {
-    return present(await this.store.get(id));
+    return this.present(await this.store.get(id));
   }
 
   @Patch(':id')
@@ -88,7 +91,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @BodyProblems(404)
   async change(@Param('id') id: string, @Body() patch: SubscriptionPatch): Promise<SubscriptionModel> {
-    return present(await this.commandBus.execute(new ChangeSubscription(id, patch)));
+    return this.present(await this.commandBus.execute(new ChangeSubscription(id, patch)));
   }
 
   @Delete(':id')
@@ -107,7 +110,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(400, 404)
   async verify(@Param('id') id: string): Promise<SubscriptionModel> {
-    return present(await this.commandBus.execute(new VerifySubscription(id)));
+    return this.present(await this.commandBus.execute(new VerifySubscription(id)));
   }
 
   @Post(':id/sample')
@@ -127,7 +130,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
   async suspend(@Param('id') id: string): Promise<SubscriptionModel> {
-    return present(await this.commandBus.execute(new SuspendSubscription(id)));
+    return this.present(await this.commandBus.execute(new SuspendSubscription(id)));
   }
 
   @Post(':id/resume')
@@ -137,7 +140,7 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionModel)
   @Problems(404, 409)
   async resume(@Param('id') id: string): Promise<SubscriptionModel> {
-    return present(await this.commandBus.execute(new ResumeSubscription(id)));
+    return this.present(await this.commandBus.execute(new ResumeSubscription(id)));
   }
 
   @Post(':id/rotate-secret')
@@ -146,11 +149,26 @@ export class SubscriptionsController {
   @Answer(200, SubscriptionWithSecret)
   @Problems(404)
   async rotateSecret(@Param('id') id: string): Promise<SubscriptionWithSecret> {
-    return presentWithSecret(await this.commandBus.execute(new RotateSigningSecret(id)));
+    return this.presentWithSecret(await this.commandBus.execute(new RotateSigningSecret(id)));
+  }
+
+  private async presentAll(subscriptions: readonly Subscription[]): Promise<SubscriptionModel[]> {
+    const failing = await this.standing.failingSince(subscriptions.map(({ id }) => id));
+    const now = this.clock.now();
+    return subscriptions.map((subscription) => shown(subscription, failing.get(subscription.id) ?? null, now));
+  }
+
+  private async present(subscription: Subscription): Promise<SubscriptionModel> {
+    return (await this.presentAll([subscription]))[0];
+  }
+
+  private async presentWithSecret({ subscription, signingSecret }: WithSecret): Promise<SubscriptionWithSecret> {
+    return { ...(await this.present(subscription)), signing_secret: signingSecret };
   }
 }
 
-function present(subscription: Subscription): SubscriptionModel {
+function shown(subscription: Subscription, failingSince: Date | null, now: Date): SubscriptionModel {
+  const { paused_until, pace } = shownPace(subscription, now);
   return {
     id: subscription.id,
     account_code: subscription.account_code,
@@ -161,14 +179,14 @@ function present(subscription: Subscription): SubscriptionModel {
     client_cert_pem: subscription.client_cert_pem,
     wait_ms: subscription.wait_ms,
     auto_retry_on: subscription.auto_retry_on,
+    max_per_second: subscription.max_per_second,
     state: subscription.state,
     health: subscription.health,
     next_probe_at: formatOptionalDateTime(subscription.next_probe_at),
+    failing_since: formatOptionalDateTime(failingSince),
+    paused_until: formatOptionalDateTime(paused_until),
+    pace,
     created_datetime: formatDateTime(subscription.created_datetime),
     updated_datetime: formatDateTime(subscription.updated_datetime),
   };
-}
-
-function presentWithSecret({ subscription, signingSecret }: WithSecret): SubscriptionWithSecret {
-  return { ...present(subscription), signing_secret: signingSecret };
 }

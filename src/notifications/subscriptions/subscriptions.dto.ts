@@ -4,6 +4,7 @@ import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { AUTO_RETRY_CAUSES, authRule, partnerUrl, pem, shownAuthRule } from './subscription.rules.js';
+import { PACE, paceRule, PAUSED_UNTIL } from './pace.fields.js';
 import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription.entity.js';
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
@@ -28,8 +29,13 @@ class SubscriptionSettings {
   @Field(integer(1000, 60_000), { description: 'Time for one attempt; NOTIFICATION_WAIT_MS when left out.' })
   wait_ms?: number | null;
 
-  @Field(autoRetryOn, { description: 'Failures that are retried automatically; a 500 always is.' })
+  @Field(autoRetryOn, {
+    description: 'Failures that are retried automatically: 500 and 429 when left out. A 500 always is.',
+  })
   auto_retry_on?: string[] | null;
+
+  @Field(integer(1, 1000), { description: 'The most requests a second; none when left out.' })
+  max_per_second?: number | null;
 }
 
 export class SubscriptionBody extends SubscriptionSettings {
@@ -79,6 +85,9 @@ export class SubscriptionModel {
   @Field(autoRetryOn, { required: true })
   auto_retry_on: string[];
 
+  @Field(integer(1, 1000))
+  max_per_second: number | null;
+
   @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })
   state: SubscriptionState;
 
@@ -87,6 +96,15 @@ export class SubscriptionModel {
 
   @Field(dateTime(), { description: 'When the next event is tried at a partner that is DOWN.' })
   next_probe_at: string | null;
+
+  @Field(dateTime(), { description: 'Since when, at least, every attempt of the last 24 hours has failed.' })
+  failing_since: string | null;
+
+  @Field(dateTime(), { description: PAUSED_UNTIL })
+  paused_until: string | null;
+
+  @Field(paceRule, { description: PACE })
+  pace: number | null;
 
   @Field(dateTime(), { required: true })
   created_datetime: string;

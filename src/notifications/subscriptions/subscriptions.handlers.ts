@@ -12,7 +12,7 @@ import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { newSigningSecret } from '../partner/signature.js';
 import { Subscription } from './subscription.entity.js';
-import { autoRetryCauses, certificateFaults, endSuspension } from './subscription.rules.js';
+import { autoRetryCauses, certificateFaults, DEFAULT_AUTO_RETRY, endSuspension } from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -34,7 +34,8 @@ function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
 
 /** Writes what a patch says into the subscription; null goes back to the default. */
 function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: SubscriptionSecrets): void {
-  const { change_reasons, auth, ca_pem, client_cert_pem, client_key_pem, wait_ms, auto_retry_on } = patch;
+  const { change_reasons, auth, ca_pem, client_cert_pem, client_key_pem, wait_ms, auto_retry_on, max_per_second } =
+    patch;
   if (change_reasons !== undefined)
     to.change_reasons = CHANGE_REASONS.filter((reason) => (change_reasons ?? CHANGE_REASONS).includes(reason));
   if (auth !== undefined) Object.assign(to, secrets.sealAuth(auth ?? { type: 'none' }, to.id));
@@ -46,7 +47,8 @@ function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: Subs
     to.client_key = newKey === null ? null : secrets.seal(newKey, to.id, 'client-key');
   }
   if (wait_ms !== undefined) to.wait_ms = wait_ms;
-  if (auto_retry_on !== undefined) to.auto_retry_on = autoRetryCauses(auto_retry_on ?? []);
+  if (auto_retry_on !== undefined) to.auto_retry_on = autoRetryCauses(auto_retry_on ?? DEFAULT_AUTO_RETRY);
+  if (max_per_second !== undefined) to.max_per_second = max_per_second;
 }
 
 function orKept<T>(given: T | undefined, kept: T): T {
@@ -87,7 +89,8 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       client_cert_pem: null,
       client_key: null,
       wait_ms: null,
-      auto_retry_on: autoRetryCauses([]),
+      max_per_second: null,
+      auto_retry_on: [...DEFAULT_AUTO_RETRY],
       previous_signing_secret: null,
       previous_signing_secret_until: null,
       state: 'UNVERIFIED',

@@ -24,6 +24,14 @@ pg.defaults.parseInputDatesAsUTC = true;
 export const MACHINE_TIME = 'transaction_timestamp()';
 
 /**
+ * SQL: a lease of so many seconds at most, which ends then, has lapsed. One that ends later than any could was given by a clock that was
+ * ahead, and has since been set right.
+ */
+export const hasLapsed = (until: string, seconds: number): string =>
+  `(${until} < ${MACHINE_TIME} OR ${until} > ${MACHINE_TIME} + interval '${seconds + CLOCK_SKEW_S} seconds')`;
+const CLOCK_SKEW_S = 5;
+
+/**
  * Why a statement on a table with an account does not bound the account. A statement that names no reason must bound it
  * (test/architecture/account-bounds.ts says by what); one that bounds it names none.
  */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '@nestjs/cqrs';
-import { acrossAccounts, Database, MACHINE_TIME, prepared, opaque } from '../database/database.js';
+import { acrossAccounts, Database, hasLapsed, MACHINE_TIME, prepared, opaque } from '../database/database.js';
 import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
@@ -37,7 +37,7 @@ const CLAIM_LEFT_OVER = prepared(
   `UPDATE domain_events SET claimed_until = ${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})
    WHERE event_id IN (
      SELECT event_id FROM domain_events
-     WHERE settled_at IS NULL AND set_aside_at IS NULL AND claimed_until < ${MACHINE_TIME} AND name = ANY ($1::text[])
+     WHERE settled_at IS NULL AND set_aside_at IS NULL AND ${hasLapsed('claimed_until', CLAIM_SECONDS)} AND name = ANY ($1::text[])
      ORDER BY claimed_until LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
    RETURNING event_id, name, account_code, stream, sequence, data, occurred_at, traceparent`,
   acrossAccounts.relay,

@@ -23,6 +23,15 @@ export const SMALL: readonly Configuration[] = [
     workers: 1,
     world: { outages: true, refusals: true, jobs: true },
   },
+  { name: 'busy', subjects: subjects('AX1 AX2 AY1'), workers: 1, world: { busies: true } },
+  { name: 'busy in an outage', subjects: subjects('AX1 AY1'), workers: 1, world: { busies: true, outages: true } },
+  { name: 'busy job', subjects: subjects('AX1 AY1'), workers: 1, world: { busies: true, refusals: true, jobs: true } },
+  {
+    name: 'one bad event',
+    subjects: subjects('AX1 AY1 AZ1'),
+    workers: 1,
+    world: { oneBadEvent: true, blames: true },
+  },
   { name: 'replay', subjects: subjects('AX1 AX2 AX3'), workers: 1, world: { replays: true, refusals: true } },
 ];
 

@@ -9,6 +9,12 @@ export interface World {
   readonly outages?: boolean;
   /** The partner answers with something that waits for an operator. */
   readonly refusals?: boolean;
+  /** The partner says that it is busy. */
+  readonly busies?: boolean;
+  /** The first event is always answered 500, and no other is. */
+  readonly oneBadEvent?: boolean;
+  /** An event that keeps getting 500 beside others that do not is an operator's; where it can be seen. */
+  readonly blames?: boolean;
   /** How many of the partners may be suspended, the first ones. */
   readonly suspends?: number;
   readonly resends?: boolean;
@@ -34,6 +40,7 @@ const STEPS = [
   'answer 200',
   'answer 500',
   'answer 400',
+  'answer 429',
   'record',
   'release',
   'kill',
@@ -43,6 +50,7 @@ const STEPS = [
   'orphan ends',
   'orphan is accepted',
   'probe is due',
+  'wall is over',
   'queue as AUTO',
   'wait',
   'give up',
@@ -128,6 +136,11 @@ export class Step {
 
   isDown(partner: number): boolean {
     return this.from[this.layout.isDown(partner)] === 1;
+  }
+
+  /** The partner is to be left alone, as the protocol knows. */
+  isWalled(partner: number): boolean {
+    return this.from[this.layout.wall(partner)] === 1;
   }
 
   hasRow(n: number): boolean {

@@ -59,7 +59,7 @@ export class DeliveryModel implements Protocol {
   }
 
   isSettled(state: Uint8Array): boolean {
-    return isSettled(this.layout, state);
+    return isSettled(this.layout, state, this.configuration.world.oneBadEvent === true);
   }
 
   describe(label: number): string {

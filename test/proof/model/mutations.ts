@@ -92,6 +92,11 @@ export const MUTATIONS = {
   },
   'replay does not wait for what is due': { because: 'an old event overtakes a new one', shownBy: 'replay' },
   'replay does not keep the order': { because: 'replayed events of a booking change places', shownBy: 'replay' },
+  'a probe ignores the wall': { because: 'a partner that is DOWN and busy is probed', shownBy: 'busy in an outage' },
+  'a job goes past the gate': { because: 'its items are sent to a busy partner', shownBy: 'busy job' },
+  'a wall lies in the past': { because: 'the partner is asked again at once', shownBy: 'busy' },
+  'a pace never grows again': { because: 'one burst slows the partner for ever', shownBy: 'busy' },
+  'the one event is never blamed': { because: 'each 500 to it holds up all others', shownBy: 'one bad event' },
 } as const;
 
 export type Mutation = keyof typeof MUTATIONS;

@@ -71,6 +71,12 @@ function probeDue(step: Step, partner: number): void {
     step.copy()[layout.probe(partner)] = PROBE.DUE;
     step.take(labelOf('probe is due', partner));
   }
+  if (from[layout.isBusy(partner)]) {
+    const over = step.copy();
+    over[layout.isBusy(partner)] = 0;
+    over[layout.wall(partner)] = 0;
+    step.take(labelOf('wall is over', partner));
+  }
   if (!world.others) return;
   const to = step.copy();
   to[layout.isDown(partner)] = step.isDown(partner) ? 0 : 1;
@@ -91,7 +97,7 @@ function crash(step: Step, w: number): void {
   for (let n = 0; n < layout.count; n++) {
     const hold = from[layout.hold(w, n)];
     if (hold === HOLD.UNDER_WAY) to[layout.orphan(n)] = 1;
-    if (hold >= HOLD.UNDER_WAY && hold <= HOLD.REFUSED) to[layout.mayRepeat(n)] = 1;
+    if ((hold >= HOLD.UNDER_WAY && hold <= HOLD.REFUSED) || hold === HOLD.BUSY) to[layout.mayRepeat(n)] = 1;
     step.letGo(to, w, n);
   }
   step.take(labelOf('kill', 0, w), false);

@@ -1,4 +1,16 @@
-import { EVENT, FLAG, HOLD, ITEM, JOB, STATE, SUBSCRIPTION, TRIGGER, type Layout } from './delivery-state.js';
+import {
+  ENOUGH_GOOD,
+  EVENT,
+  FLAG,
+  HOLD,
+  ITEM,
+  JOB,
+  STATE,
+  SUBSCRIPTION,
+  SUSPECT,
+  TRIGGER,
+  type Layout,
+} from './delivery-state.js';
 import type { Step } from './delivery-step.js';
 
 /**
@@ -19,6 +31,7 @@ export function faultOfBeginning(step: Step, n: number, flags: number): string |
   }
   if (from[layout.subscription(partner)] === SUBSCRIPTION.SUSPENDED)
     return 'an attempt begins after suspend has answered';
+  if (from[layout.isBusy(partner)]) return 'a partner is sent something before it wants to be called again';
   if (flags & FLAG.PROBE) {
     for (let m = 0; m < layout.count; m++)
       for (let w = 0; w < layout.workers; w++)
@@ -65,8 +78,16 @@ export function faultOfClaim({ layout, from }: Step, n: number): string | null {
   return null;
 }
 
+/** What breaks when `n` turns its partner DOWN. */
+export function faultOfFalling({ layout, from }: Step, n: number): string | null {
+  return from[layout.failures(n)] > SUSPECT ? 'one event holds up a partner that takes the others' : null;
+}
+
 /** What the state itself breaks, else null. */
 export function faultOfState(layout: Layout, state: Uint8Array): string | null {
+  for (let partner = 0; partner < layout.partners; partner++)
+    if (state[layout.isSlowed(partner)] && state[layout.good(partner)] >= ENOUGH_GOOD)
+      return 'a partner answers well and is sent no more than before';
   for (let n = 0; n < layout.count; n++) {
     const its = state[layout.state(n)];
     const owed = state[layout.trigger(n)] !== TRIGGER.NONE;
@@ -87,7 +108,7 @@ function isBeingMade(layout: Layout, state: Uint8Array, n: number): boolean {
  * Every committed event of a partner that is not suspended is delivered or waits for an operator, and what an operator asked
  * for has happened. That this can be reached from everywhere, without an operator, is the promise that nothing gets stuck.
  */
-export function isSettled(layout: Layout, state: Uint8Array): boolean {
+export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false): boolean {
   const job = state[layout.job];
   if (job === JOB.STOPPING || job === JOB.ENDING) return false;
   for (let n = 0; n < layout.count; n++) {
@@ -97,6 +118,8 @@ export function isSettled(layout: Layout, state: Uint8Array): boolean {
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;
     const its = state[layout.state(n)];
+    // Nothing else tells whether its partner is down: it is retried until that is given up.
+    if (oneBadEvent && n === 0 && its === STATE.AUTO) continue;
     if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
     const item = state[layout.item(n)];
     if (job === JOB.RUNNING && item !== ITEM.NONE && item !== ITEM.ENDED) return false;

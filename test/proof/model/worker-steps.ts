@@ -1,5 +1,6 @@
-import { EVENT, FLAG, HOLD, ITEM, JOB, LEASE, PROBE, ROW_OF_JOB, STATE, TRIGGER } from './delivery-state.js';
+import { EVENT, FLAG, HOLD, ITEM, JOB, LEASE, PROBE, STATE, SUSPECT, TRIGGER } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
+import { record } from './record-steps.js';
 import { faultOfBeginning, faultOfClaim } from './promises.js';
 
 /** From the event to the record of the last attempt: `delivery-statements.ts`, `translation.ts` and `delivery-loop.ts`. */
@@ -105,6 +106,7 @@ function claim(step: Step, w: number, n: number): void {
   if (!step.hasRow(n) || !isFreeForClaim(step, n)) return;
   if (!step.isActive(partner) && !step.is('claim ignores a suspension')) return;
   const ofJob = step.isOfJob(n);
+  if (step.isWalled(partner) && !(ofJob && step.is('a job goes past the gate'))) return;
   if (step.isDown(partner) && (ofJob || from[layout.trigger(n)] !== TRIGGER.MANUAL)) return;
   if (!step.isItsTurn(n)) return;
   if (ofJob && from[layout.job] !== JOB.RUNNING && !step.is('abort leaves what was handed over')) return;
@@ -139,6 +141,7 @@ function claimProbe(step: Step, w: number, n: number): void {
   const partner = step.partnerOf(n);
   if (!step.isDown(partner) || from[layout.probe(partner)] !== PROBE.DUE) return;
   if (!step.isActive(partner) && !step.is('probe ignores a suspension')) return;
+  if (step.isWalled(partner) && !step.is('a probe ignores the wall')) return;
   const triggers: readonly number[] = step.is('events of a partner that fell are not queued')
     ? [TRIGGER.AUTO]
     : [TRIGGER.FIRST, TRIGGER.AUTO];
@@ -155,7 +158,10 @@ function claimProbe(step: Step, w: number, n: number): void {
     ofJob = true;
   }
   if (!may(n)) return;
-  for (let m = 0; m < n; m++) if (may(m)) return;
+  // One that is suspected lets the others go before it.
+  const isSuspect = (m: number) => from[layout.failures(m)] >= SUSPECT;
+  for (let m = 0; m < layout.count; m++)
+    if (m !== n && may(m) && (isSuspect(m) === isSuspect(n) ? m < n : isSuspect(n))) return;
   const to = step.copy();
   const flags = FLAG.PROBE | FLAG.CLAIMED_DOWN | (ofJob ? step.flagsOfRow(n, true) : 0);
   step.giveLease(to, w, n, flags);
@@ -171,15 +177,25 @@ function begin(step: Step, w: number, n: number): void {
   const age = from[layout.token(w, n)] ? from[layout.lease(n)] : LEASE.LAPSED;
   const behind = age === LEASE.OLD && step.is('attempt begins by a clock that is behind');
   if (age !== LEASE.FRESH && !behind && !step.is('attempt begins at any age')) return;
-  // A worker that knows that the partner fell sends nothing more until that is recorded.
+  if (step.isWalled(partner) && !passesWall(step, from[layout.flags(w, n)])) return;
+  // A worker that knows that the partner fell, or is busy, sends nothing more until that is recorded.
   for (let m = 0; m < layout.count; m++)
-    if (step.partnerOf(m) === partner && from[layout.hold(w, m)] === HOLD.DOWN) return;
+    if (step.partnerOf(m) === partner && STOPS.includes(from[layout.hold(w, m)])) return;
   const flags = from[layout.flags(w, n)];
   const to = step.copy();
   to[layout.hold(w, n)] = HOLD.UNDER_WAY;
   if (age !== LEASE.FRESH) to[layout.flags(w, n)] |= FLAG.BEGUN_LATE;
   if (flags & FLAG.OF_JOB && from[layout.item(n)] === ITEM.SENT) to[layout.item(n)] = ITEM.BEGUN;
   step.take(labelOf('begin', n, w), true, faultOfBeginning(step, n, flags));
+}
+
+const STOPS: readonly number[] = [HOLD.DOWN, HOLD.BUSY];
+
+function passesWall(step: Step, flags: number): boolean {
+  return (
+    ((flags & FLAG.PROBE) !== 0 && step.is('a probe ignores the wall')) ||
+    ((flags & FLAG.OF_JOB) !== 0 && step.is('a job goes past the gate'))
+  );
 }
 
 function answer(step: Step, w: number, n: number): void {
@@ -189,8 +205,17 @@ function answer(step: Step, w: number, n: number): void {
     to[layout.hold(w, n)] = hold;
     if (hold === HOLD.OK) to[layout.accepted(n)] = 1;
   };
+  if (world.oneBadEvent && n === 0) {
+    ends(HOLD.DOWN);
+    step.take(labelOf('answer 500', n, w));
+    return;
+  }
   ends(HOLD.OK);
   step.take(labelOf('answer 200', n, w));
+  if (world.busies) {
+    ends(HOLD.BUSY);
+    step.take(labelOf('answer 429', n, w), false);
+  }
   if (world.outages) {
     ends(HOLD.DOWN);
     step.take(labelOf('answer 500', n, w), false);
@@ -208,62 +233,4 @@ function release(step: Step, w: number, n: number): void {
   if (valid && step.hasRow(n)) step.free(to, n);
   step.letGo(to, w, n);
   step.take(labelOf('release', n, w));
-}
-
-/** One whose lease has lapsed may have been followed by another, which holds the probe now. */
-function isLatestProbe(step: Step, partner: number, n: number): boolean {
-  const { layout, from } = step;
-  return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
-}
-
-/** Every write names the token; what is stale changes nothing. */
-function record(step: Step, w: number, n: number): void {
-  const { layout, from } = step;
-  const [hold, flags, partner] = [from[layout.hold(w, n)], from[layout.flags(w, n)], step.partnerOf(n)];
-  if (step.is('release comes before the record') && from[layout.token(w, n)] === 1) {
-    const to = step.copy();
-    step.free(to, n);
-    step.take(labelOf('release', n, w));
-    return;
-  }
-  const to = step.copy();
-  step.letGo(to, w, n);
-  const valid = from[layout.token(w, n)] === 1 || step.is('record does not check the token');
-  if (!valid || !step.hasRow(n)) {
-    step.take(labelOf('record', n, w));
-    return;
-  }
-  // An operator asked for it while the attempt was under way: a failure leaves what was asked for.
-  const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
-  const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
-  if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
-  if (hold === HOLD.OK) {
-    step.endRow(to, n, STATE.DELIVERED);
-    if (from[layout.waited(n)] & ROW_OF_JOB) to[layout.jobSuccess(partner)] = 1;
-    if (flags & FLAG.CLAIMED_DOWN && step.isDown(partner)) {
-      to[layout.isDown(partner)] = 0;
-      to[layout.probe(partner)] = PROBE.DUE;
-    }
-  } else if (replay) {
-    step.endRow(to, n, STATE.DELIVERED);
-  } else if (askedFor) {
-    step.free(to, n);
-  } else if (hold === HOLD.DOWN && !step.is('a failure that is retried ends the obligation')) {
-    step.free(to, n);
-    to[layout.trigger(n)] = TRIGGER.AUTO;
-    to[layout.state(n)] = STATE.AUTO;
-    // An operator had it sent, whatever the partner had before.
-    if (step.isOfJob(n)) to[layout.mayRepeat(n)] = 1;
-    to[layout.waited(n)] &= ~ROW_OF_JOB;
-  } else {
-    step.endRow(to, n, hold === HOLD.DOWN ? STATE.AUTO : STATE.MANUAL);
-  }
-  if (hold === HOLD.DOWN && !step.isDown(partner)) {
-    to[layout.isDown(partner)] = 1;
-    to[layout.probe(partner)] = PROBE.WAITING;
-  } else if (hold !== HOLD.OK && flags & FLAG.PROBE && step.isDown(partner) && isLatestProbe(step, partner, n)) {
-    const isLast = hold === HOLD.REFUSED && step.is('a refused probe is the last');
-    to[layout.probe(partner)] = isLast ? PROBE.NEVER : PROBE.WAITING;
-  }
-  step.take(labelOf('record', n, w));
 }

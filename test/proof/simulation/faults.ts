@@ -62,13 +62,13 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'nobody looks for what was left',
     file: STATEMENTS,
-    find: "WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND (s.health = 'UP'",
+    find: "WHERE s.state = 'ACTIVE' AND s.deleted_datetime IS NULL AND ${pace_statements_js_1.MAY_BE_ASKED} AND (s.health = 'UP'",
     replace: "WHERE false AND (s.health = 'UP'",
   },
   {
     name: 'events that were not published are forgotten',
     file: 'platform/events/outbox.js',
-    find: 'AND claimed_until < ${database_js_1.MACHINE_TIME}',
+    find: "AND ${(0, database_js_1.hasLapsed)('claimed_until', CLAIM_SECONDS)}",
     replace: 'AND false',
   },
   {
@@ -86,8 +86,8 @@ export const PLANTED: readonly Planted[] = [
   {
     name: 'no item of a job is a probe',
     file: JOB_STATEMENTS,
-    find: 's.next_probe_at <= statement_timestamp()',
-    replace: 'false',
+    find: 'AND ${delivery_statements_js_1.PROBE_IS_DUE} AND NOT EXISTS',
+    replace: 'AND false AND NOT EXISTS',
   },
 ];
 

@@ -1,7 +1,12 @@
-import type { AttemptOutcome, PartnerEndpoint } from '../../../src/notifications/partner/partner-client.js';
+import type { PartnerEndpoint } from '../../../src/notifications/partner/partner-client.js';
+import type { AttemptOutcome } from '../../../src/notifications/partner/attempt-outcome.js';
 import { AttemptNotBegun } from '../../../src/notifications/partner/partner-connection.js';
+import { SUSPECT_AFTER } from '../../../src/notifications/delivery/delivery-statements.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { Chance, Turns } from './turns.js';
+
+/** How long a busy partner wants to be left alone. */
+const BUSY_S = 1;
 
 /** What a partner was told of an event. */
 interface Told {
@@ -11,6 +16,8 @@ interface Told {
   accepted: boolean;
   /** It was refused: it waits for an operator, and later ones need not wait for it. */
   refused: boolean;
+  /** Answers of 500. */
+  failures: number;
   /** An operator has it sent again, whenever its turn comes. */
   asked: boolean;
 }
@@ -37,6 +44,8 @@ export class SimulatedPartners {
   attempts = 0;
   broken: Broken | null = null;
   suspicions: Suspicion[] = [];
+  /** Until when a process is to leave a partner alone that it has heard say so. */
+  private readonly walls = new Map<string, number>();
   private readonly told = new Map<string, Map<number, Told>>();
 
   constructor(
@@ -92,20 +101,27 @@ export class SimulatedPartners {
     const status = inTime ? this.statusOf(url) : null;
     this.log(`${url} answers ${booking} ${event.sequence}: ${status ?? 'nothing'}`);
     if (status === 200) event.accepted = true;
-    else if (status !== 500) event.refused = true;
+    else if (status === 500) event.failures += 1;
+    else if (status !== 429) event.refused = true;
+    // It may have been told from others that were taken.
+    if (event.failures > SUSPECT_AFTER) event.refused = true;
     // The answer is on its way.
     await this.turns.wait();
+    if (status === 429) this.walls.set(`${processOf.getStore()} ${url}`, this.time.ms + BUSY_S * 1000);
     return outcome(status, durationMs);
   }
 
   private statusOf(url: string): number {
     if (this.healthy) return 200;
     if (this.down.has(url)) return 500;
+    if (this.chance.hits(0.03)) return 429;
     return this.chance.hits(0.06) ? 400 : 200;
   }
 
   private begins(url: string, booking: string, id: string, sequence: number): Told {
     this.attempts += 1;
+    if (this.time.ms < (this.walls.get(`${processOf.getStore()} ${url}`) ?? 0))
+      this.breaks('a process sends something to a partner that has told it to wait');
     this.log(`process ${processOf.getStore()} sends ${url} ${booking} ${sequence}`);
     const events = this.of(url, booking);
     const event = this.event(url, booking, sequence);
@@ -133,6 +149,7 @@ export class SimulatedPartners {
       underWay: 0,
       accepted: false,
       refused: false,
+      failures: 0,
       asked: false,
     };
     events.set(sequence, event);
@@ -156,5 +173,8 @@ function outcome(status: number | null, durationMs: number): AttemptOutcome {
     reason: null,
     excerpt: null,
     durationMs,
+    retryAfterS: status === 429 ? BUSY_S : null,
+    earlier: [],
+    beganMs: 0,
   };
 }

@@ -1,0 +1,67 @@
+import type { Clock } from '../../platform/clock.js';
+import type { Logger } from '../../platform/observability/logger.js';
+import type { AttemptOutcome } from '../partner/attempt-outcome.js';
+import type { PartnerClient } from '../partner/partner-client.js';
+import { AttemptNotBegun } from '../partner/partner-connection.js';
+import type { PartnerProfile } from '../subscriptions/partner-directory.js';
+import type { AttemptsUnderWay, Held } from './attempts-under-way.js';
+import type { Lane } from './delivery-lane.js';
+import { MAY_START_MS } from './delivery-lease.js';
+import type { JobGate } from './job-gate.js';
+import { isBusy, retryAfter } from './outcome.rules.js';
+import type { Outcome } from './outcome-writer.js';
+import { tracedPut } from './traced-put.js';
+
+/** Sends one claimed notification, if it may still begin when its turn and its connection have come. */
+export class AttemptSender {
+  constructor(
+    private readonly client: PartnerClient,
+    private readonly clock: Clock,
+    private readonly underWay: AttemptsUnderWay,
+    private readonly gate: JobGate,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Answers with null when it may not begin, or broke off by our own fault, not the partner's: then the event keeps its place. */
+  async send(item: Held, profile: PartnerProfile, lane: Lane<Held>): Promise<AttemptOutcome | null> {
+    try {
+      return await this.put(item, profile, lane);
+    } catch (error) {
+      if (!(error instanceof AttemptNotBegun))
+        this.logger.error({ err: error, subscription_id: item.subscription_id }, 'an attempt broke off');
+      return null;
+    }
+  }
+
+  /** @throws AttemptNotBegun */
+  private async put(item: Held, profile: PartnerProfile, { pace }: Lane<Held>): Promise<AttemptOutcome> {
+    if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
+    if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
+    // A partner may have said that it is busy while this one waited for its connection.
+    const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
+    return tracedPut(item.traceparent, profile.headers(item, this.clock.now().getTime()), (headers) =>
+      this.client.put(profile.endpoint, headers, item.body, mayBegin),
+    );
+  }
+}
+
+/** What an attempt's end says, and what the lane of its partner knows beside it. */
+export function judged(
+  item: Held,
+  at: Date,
+  result: AttemptOutcome,
+  { autoRetryOn }: PartnerProfile,
+  { pace, waiting }: Lane<Held>,
+): Outcome {
+  const now = performance.now();
+  if (result.delivered) pace.answeredWell(now);
+  return {
+    item,
+    probe: item.probe,
+    at,
+    result,
+    retry: result.delivered ? null : retryAfter(result, autoRetryOn),
+    busy: isBusy(result, autoRetryOn) ? { good: pace.goodAnswers(now) } : null,
+    othersWait: pace.isPaced && waiting > 0,
+  };
+}

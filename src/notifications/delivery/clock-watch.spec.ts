@@ -1,0 +1,33 @@
+import type { Config } from '../../config';
+import type { Database } from '../../platform/database/database';
+import type { Logger } from '../../platform/observability/logger';
+import { ClockWatch } from './clock-watch';
+
+const HOUR_MS = 3600_000;
+
+/** A watch over a database whose clock is as far ahead as each look says. */
+async function aheadAfter(...looks: number[]): Promise<number> {
+  let aheadMs = 0;
+  const database = {
+    queryOne: () => Promise.resolve({ ms: performance.now() + aheadMs }),
+    query: () => Promise.resolve([]),
+  } as unknown as Database;
+  const logger = { warn: () => undefined } as unknown as Logger;
+  const watch = new ClockWatch({ retryGiveUpH: 24, notificationWaitMs: 10_000 } as Config, database, logger);
+  for (const hours of looks) {
+    aheadMs = hours * HOUR_MS;
+    await watch.look();
+  }
+  return Math.round(watch.aheadH);
+}
+
+test.each([
+  ['a clock that goes right ages what waits', [0, 0, 0], 0],
+  ['a clock that is 25 hours ahead ages nothing', [0, 25], 25],
+  ['nor does it once it has been set right', [0, 25, 0], 0],
+  ['a clock that was wrong at the start and is set back ages nothing', [25, 0], 0],
+  ['a clock that is set back and put right ages nothing', [0, -1, 0], 0],
+  ['a clock that is slewed has not jumped', [0, 0.001, 0.002], 0],
+])('%s', async (_, looks, hours) => {
+  expect(await aheadAfter(...looks)).toBe(hours);
+});

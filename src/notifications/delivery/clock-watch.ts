@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../config.js';
+import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform/database/database.js';
+import { Logger } from '../../platform/observability/logger.js';
+import { LEASE_EXTRA_S } from './delivery-lease.js';
+import { RELEASE } from './delivery-statements.js';
+
+/** Clocks are slewed by less than this between two looks; more is a jump. */
+const JUMP_MS = 5_000;
+/** How much longer than the wait time a lease is left alone that no clock can judge: its attempt has ended, and been recorded. */
+const LEFT_ALONE_MS = 15_000;
+const MOST_LEASES = 1000;
+
+const NOW = prepared('clock-now', `SELECT (extract(epoch FROM ${MACHINE_TIME}) * 1000)::float8 AS ms`);
+
+/** $1 the default wait time. Leases that end later than any that is given now. */
+const TOO_LONG = prepared(
+  'clock-leases-too-long',
+  `SELECT d.subscription_id, d.notification_position AS position, d.lease_token AS token,
+     coalesce(s.wait_ms, $1::int) AS wait_ms
+   FROM deliveries d JOIN subscriptions s ON s.id = d.subscription_id
+   WHERE d.leased_until > ${MACHINE_TIME} + make_interval(secs => coalesce(s.wait_ms, $1::int) / 1000.0 + ${LEASE_EXTRA_S + JUMP_MS / 1000})
+   LIMIT ${MOST_LEASES}`,
+  acrossAccounts.workers,
+);
+
+interface Lease {
+  subscription_id: string;
+  position: number;
+  token: number;
+  wait_ms: number;
+}
+
+/**
+ * Notices that the database's clock jumps, by the clock of this process, which never does.
+ *
+ * 1. A jump forward ages nothing: whoever gives up after so many hours waits for as many more as the clock has jumped, until
+ *    it has jumped back or that time has passed.
+ * 2. After a jump back, and at the start, leases are looked for that end too late. They are watched by the clock of this
+ *    process, and freed when their attempts must have ended. Never free one at once: its worker may be at work.
+ */
+@Injectable()
+export class ClockWatch {
+  private offsetMs: number | null = null;
+  private jumps: { readonly at: number; readonly ms: number }[] = [];
+  private readonly seen = new Map<string, number>();
+  private watching = true;
+
+  constructor(
+    private readonly config: Config,
+    private readonly database: Database,
+    private readonly logger: Logger,
+  ) {}
+
+  /** By how many hours the clock has jumped forward in the time after which notifications are given up. */
+  get aheadH(): number {
+    const since = performance.now() - this.config.retryGiveUpH * 3600_000;
+    this.jumps = this.jumps.filter(({ at }) => at > since);
+    return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
+  }
+
+  /** One look, about once a second. */
+  async look(): Promise<void> {
+    const before = performance.now();
+    const { ms } = (await this.database.queryOne<{ ms: number }>(NOW))!;
+    this.compare(ms, before);
+    if (this.watching) await this.freeOverlong();
+  }
+
+  private compare(machineMs: number, now: number): void {
+    const jump = machineMs - now - (this.offsetMs ?? machineMs - now);
+    this.offsetMs = machineMs - now;
+    if (Math.abs(jump) < JUMP_MS) return;
+    this.logger.warn({ jump_s: Math.round(jump / 1000) }, 'the clock of the database has jumped');
+    this.jumps.push({ at: now, ms: jump });
+    this.watching ||= jump < 0;
+  }
+
+  private async freeOverlong(): Promise<void> {
+    const leases = await this.database.query<Lease>(TOO_LONG, [this.config.notificationWaitMs]);
+    const now = performance.now();
+    const keyOf = ({ subscription_id, position, token }: Lease) => `${subscription_id} ${position} ${token}`;
+    const present = new Set(leases.map(keyOf));
+    for (const key of this.seen.keys()) if (!present.has(key)) this.seen.delete(key);
+    for (const key of present) if (!this.seen.has(key)) this.seen.set(key, now);
+    const ended = leases.filter((lease) => now - this.seen.get(keyOf(lease))! > lease.wait_ms + LEFT_ALONE_MS);
+    if (ended.length > 0)
+      await this.database.execute(RELEASE, [
+        ended.map((lease) => lease.subscription_id),
+        ended.map(({ position }) => position),
+        ended.map(({ token }) => token),
+      ]);
+    this.watching = leases.length > 0;
+  }
+}

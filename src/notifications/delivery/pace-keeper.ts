@@ -1,0 +1,83 @@
+import type { Database } from '../../platform/database/database.js';
+import type { Logger } from '../../platform/observability/logger.js';
+import type { Lane } from './delivery-lane.js';
+import { RESERVE, type Reserved } from './pace-statements.js';
+
+/** When the database could not be asked. */
+const ASK_AGAIN_MS = 250;
+/** Timers may ring a moment early. */
+const EARLY_MS = 1;
+/** A timer takes no more; the sweep comes by before. */
+const LONGEST_MS = 60_000;
+
+/**
+ * Opens lanes that are closed, for one process: those behind a wall when it is over, the others at the moments that the
+ * database gives out to all processes in turn (pace-statements.ts).
+ */
+export class PaceKeeper<Item> {
+  private readonly arranged = new Map<Lane<Item>, NodeJS.Timeout | null>();
+
+  /** @param opened the lane may start something, or there may be something to claim for it */
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+    private readonly opened: (lane: Lane<Item>) => void,
+  ) {}
+
+  /** Sees to it that the lane is opened when it may start something. */
+  arrange(lane: Lane<Item>): void {
+    if (this.arranged.has(lane)) return;
+    const now = performance.now();
+    const at = lane.pace.opensAt(now);
+    if (at !== null || !lane.pace.isPaced) return this.wait(lane, (at ?? now) - now);
+    this.arranged.set(lane, null);
+    void this.reserve(lane).then((waitMs) => {
+      this.arranged.delete(lane);
+      this.wait(lane, waitMs);
+    });
+  }
+
+  /** What was waited for is not any more: the time was moved, or the partner is gone. */
+  forget(lane: Lane<Item>): void {
+    const timer = this.arranged.get(lane);
+    if (timer) clearTimeout(timer);
+    if (timer !== null) this.arranged.delete(lane);
+  }
+
+  /** The time was moved: a wall may be over. */
+  lookAgain(lane: Lane<Item>): void {
+    if (lane.pace.wallUntil === -Infinity) return;
+    lane.pace.wallUntil = -Infinity;
+    this.forget(lane);
+    this.arrange(lane);
+  }
+
+  private wait(lane: Lane<Item>, ms: number): void {
+    const timer = setTimeout(
+      () => {
+        this.arranged.delete(lane);
+        if (lane.pace.isOpen(performance.now())) this.opened(lane);
+        else this.arrange(lane);
+      },
+      Math.min(LONGEST_MS, Math.max(0, ms) + EARLY_MS),
+    );
+    this.arranged.set(lane, timer.unref());
+  }
+
+  /** Answers with for how many milliseconds to wait before the lane is looked at again. */
+  private async reserve(lane: Lane<Item>): Promise<number> {
+    try {
+      const found = await this.database.queryOne<Reserved>(RESERVE, [lane.id, Math.max(1, lane.waiting)]);
+      if (found === null) return ASK_AGAIN_MS;
+      const now = performance.now();
+      const { pace, requests, from_ms, wall_ms } = found;
+      if (wall_ms > 0) lane.pace.close(now + wall_ms);
+      else if (pace === null) lane.pace.unbound();
+      else if (requests > 0) lane.pace.allow(now + from_ms, requests, pace);
+      return wall_ms > 0 ? wall_ms : from_ms;
+    } catch (error) {
+      this.logger.warn({ err: error, subscription_id: lane.id }, 'the pace of a partner could not be asked for');
+      return ASK_AGAIN_MS;
+    }
+  }
+}

@@ -1,0 +1,9 @@
+import type { Rule } from '../../platform/validation/rules.js';
+
+/** Requests a second, with fractions. */
+export const paceRule: Rule = { schema: { type: 'number', minimum: 0, example: 4.75 }, faults: () => [] };
+
+export const PAUSED_UNTIL =
+  'The partner said that it is busy (429, or 503 where that is retried): nothing is sent to it before. null when it is not.';
+export const PACE =
+  'Requests a second that the partner takes, as its answers have shown; null until it has said that it is busy.';

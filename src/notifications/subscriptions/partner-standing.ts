@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+
+/** So many of the newest attempts tell whether every one fails. */
+const RECENT = 20;
+export const HOURS = 24;
+
+/** SQL, beside a subscription `s`: since when its attempts have failed. */
+export const FAILING_SINCE = `CROSS JOIN LATERAL (
+    SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
+    FROM (
+      SELECT a.at, a.failure FROM notification_attempts a
+      WHERE a.subscription_id = s.id AND a.at >= statement_timestamp() - interval '${HOURS} hours'
+      ORDER BY a.at DESC LIMIT ${RECENT}) attempt) recent`;
+
+const FIND = prepared(
+  'partner-failing-since',
+  `SELECT s.id, recent.failing_since FROM unnest($1::uuid[]) AS s (id) ${FAILING_SINCE}`,
+  acrossAccounts.keyInHand,
+);
+
+/** How partners do, beside their settings. */
+@Injectable()
+export class PartnerStanding {
+  constructor(private readonly database: Database) {}
+
+  /** Since when every attempt at each of these subscriptions has failed; null when one has not, or there was none. */
+  async failingSince(ids: readonly string[]): Promise<ReadonlyMap<string, Date | null>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.database.query<{ id: string; failing_since: Date | null }>(FIND, [ids]);
+    return new Map(rows.map(({ id, failing_since }) => [id, failing_since]));
+  }
+}
+
+/** What answers say of a partner that is busy; `now` tells whether it still is. */
+export function shownPace(
+  { paused_from, paused_until, pace }: { paused_from: Date | null; paused_until: Date | null; pace: number | null },
+  now: Date,
+): { paused_until: Date | null; pace: number | null } {
+  const isPaused = paused_from !== null && paused_until !== null && paused_from <= now && now < paused_until;
+  return { paused_until: isPaused ? paused_until : null, pace: pace === null ? null : Math.round(pace * 100) / 100 };
+}

@@ -1,0 +1,110 @@
+import { ENOUGH_GOOD, FLAG, HOLD, ITEM, PROBE, ROW_OF_JOB, STATE, SUSPECT, TRIGGER } from './delivery-state.js';
+import { labelOf, type Step } from './delivery-step.js';
+import { faultOfFalling } from './promises.js';
+
+/** One whose lease has lapsed may have been followed by another, which holds the probe now. */
+function isLatestProbe(step: Step, partner: number, n: number): boolean {
+  const { layout, from } = step;
+  return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
+}
+
+/** Every write names the token; what is stale changes nothing. */
+export function record(step: Step, w: number, n: number): void {
+  const { layout, from } = step;
+  const [hold, flags, partner] = [from[layout.hold(w, n)], from[layout.flags(w, n)], step.partnerOf(n)];
+  if (step.is('release comes before the record') && from[layout.token(w, n)] === 1) {
+    const to = step.copy();
+    step.free(to, n);
+    step.take(labelOf('release', n, w));
+    return;
+  }
+  const to = step.copy();
+  step.letGo(to, w, n);
+  const valid = from[layout.token(w, n)] === 1 || step.is('record does not check the token');
+  if (!valid || !step.hasRow(n)) {
+    step.take(labelOf('record', n, w));
+    return;
+  }
+  // An operator asked for it while the attempt was under way: a failure leaves what was asked for.
+  const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
+  const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
+  if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
+  let fault: string | null = null;
+  if (hold === HOLD.OK) {
+    answeredWell(step, to, n);
+    step.endRow(to, n, STATE.DELIVERED);
+    if (from[layout.waited(n)] & ROW_OF_JOB) to[layout.jobSuccess(partner)] = 1;
+    if (flags & FLAG.CLAIMED_DOWN && step.isDown(partner)) {
+      to[layout.isDown(partner)] = 0;
+      to[layout.probe(partner)] = PROBE.DUE;
+    }
+  } else if (hold === HOLD.BUSY) {
+    isBusy(step, to, n);
+  } else if (replay) {
+    step.endRow(to, n, STATE.DELIVERED);
+  } else if (askedFor) {
+    step.free(to, n);
+  } else if (hold === HOLD.DOWN && step.world.blames && from[layout.failures(n)] >= SUSPECT && !step.isDown(partner)) {
+    if (step.is('the one event is never blamed')) {
+      step.free(to, n);
+      to[layout.trigger(n)] = TRIGGER.AUTO;
+      to[layout.state(n)] = STATE.AUTO;
+      to[layout.isDown(partner)] = 1;
+      to[layout.probe(partner)] = PROBE.WAITING;
+      fault = faultOfFalling(step, n);
+    } else step.endRow(to, n, STATE.MANUAL);
+    step.take(labelOf('record', n, w), true, fault);
+    return;
+  } else if (hold === HOLD.DOWN && !step.is('a failure that is retried ends the obligation')) {
+    step.free(to, n);
+    to[layout.trigger(n)] = TRIGGER.AUTO;
+    to[layout.state(n)] = STATE.AUTO;
+    // An operator had it sent, whatever the partner had before.
+    if (step.isOfJob(n)) to[layout.mayRepeat(n)] = 1;
+    to[layout.waited(n)] &= ~ROW_OF_JOB;
+    if (step.world.blames)
+      to[layout.failures(n)] = Math.max(from[layout.failures(n)], Math.min(SUSPECT, from[layout.failures(n)] + 1));
+  } else {
+    step.endRow(to, n, hold === HOLD.DOWN ? STATE.AUTO : STATE.MANUAL);
+  }
+  if (hold === HOLD.DOWN && !step.isDown(partner)) {
+    to[layout.isDown(partner)] = 1;
+    to[layout.probe(partner)] = PROBE.WAITING;
+    fault = faultOfFalling(step, n);
+  } else if (hold !== HOLD.OK && flags & FLAG.PROBE && step.isDown(partner) && isLatestProbe(step, partner, n)) {
+    const isLast = hold === HOLD.REFUSED && step.is('a refused probe is the last');
+    to[layout.probe(partner)] = isLast ? PROBE.NEVER : PROBE.WAITING;
+  }
+  step.take(labelOf('record', n, w), true, fault);
+}
+
+/** Good answers end a slow pace, and tell of events that got none. */
+function answeredWell(step: Step, to: Uint8Array, n: number): void {
+  const { layout, from } = step;
+  const partner = step.partnerOf(n);
+  if (from[layout.isSlowed(partner)]) {
+    to[layout.good(partner)] = Math.min(ENOUGH_GOOD, from[layout.good(partner)] + 1);
+    if (to[layout.good(partner)] === ENOUGH_GOOD && !step.is('a pace never grows again')) {
+      to[layout.isSlowed(partner)] = 0;
+      to[layout.good(partner)] = 0;
+    }
+  }
+  for (let m = 0; m < layout.count; m++)
+    if (m !== n && step.partnerOf(m) === partner && from[layout.failures(m)] === SUSPECT)
+      to[layout.failures(m)] = SUSPECT + 1;
+}
+
+/** It is sent again, as what it was, once the wall is over. */
+function isBusy(step: Step, to: Uint8Array, n: number): void {
+  const { layout, from } = step;
+  const partner = step.partnerOf(n);
+  step.free(to, n);
+  if (!step.isOfJob(n) && from[layout.trigger(n)] !== TRIGGER.REPLAY) {
+    to[layout.trigger(n)] = TRIGGER.AUTO;
+    to[layout.state(n)] = STATE.AUTO;
+  } else if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.SENT;
+  to[layout.isBusy(partner)] = 1;
+  to[layout.wall(partner)] = step.is('a wall lies in the past') ? 0 : 1;
+  to[layout.isSlowed(partner)] = 1;
+  to[layout.good(partner)] = 0;
+}
