@@ -26,7 +26,7 @@ Each sentence, table row and limit of the specification has a number, a test who
 Of ${sentences.length}, ${counted(undefined)} are held as they stand, ${counted('narrowed')} are held and narrowed, and
 ${counted('contradicted')} contradict another sentence of the specification; the line says what we chose.
 
-\`npm run mutants\` plants forty violations, one at a time, and runs the tests of each; all forty were caught.
+\`npm run mutants\` plants 41 violations of these sentences, one at a time, and runs the test of each; all 41 were caught.
 ${[...new Set(sentences.map(({ section }) => section))]
   .map(
     (section) => `

@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
 import './installed.mjs';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -22,6 +22,8 @@ const programs = {
   drill: 'dist/test/proof/drill/drill.js',
   model: 'dist/test/proof/model/check.js',
   simulate: 'dist/test/proof/simulation/simulate.js',
+  mutants: 'dist/test/proof/specification/mutants.js',
+  results: 'dist/test/proof/results/results.js',
   conformance: 'dist/clients/partner/src/conformance/program.js',
   // For the migrations.
   typeorm: 'node_modules/typeorm/cli.js',
