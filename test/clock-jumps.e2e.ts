@@ -17,7 +17,7 @@ afterAll(() => app.close());
 const delivered = (withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
 
-/** What a clock wrote that was ahead, or is now behind, by so much. */
+/** By how much the clock was ahead. */
 const DISTANCES = ['25 hours', '1 hour'];
 
 test.each(DISTANCES)('a partner that turned DOWN by a clock %s ahead is probed once that is right', async (ahead) => {

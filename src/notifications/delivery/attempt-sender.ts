@@ -45,7 +45,7 @@ export class AttemptSender {
   }
 }
 
-/** What an attempt's end says, and what the lane of its partner knows beside it. */
+/** Judges how an attempt ended, by its result and by the pace of its partner. */
 export function judged(
   item: Held,
   at: Date,

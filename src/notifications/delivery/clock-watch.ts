@@ -11,7 +11,7 @@ const JUMP_MS = 5_000;
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
 
-const NOW = prepared('clock-now', `SELECT (extract(epoch FROM ${MACHINE_TIME}) * 1000)::float8 AS ms`);
+const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
 /** $1 the default wait time. Leases that end later than any that is given now. */
 const TOO_LONG = prepared(

@@ -5,7 +5,7 @@ import { leaseToken } from './delivery-lease.js';
 import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
 import type { ReplicationGate } from './replication-gate.js';
 
-/** What was claimed, and the moment before it was asked for: the leases are no older. */
+/** Claimed rows and the moment before the claim was asked for: the leases are no older. */
 export interface Claim {
   rows: Claimed[];
   claimedAt: number;

@@ -3,7 +3,7 @@ const LOST_MS = 300;
 const BUCKET_MS = 100;
 const BUCKETS = 10;
 
-/** What a worker knows of the pace of one partner: whether it has one, and the moments at which it may be sent something. */
+/** Holds the pace of one partner in a worker: whether it has one, and the moments at which it may be sent something. */
 export class LanePace {
   /** The partner has a pace: nothing is sent without one of the `moments`. */
   isPaced = false;

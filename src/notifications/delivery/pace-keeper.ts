@@ -37,7 +37,7 @@ export class PaceKeeper<Item> {
     });
   }
 
-  /** What was waited for is not any more: the time was moved, or the partner is gone. */
+  /** Drops the timer of a lane: the time was moved, or the partner was deleted. */
   forget(lane: Lane<Item>): void {
     const timer = this.arranged.get(lane);
     if (timer) clearTimeout(timer);

@@ -80,7 +80,7 @@ export const CONFIRMED = (ceiling: string): string =>
   `CASE WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling AND s.pace_good >= ${TELLING}
     THEN s.pace_confirmed + 1 ELSE 0 END`;
 
-/** What a process may send to a partner, counted in milliseconds from the present. */
+/** Requests that a process may send to a partner, counted in milliseconds from the present. */
 export interface Reserved {
   /** null: at any pace. */
   pace: number | null;

@@ -32,7 +32,7 @@ export class PartnerStanding {
   }
 }
 
-/** What answers say of a partner that is busy; `now` tells whether it still is. */
+/** Returns the members of answers that describe a busy partner at the moment `now`. */
 export function shownPace(
   { paused_from, paused_until, pace }: { paused_from: Date | null; paused_until: Date | null; pace: number | null },
   now: Date,

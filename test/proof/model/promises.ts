@@ -78,7 +78,7 @@ export function faultOfClaim({ layout, from }: Step, n: number): string | null {
   return null;
 }
 
-/** What breaks when `n` turns its partner DOWN. */
+/** Returns the promise that breaks when `n` turns its partner DOWN, else null. */
 export function faultOfFalling({ layout, from }: Step, n: number): string | null {
   return from[layout.failures(n)] > SUSPECT ? 'one event holds up a partner that takes the others' : null;
 }

@@ -1,0 +1,73 @@
+import type { Lane } from './delivery-lane';
+import { Lanes } from './delivery-lanes';
+
+function startAll(lanes: Lanes<number>): string[] {
+  const started: string[] = [];
+  for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {
+    lane.take();
+    lanes.started(lane, 0);
+    started.push(lane.id);
+  }
+  return started;
+}
+
+function fill(lanes: Lanes<number>, id: string, items: number): void {
+  const lane = lanes.of(id);
+  lane.fill(
+    Array.from({ length: items }, (_, index) => index),
+    items + 1,
+    false,
+  );
+  lanes.enqueue(lane);
+}
+
+describe('a partner with a pace', () => {
+  const paced = () => {
+    const closed: string[] = [];
+    const lanes = new Lanes<number>(64, 16, (lane: Lane<number>) => void closed.push(lane.id));
+    return { lanes, closed, lane: lanes.of('a') };
+  };
+
+  test('is sent nothing before its moments, and none of them later', () => {
+    const { pace } = paced().lane;
+    pace.allow(1000, 3, 10);
+    expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);
+    pace.use();
+    expect([1050, 1100].map((now) => pace.isOpen(now))).toEqual([false, true]);
+    expect(pace.isOpen(1_000_000)).toBe(false);
+    expect(pace.opensAt(1_000_000)).toBeNull();
+  });
+
+  test('is sent nothing behind a wall, whatever had been allowed', () => {
+    const { pace } = paced().lane;
+    pace.allow(1000, 3, 10);
+    pace.close(5000);
+    pace.close(3000);
+    expect([pace.isOpen(4999), pace.opensAt(1000), pace.opensAt(5000)]).toEqual([false, 5000, null]);
+  });
+
+  test('waits outside of the turns of the others until it is opened', () => {
+    const { lanes, closed, lane } = paced();
+    lane.pace.bound(5);
+    fill(lanes, 'a', 3);
+    fill(lanes, 'b', 1);
+    expect(startAll(lanes)).toEqual(['b']);
+    expect(closed).toEqual(['a']);
+    lane.pace.allow(performance.now() - 1, 2, 1000);
+    lanes.enqueue(lane);
+    expect(startAll(lanes)).toEqual(['a']);
+  });
+
+  test('is asked for what it takes in some seconds', () => {
+    const { lane } = paced();
+    lane.pace.bound(2);
+    expect(lane.room).toBe(8);
+    expect(lane.isReadyFor(1)).toBe(false);
+  });
+
+  test('has the good answers of the last second counted', () => {
+    const { pace } = paced().lane;
+    for (const at of [100, 950, 1050, 1099]) pace.answeredWell(at);
+    expect([1099, 1100, 1999, 5000].map((now) => pace.goodAnswers(now))).toEqual([4, 3, 2, 0]);
+  });
+});
