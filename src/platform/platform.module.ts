@@ -29,6 +29,7 @@ import { TracingShutdown } from './observability/tracing.js';
 import { PersonalDataHolders } from './personal-data.js';
 import { PlatformPersonalData } from './platform-personal-data.js';
 import { Secrets } from './secrets.js';
+import { SigningKeys } from './signing-keys/signing-keys.js';
 import { Logger } from './observability/logger.js';
 
 const ground = [
@@ -36,6 +37,7 @@ const ground = [
   Clock,
   Logger,
   Secrets,
+  SigningKeys,
   Database,
   DatabaseMetrics,
   UnitOfWork,

@@ -11,7 +11,6 @@ const EXCEPTIONS = {
     'src/auth/caller.handler.ts',
     'src/eligibility/operators/operator-records.ts',
     'src/imports/import-list.ts',
-    'src/launch/launch-keys.ts',
     'src/launch/launch-links.ts',
     'src/notifications/delivery/attempt-hours.ts',
     'src/notifications/delivery/translation.ts',

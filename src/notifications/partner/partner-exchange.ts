@@ -25,8 +25,8 @@ export interface Answer {
   body: Buffer;
   /** `cut`: longer than 64 KiB, and the connection dropped; `late`: not at its end in time; `broken`: it broke off. */
   ending: 'complete' | 'cut' | 'late' | 'broken';
-  /** It has a content coding, which is never undone: a few bytes can hold gigabytes. */
-  encoded: boolean;
+  /** Its content coding; null when it has none. A partner's is never undone: a few bytes can hold gigabytes. */
+  coding: string | null;
   /** Where a redirect leads, as it stands. */
   location: string | null;
 }
@@ -120,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
   private readonly chunks: Buffer[] = [];
   private status = 0;
-  private encoded = false;
+  private coding: string | null = null;
   private location: string | null = null;
   private length = 0;
   private renewed = false;
@@ -143,7 +143,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
-    this.encoded = hasContentCoding(headers);
+    this.coding = contentCoding(headers);
     this.location = headers.location === undefined ? null : String(headers.location);
   }
 
@@ -194,7 +194,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       status: this.status,
       body: body.length > MAX_BODY_BYTES ? body.subarray(0, MAX_BODY_BYTES) : body,
       ending,
-      encoded: this.encoded,
+      coding: this.coding,
       location: this.location,
     });
   }
@@ -217,7 +217,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function hasContentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
+function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {
   // undici makes a list of a header that is repeated.
-  return coding !== undefined && String(coding).trim().toLowerCase() !== 'identity';
+  const name = coding === undefined ? 'identity' : String(coding).trim().toLowerCase();
+  return name === 'identity' ? null : name;
 }
