@@ -60,7 +60,7 @@ const BODY = `json_strip_nulls(json_build_object('booking_code', $5::text, 'book
 /** What a booking's event becomes: rows for each partner. */
 const NOTIFICATIONS = `kept AS (
     INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
-    SELECT $13::uuid, 'booking.created', account_code, $5, 1, body::jsonb, $12, $12, $12 FROM event),
+    SELECT $13::uuid, 'booking.created', account_code, $5, 1, body, $12, $12, $12 FROM event),
   drawn AS MATERIALIZED (
     SELECT nextval('notifications_position_seq') AS place, s.id AS subscription_id, account_code, body
     FROM event JOIN subscriptions s USING (account_code)

@@ -5,11 +5,7 @@ import pg from 'pg';
 import { sealCursor, useCursorKeys } from '../src/platform/http/cursor.js';
 import { leaseToken } from '../src/notifications/delivery/delivery-lease.js';
 import { CLAIM } from '../src/notifications/delivery/delivery-statements.js';
-import {
-  CHANGE_REASONS_OF_EVENTS,
-  EVENT_NAMES,
-  TRANSLATE,
-} from '../src/notifications/delivery/translation-statement.js';
+import { EVENT_NAMES, TRANSLATE } from '../src/notifications/delivery/translation-statement.js';
 import { Caller, inTurn, type Call } from './calls.js';
 import { processorSeconds, withProcessorTime } from './processor-time.js';
 import { median, ofRounds, quantile, round, type Section } from './figures.js';
@@ -212,7 +208,7 @@ async function translate(client: pg.Client): Promise<void> {
   const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));
   const { rows } = await client.query<{ events_done: number }>({
     ...TRANSLATE,
-    values: [streams, streams.map(() => 1), EVENT_NAMES, CHANGE_REASONS_OF_EVENTS, [], 10_000, leaseToken()],
+    values: [streams, streams.map(() => 1), EVENT_NAMES, [], 10_000, leaseToken()],
   });
   await client.query('ROLLBACK');
   if (Number(rows[0].events_done) !== TRANSLATED_AT_ONCE)

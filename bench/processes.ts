@@ -51,7 +51,13 @@ export async function measureProcesses(stage: Stage, { rounds, seconds }: Sizes)
   const token = await first.clientToken();
   await first.stop();
   const start = async (roles: readonly string[]): Promise<ServiceProcess[]> => {
-    const env = { DATABASE_URL: databaseUrl, SECRETS_KEY, RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: 'loopback' };
+    const env = {
+      DATABASE_URL: databaseUrl,
+      SANDBOX: 'true',
+      SECRETS_KEY,
+      RATE_LIMIT_PER_MINUTE: '0',
+      TRUST_PROXY: 'loopback',
+    };
     const processes = roles.map(
       (ROLES, number) => new ServiceProcess(join(stage.folder, `${DATABASE}-${number}`), { ...env, ROLES }),
     );

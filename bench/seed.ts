@@ -200,7 +200,7 @@ export function streamOf(number: number): string {
 export async function seedEvents(client: Client, accountCode: string, count: number): Promise<void> {
   await client.query(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
-     SELECT uuidv7(), 'booking.created', $1, stream, 1, '{"booking_on": "2027-03-01T09:00:00Z"}', now(), now()
+     SELECT uuidv7(), 'booking.created', $1, stream, 1, '{"booking_on": "2027-03-01T09:00:00Z", "change_reason": "BOOKING_CREATED"}', now(), now()
      FROM unnest($2::text[]) AS stream`,
     [accountCode, Array.from({ length: count }, (_, number) => streamOf(number))],
   );

@@ -10,7 +10,7 @@ export const cyan = paint(36);
 /** Tells on standard output what happens, step by step. */
 export class Narrator {
   private steps = 0;
-  /** The step that is being told of. */
+  /** The current step. */
   current = 'the start';
 
   title(text: string): void {

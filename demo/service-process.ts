@@ -16,7 +16,7 @@ export interface Login {
   password: string;
 }
 
-/** What the demo needs of `sandbox.json`. */
+/** The members of `sandbox.json` that the demo uses. */
 export interface Sandbox {
   account_code: string;
   client: Login;

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const TOLERANCE_S = 300;
 
-/** What a partner does to be sure of a notification: Standard Webhooks v1, over the bytes as they came. */
+/** Verifies a notification as a partner does: Standard Webhooks v1, over the received bytes. */
 export function isSigned(headers: Record<string, string | undefined>, body: Buffer, secret: string): boolean {
   const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signatures = '' } = headers;
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= TOLERANCE_S)) return false;

@@ -26,7 +26,7 @@ copyFiles(sourceRoot);
 await import('./bundle.mjs');
 const { buildGuide } = await import('../site/build.mjs');
 for (const fault of await buildGuide(join(root, 'dist/guide'))) process.stderr.write(`The guide: ${fault}\n`);
-// What changed since is newer than this: scripts/start.mjs compares.
+// scripts/start.mjs compares the sources with this time.
 writeFileSync(join(root, 'dist/.built'), '');
 utimesSync(join(root, 'dist/.built'), started, started);
 

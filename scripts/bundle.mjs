@@ -1,4 +1,4 @@
-// Bundles the compiled service into dist/main.js: Node reads one file in place of 1,600, which makes it ready in two
+// Bundles the compiled service into dist/main.js: Node reads one file instead of 1,600, which makes it ready in two
 // thirds of the time. Without this step dist/src/main.js does the same, a little later.
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 
-/** What a module can tell of itself stays as it is outside the bundle, although many share one file and one scope there. */
+/** Keeps the names of classes and modules as they are outside the bundle, where many modules share one file and scope. */
 const selfKnowledge = {
   name: 'self-knowledge',
   setup({ onLoad }) {
@@ -50,7 +50,7 @@ await build({
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // The text stays in memory; a line of it may stand in the message of a fault.
+  // The text stays in memory; the message of a fault may contain a line of it.
   minifyWhitespace: true,
   lineLimit: 200,
   legalComments: 'linked',

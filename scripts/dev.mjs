@@ -22,7 +22,7 @@ const swc = {
     target: 'es2022',
     keepClassNames: true,
   },
-  // What is imported by `import()` is an ES module.
+  // `import()` returns an ES module.
   module: { type: 'commonjs', ignoreDynamic: true },
 };
 

@@ -48,7 +48,7 @@ function installBuilders() {
   run('apt-get', 'install', '-qq', '--yes', '--no-install-recommends', ...missing);
 }
 
-/** What `node:24-bookworm-slim` is. */
+/** The parts of `node:24-bookworm-slim`. */
 function makeBase() {
   run('debootstrap', '--variant=minbase', '--include=libstdc++6,ca-certificates', 'bookworm', rootfs);
   const modules = join(rootfs, 'usr/local/lib/node_modules');

@@ -1,6 +1,6 @@
 // Writes the software bill of materials of what runs (CycloneDX, by npm itself) to dist/sbom.cdx.json, and fails when a
-// package comes under a licence that is not listed here. What runs in the browser is built into the console from packages
-// that are needed for the build alone: they are found by what its sources import.
+// package comes under a licence that is not listed here. The console contains packages that only the build
+// needs: they are found by the imports of its sources.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,19 +15,21 @@ const ALLOWED = new Set([
 ]);
 
 /** Packages that name none in package.json; their own files say MIT. */
-const LOOKED_UP = new Set(['passport-http-bearer@1.0.1', 'passport-strategy@1.0.0', 'pause@0.0.1']);
+const LOOKED_UP = new Set([
+  ...['busboy@1.6.0', 'passport-http-bearer@1.0.1', 'passport-strategy@1.0.0', 'pause@0.0.1', 'streamsearch@1.1.0'],
+]);
 
 function isAllowed(expression) {
   const plain = expression.replaceAll(/[()]/g, ' ').trim();
   return plain.split(/\s+OR\s+/).some((choice) => choice.split(/\s+AND\s+/).every((one) => ALLOWED.has(one.trim())));
 }
 
-function bill(...options) {
-  const { status, stdout, stderr } = spawnSync(
-    'npm',
-    ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', ...options],
-    { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
-  );
+function bill() {
+  const { status, stdout, stderr } = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
   if (status === 0) return JSON.parse(stdout);
   process.stderr.write(stderr);
   process.exit(1);
@@ -47,7 +49,15 @@ const all = bill();
 const dependsOn = new Map(all.dependencies.map(({ ref, dependsOn: needed }) => [ref, needed]));
 const imported = consoleImports();
 const service = all.metadata.component['bom-ref'];
-const runs = new Set(bill('--omit', 'dev').components.map((component) => component['bom-ref']));
+// `npm sbom --omit dev` leaves out packages that run: the lock file says what `npm ci --omit dev` installs.
+const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+const installed = Object.entries(packages)
+  .filter(([path, { dev, devOptional }]) => path !== '' && dev !== true && devOptional !== true)
+  .map(([path, { name, version }]) => `${name ?? path.slice(path.lastIndexOf('node_modules/') + 13)}@${version}`);
+const runs = new Set(installed);
+const known = new Set(all.components.map((component) => component['bom-ref']));
+const unknown = [...runs].filter((ref) => !known.has(ref));
+if (unknown.length > 0) throw new Error(`npm sbom does not know ${unknown.join(', ')}.`);
 const seeds = dependsOn.get(service).filter((ref) => imported.has(ref.slice(0, ref.lastIndexOf('@'))));
 if (seeds.length < imported.size) throw new Error(`Of ${[...imported].join(', ')} some are no dependencies.`);
 // A set goes on to what is added to it meanwhile.

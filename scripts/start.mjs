@@ -1,5 +1,6 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
 // usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
+import './installed.mjs';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 import type { Service } from './service.js';
 
-/** What a person reads when the service is up: where everything is, and in the sandbox a call that works. */
+/** Returns the text for a person when the service is ready: its addresses, and in the sandbox a call that works. */
 export function announce({ config, metricsUrl, sandbox }: Service): string {
   const line = `Ready: ${config.baseUrl} (documents ${config.baseUrl}/docs, health ${config.baseUrl}/health/ready, metrics ${metricsUrl})\n`;
   if (sandbox === null) return line;

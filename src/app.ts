@@ -124,7 +124,7 @@ function headersWith(directives: Record<string, string[]>): [string, string][] {
   return [...ofHelmet, ['Cache-Control', 'no-store'], ['Pragma', 'no-cache']];
 }
 
-/** What the middleware sets on an answer, whatever the request. */
+/** Returns the headers that the middleware sets on every answer. */
 function headersSetBy(middleware: RequestHandler): [string, string][] {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);

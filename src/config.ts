@@ -5,6 +5,7 @@ import { BlockList, isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { oidcSettings, type OidcSettings } from './oidc-settings.js';
 import { parseDatabaseUrl } from './platform/database/database-url.js';
+import { withSecretFiles } from './secret-files.js';
 
 /** Thrown when the environment is not usable; `faults` has one readable line for each setting at fault, never its value. */
 export class ConfigError extends Error {
@@ -135,11 +136,15 @@ function sandboxSecretsKey(dataDir: string): Buffer {
   return key;
 }
 
-/** Reads single variables and collects what is wrong with them, so that all faults are told at once. */
+/** Reads single variables and collects their faults, so that one error names all of them. */
 class EnvironmentReader {
   readonly faults: string[] = [];
 
-  constructor(private readonly env: NodeJS.ProcessEnv) {}
+  private readonly env: NodeJS.ProcessEnv;
+
+  constructor(env: NodeJS.ProcessEnv) {
+    this.env = withSecretFiles(env, (name, what) => this.fault(name, what));
+  }
 
   fault(name: string, what: string): void {
     this.faults.push(`${name} ${what}`);

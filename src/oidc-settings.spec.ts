@@ -36,7 +36,7 @@ test('http is for a provider on this machine', () => {
     ]);
 });
 
-test('half of the settings is a fault, and each is told', () => {
+test('half of the settings is a fault, and each is named', () => {
   expect(read({ OIDC_ISSUER: 'https://id.example' }).faults.map((fault) => fault.split(' ')[0])).toEqual([
     'OIDC_CLIENT_ID',
     'OIDC_CLIENT_SECRET',

@@ -14,8 +14,8 @@ const FILLED = {
 
 /**
  * Keeps sandboxes and other databases apart, before anything is changed in one. The schema of the clock is the mark of a
- * sandbox (sandbox/clock-schema.ts); it comes along with a dump. A sandbox moves its clock for good, and secrets of its
- * accounts stand in a file: neither may happen to a database that is used otherwise, nor go on unnoticed as one.
+ * sandbox (sandbox/clock-schema.ts); it comes along with a dump. A sandbox moves its clock for good, and a file has
+ * the secrets of its accounts: neither may happen to another database, and no sandbox may become another database.
  *
  * @throws ConfigError in one line what does not fit and what to do
  */

@@ -14,7 +14,7 @@ import { randomToken } from './platform/secrets.js';
 import { SandboxPartner } from './sandbox/sandbox-partner.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 
-/** Where the sandbox of this process is told of: both files are for their owner only. */
+/** The files that describe the sandbox of this process: both are for their owner only. */
 export interface Sandbox {
   /** Account, credentials, tests and vouchers as JSON. */
   readonly file: string;

@@ -44,7 +44,10 @@ describe('a test', () => {
 
   it('is made and replaced by PUT: what is left out is gone', async () => {
     const made = await admin('PUT', `/${account}/tests/RN-1`, FULL);
-    expect([made.status, made.body]).toEqual([200, { account_code: account, test_code: 'RN-1', ...FULL }]);
+    expect([made.status, made.body]).toEqual([
+      200,
+      { account_code: account, test_code: 'RN-1', ...FULL, warnings: [] },
+    ]);
     expect(await lastAudit()).toMatchObject({ action: 'test.put', subject: `${account}/RN-1` });
 
     const replaced = await admin('PUT', `/${account}/tests/RN-1`, { name: 'RN', portions: [{ portion_code: 'ONE' }] });
@@ -58,6 +61,7 @@ describe('a test', () => {
       change_cutoff_hours: null,
       launch_minutes_before: null,
       portions: portions('ONE'),
+      warnings: [],
     });
     expect((await admin('GET', `/${account}/tests/RN-1`)).body).toEqual(replaced.body);
   });
@@ -66,6 +70,21 @@ describe('a test', () => {
     await admin('PUT', `/${account}/tests/RN-2`, FULL);
     const { body } = await admin('GET', `/${account}/tests/RN-2`);
     expect((await admin('PUT', `/${account}/tests/RN-2`, body)).body).toEqual(body);
+  });
+
+  it('takes codes that other systems refuse, and warns of them', async () => {
+    const body = { name: 'RN', exam_code: 'EX 1/Ü', portions: portions('A', 'B C') };
+    const { status, body: made } = await admin('PUT', `/${account}/tests/RN-W`, body);
+    expect([status, made.exam_code, codesOf(made as TestBody)]).toEqual([200, 'EX 1/Ü', ['A', 'B C']]);
+    expect(made.warnings).toEqual([
+      {
+        pointer: '/exam_code',
+        code: 'code_not_portable',
+        detail: 'Some systems refuse blanks, slashes and characters beyond ASCII in a code.',
+      },
+      { pointer: '/portions/1/portion_code', code: 'code_not_portable', detail: expect.stringContaining('blanks') },
+    ]);
+    expect((await admin('GET', `/${account}/tests/RN-W`)).body).toEqual(made);
   });
 
   it('keeps its portions in the order in which they were put', async () => {

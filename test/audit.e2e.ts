@@ -67,7 +67,7 @@ describe('an audit row', () => {
         count: null,
         address: null,
       },
-      expect.objectContaining({ ...owner, account_code: scene.account, action: 'eligibility.create', changed: null }),
+      expect.objectContaining({ ...owner, account_code: scene.account, action: 'eligibility.create', changed: [] }),
     ]);
     expect(JSON.stringify(rows)).not.toContain('Springfield');
   });

@@ -84,7 +84,7 @@ describe('refused password grants', () => {
         action: 'token.refused',
         subject: login.username,
         request_id: null,
-        changed: null,
+        changed: [],
         count: 5,
         address: expect.stringMatching(/^address:[0-9a-f]{16}$/),
       },

@@ -256,15 +256,19 @@ describe('§6 Bookings', () => {
     expect(events[0]['data']).toEqual({
       ...siteBooking(),
       ...{ booking_on: booked.body.booking_on, booking_code: booked.body.booking_code },
-      ...{ candidate_id: record['candidate'].candidate_id, candidate_fname: 'Ada', candidate_mname: null },
+      ...{
+        change_reason: 'BOOKING_CREATED',
+        effective_date: `${events[0]['occurred_at'].toISOString().slice(0, 19)}Z`,
+      },
+      ...{ candidate_id: record['candidate'].candidate_id, candidate_fname: 'Ada' },
       ...{ candidate_lname: 'Lovelace', client_eligibility_id: record['client_eligibility_id'] },
       ...{ exam_code: `EX-${scene.testCode}`, exam_portions: [{ portion_code: 'MAIN', portion_name: 'Main' }] },
     });
     expect(events[1]['data']).toMatchObject({
       delivery_mode: 'SVC_REMOTE_PROCTORED',
-      location_code: null,
       location_timezone: 'Europe/Paris',
     });
+    expect(events[1]['data']).not.toHaveProperty('location_code');
   });
 
   it('a refused change leaves neither state nor event', async () => {

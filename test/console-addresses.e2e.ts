@@ -133,7 +133,7 @@ describe('an address that somebody else wrote', () => {
   it('leads nowhere else when it comes from the sign-in', async () => {
     await driver.page.evaluate(`sessionStorage.setItem('console-return-to', '//evil.example/console/')`);
     await driver.goTo('');
-    await driver.title('What needs me now');
+    await driver.title('Overview');
     expect(new URL(driver.page.url()).origin).toBe(app.url);
   });
 });

@@ -96,15 +96,15 @@ describe('candidates in the console', () => {
   it('is booked, the booking moved and cancelled, by the rules of the document', async () => {
     await driver.button('Book …').click();
     await driver.inDialog('Book').click();
-    await driver.dialog().getByText('This is needed.').waitFor();
-    await driver.dialog().getByLabel('Begins').fill(inDays(10));
-    await driver.dialog().getByLabel('Delivered').selectOption('SVC_REMOTE_PROCTORED');
+    await driver.dialog().getByText('Required.').waitFor();
+    await driver.dialog().getByLabel('Start').fill(inDays(10));
+    await driver.dialog().getByLabel('Delivery mode').selectOption('SVC_REMOTE_PROCTORED');
     await driver.inDialog('Book').click();
     await driver.told('Booked.');
     await driver.page.getByRole('img', { name: /^SCHEDULED; next/ }).waitFor();
     await driver.expectGoodPage('candidate-booked');
     await driver.button('Move the booking …').click();
-    await driver.dialog().getByLabel('Begins').fill(inDays(11));
+    await driver.dialog().getByLabel('Start').fill(inDays(11));
     await driver.inDialog('Move').click();
     await driver.told('The booking is moved.');
     await act('Cancel the booking …', 'Cancel the booking', 'The booking is cancelled.');
@@ -145,17 +145,17 @@ describe('candidates in the console', () => {
     const whole = readFileSync(await (await download).path(), 'utf8');
     expect(whole).toContain('ada@example.org');
     expect(whole).toContain(PHOTO);
-    await driver.told('The document was made.');
+    await driver.told('The export is ready.');
   });
 
   it('is erased when its id was typed and why was said, and the job is followed to its end', async () => {
     await driver.button('Erase …').click();
-    await driver.dialog().getByText('There is no way back.').waitFor();
+    await driver.dialog().getByText('This cannot be undone.').waitFor();
     await driver.expectGoodPage('candidate-erase');
     await driver.page.getByLabel('Reason').fill('Asked for it');
     await driver.dialog().getByLabel(`Type ${candidateId()} to go on`).fill(candidateId());
     await driver.inDialog('Erase').click();
-    await driver.told('The erasure runs.');
+    await driver.told('The erasure has started.');
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await open();
     await driver.page

@@ -26,14 +26,14 @@ const unauthorized = () =>
 describe('a session that ends over a half-filled form keeps what was typed, and does it once after the new sign-in', () => {
   it('the settings of a partner', async () => {
     await driver.goTo(`/partners/${subscribed.id}/settings`);
-    await driver.page.getByLabel('How the service signs in at the partner').selectOption('basic');
+    await driver.page.getByLabel('Authentication at the partner').selectOption('basic');
     await driver.page.getByLabel('User name').fill('service');
     await driver.page.getByLabel('Password').fill('a secret of theirs');
-    await driver.page.getByLabel('Milliseconds for one attempt').fill('4321');
+    await driver.page.getByLabel('Answer timeout in milliseconds').fill('4321');
     await driver.expire();
     await driver.button('Save').click();
     await driver.dialog('Your session has ended').waitFor();
-    expect(await driver.page.locator('#main').getByLabel('Milliseconds for one attempt').inputValue()).toBe('4321');
+    expect(await driver.page.locator('#main').getByLabel('Answer timeout in milliseconds').inputValue()).toBe('4321');
     await driver.signInAgain();
     await driver.told('The settings are changed.');
     const { wait_ms, auth } = await subscribed.subscription();
@@ -67,14 +67,14 @@ describe('a session that ends over a half-filled form keeps what was typed, and 
     await form.getByLabel('Password').fill('seven grey herons wait');
     await form.getByLabel('Accounts').first().fill(subscribed.scene.account);
     await driver.expire();
-    await driver.inDialog('Make').click();
+    await driver.inDialog('Create').click();
     const ended = driver.dialog('Your session has ended');
     await ended.getByLabel('Password').fill('not the password');
     await ended.getByRole('button', { name: 'Sign in' }).click();
     await ended.getByRole('alert').waitFor();
     await driver.page.keyboard.press('Escape');
     await driver.signInAgain();
-    await driver.told('Made.');
+    await driver.told('User created.');
     const [row] = await app.given.sql(
       'SELECT array_agg(account_code) AS accounts FROM user_accounts WHERE username = $1',
       [username],
@@ -87,7 +87,7 @@ describe('a session that ends over a half-filled form keeps what was typed, and 
     await queueMany(subscribed, 3);
     await driver.goTo(`/queue/notifications?subscription_id=${subscribed.id}`);
     await driver.button('Resend …').click();
-    await driver.dialog().getByText('notifications fit now.').waitFor();
+    await driver.dialog().getByText('notifications match now.').waitFor();
     await driver.dialog().getByLabel('Reason').fill('They are back');
     await driver.expire();
     await driver.inDialog('Resend 3').click();

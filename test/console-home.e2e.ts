@@ -42,7 +42,7 @@ describe('the home of the console', () => {
     expect((await subscribed.subscription())['health']).toBe('UP');
     await trouble.getByText('2 in the error queue').waitFor(COUNTED);
     await tile('Not delivered').getByText('2', { exact: true }).waitFor(COUNTED);
-    await tile('Partners in trouble').getByText('1', { exact: true }).waitFor(COUNTED);
+    await tile('Partners with problems').getByText('1', { exact: true }).waitFor(COUNTED);
     await driver.page.getByText('2 failed').waitFor(COUNTED);
     await driver.expectGoodPage('home');
   }, 120_000);
@@ -64,12 +64,12 @@ describe('the home of the console', () => {
     await tile('Not delivered').click();
     await driver.title('Error queue');
     for (const [label, title] of [
-      ['Partners in trouble', 'Partners'],
+      ['Partners with problems', 'Partners'],
       ['Unmatched results', 'Unmatched results'],
       ['Approvals waiting', 'Approvals'],
     ]) {
       await driver.page.goBack();
-      await driver.title('What needs me now');
+      await driver.title('Overview');
       await tile(label).click();
       await driver.title(title);
     }

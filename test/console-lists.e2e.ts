@@ -8,7 +8,7 @@ import { Subscribed } from './support/subscribed';
 
 const ROWS = 60;
 /** Columns of buttons. */
-const DEEDS = ['Action', 'Steer', 'Read'];
+const DEEDS = ['Action', 'Actions', 'Read'];
 
 let app: TestApp;
 let subscribed: Subscribed;
@@ -74,7 +74,7 @@ describe('a list of the console', () => {
     await driver.page.getByText('1 chosen').waitFor();
     await driver.page.keyboard.press('Tab');
     expect(await focused('tagName')).toBe('A');
-    for (const name of ['Resend chosen …', 'Resend …']) {
+    for (const name of ['Resend selected …', 'Resend …']) {
       await driver.button(name).focus();
       await driver.page.keyboard.press('Enter');
       await driver.dialog().waitFor();

@@ -94,7 +94,7 @@ describe('a page whose answers take their time', () => {
     await driver.page.getByLabel('Failure').selectOption('tls');
     await driver.page.locator('.list.waiting').waitFor();
     expect(await rows.count()).toBe(50);
-    await driver.page.getByText('Nothing fits.').waitFor();
+    await driver.page.getByText('No matches.').waitFor();
     expect(await driver.page.locator('.list.waiting').count()).toBe(0);
   });
 });

@@ -366,14 +366,14 @@ describe('in a browser', () => {
       const heading = (name: string) => page.getByRole('heading', { level: 1, name });
       await page.goto(`${app.url}/console`);
       await button('Sign in at your organisation').click();
-      await heading('What needs me now').waitFor();
+      await heading('Overview').waitFor();
 
       // Here alone: the provider still knows the browser, and asks nothing.
       await button('Sign out').click();
       await heading('Sign in').waitFor();
       await provider.person(null);
       await button('Sign in at your organisation').click();
-      await heading('What needs me now').waitFor();
+      await heading('Overview').waitFor();
 
       await button('Sign out at your organisation too').click();
       await page.waitForURL(`${provider.issuer}/**`);
@@ -398,7 +398,7 @@ describe('in a browser', () => {
     });
     const driver = await ConsoleDriver.start(plain);
     try {
-      await driver.title('What needs me now');
+      await driver.title('Overview');
       await driver.button('Sign out').waitFor();
       expect(await driver.button('Sign out at your organisation too').count()).toBe(0);
     } finally {

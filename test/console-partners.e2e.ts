@@ -44,7 +44,7 @@ describe('partners in the console', () => {
     await driver.title(subscribed.partner.url);
     await driver.page.getByText('Failed: Refused 1').waitFor();
     await driver.page.getByText(/day.* left/).waitFor();
-    await driver.page.getByText('Not at all; the signature says who it is').waitFor();
+    await driver.page.getByText('None; requests are signed').waitFor();
     await driver.page.locator('.chart canvas').first().waitFor();
     // The same as a table, of every hour: made when it is opened.
     const hours = driver.page.locator('.chart-table tbody tr');
@@ -102,13 +102,13 @@ describe('partners in the console', () => {
     await driver.title('Settings of a partner');
     await driver.expectGoodPage('partner-settings');
     await driver.page.getByLabel('Certificate authority, PEM').fill('no certificate');
-    await driver.page.getByLabel('Milliseconds for one attempt').fill('4000');
+    await driver.page.getByLabel('Answer timeout in milliseconds').fill('4000');
     await driver.button('Save').click();
     await driver.page.locator('.field', { hasText: 'Certificate authority' }).locator('.fault').waitFor();
     expect(driver.refusals()).toEqual([`400 PATCH /admin/subscriptions/${subscribed.id}`]);
     await driver.page.getByLabel('Certificate authority, PEM').fill(before['ca_pem'] as string);
-    await driver.page.getByLabel('How the service signs in at the partner').selectOption('basic');
-    await driver.page.getByLabel('Milliseconds for one attempt').fill('4000');
+    await driver.page.getByLabel('Authentication at the partner').selectOption('basic');
+    await driver.page.getByLabel('Answer timeout in milliseconds').fill('4000');
     await driver.page.getByLabel('User name').fill('service');
     await driver.page.getByLabel('Password').fill('a secret of theirs');
     await driver.button('Save').click();
@@ -123,7 +123,7 @@ describe('partners in the console', () => {
   it('is suspended and resumed, with what that means before it is done', async () => {
     await open();
     await driver.button('Suspend …').click();
-    await driver.page.getByText('Nothing more is sent to it until it is resumed').waitFor();
+    await driver.page.getByText('No notifications are sent until you resume').waitFor();
     await driver.expectGoodPage('partner-suspend');
     await driver.inDialog('Suspend').click();
     await head('SUSPENDED');
@@ -136,7 +136,7 @@ describe('partners in the console', () => {
 
   it('gets a new secret, which is shown once', async () => {
     await driver.button('Rotate the secret …').click();
-    await driver.inDialog('Make a new secret').click();
+    await driver.inDialog('Create new secret').click();
     const secret = await driver.dialog('The new signing secret').locator('code').textContent();
     expect(secret).toMatch(/^whsec_/);
     await driver.inDialog('Close').click();
@@ -151,7 +151,7 @@ describe('partners in the console', () => {
     await driver.page.getByLabel('Booking code').fill(booking);
     await driver.page.keyboard.press('Enter');
     await driver.button('Replay …').click();
-    await driver.dialog().getByText('notification fits').waitFor();
+    await driver.dialog().getByText('notification matches').waitFor();
     await driver.dialog().getByLabel('Reason').fill('Their disk broke');
     await driver.inDialog(/^Replay 1$/).click();
     await driver.title(/./);
@@ -164,9 +164,9 @@ describe('partners in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
     await open();
     await driver.button('Delete …').click();
-    await driver.dialog().getByText('2 bookings that it does not have are resolved').waitFor();
+    await driver.dialog().getByText('2 bookings that it has not received are resolved').waitFor();
     await driver.inDialog('Delete').click();
-    await driver.dialog().getByText('This differs.').waitFor();
+    await driver.dialog().getByText('Does not match.').waitFor();
     await driver.dialog().getByLabel('Type delete to go on').fill('delete');
     await driver.inDialog('Delete').click();
     await driver.told('The partner is deleted.');

@@ -97,7 +97,7 @@ describe('the error queue in the console', () => {
     await driver.page.keyboard.press('Enter');
     await driver.dialog('Resolve this notification?').waitFor();
     await driver.inDialog('Resolve').click();
-    await driver.page.getByText('This is needed.').waitFor();
+    await driver.page.getByText('Required.').waitFor();
     await driver.page.getByLabel('Reason').focus();
     await driver.page.keyboard.type('Told them by telephone');
     await driver.page.keyboard.press('Tab');
@@ -114,8 +114,8 @@ describe('the error queue in the console', () => {
     await driver.link(bookings[1]).click();
     await driver.button('Resend …').click();
     await driver.inDialog('Resend').click();
-    await driver.told(/^Sent again/);
-    await driver.page.getByText('Resent by an operator').waitFor();
+    await driver.told(/^Resent/);
+    await driver.page.getByText('Manual resend').waitFor();
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
 
@@ -126,9 +126,9 @@ describe('the error queue in the console', () => {
     await driver.page.getByRole('checkbox', { name: `Choose ${ids[0]}` }).check();
     await driver.page.getByRole('group', { name: 'Chosen rows' }).getByText('1 chosen').waitFor();
     await driver.expectGoodPage('queue-chosen');
-    await driver.button('Resend chosen …').click();
+    await driver.button('Resend selected …').click();
     await driver.inDialog('Resend 1').click();
-    await driver.told('1 of 1 sent again.');
+    await driver.told('1 of 1 resent.');
     await eventually(async () => (await subscribed.queue()).length === 2);
   });
 
@@ -140,7 +140,7 @@ describe('the error queue in the console', () => {
     await driver.title('Refused');
     await driver.button('Resend …').click();
     const dialog = driver.dialog('Resend these notifications?');
-    await dialog.getByText('2 notifications fit now.').waitFor();
+    await dialog.getByText('2 notifications match now.').waitFor();
     expect(await dialog.getByRole('listitem').count()).toBe(2);
     expect(await app.given.sql('SELECT 1 FROM jobs')).toHaveLength(0);
     await dialog.getByLabel('Reason').fill('They know the exam now');
@@ -165,7 +165,7 @@ describe('the error queue in the console', () => {
     driver.clicks.length = 0;
     await row('Not authorized').getByRole('link', { name: 'Correct it' }).click();
     await driver.title('Settings of a partner');
-    await driver.page.getByLabel(/^How the service signs in/).selectOption('bearer');
+    await driver.page.getByLabel(/^Authentication at the partner/).selectOption('bearer');
     await driver.page.getByLabel(/^Token/).fill('the-new-token');
     subscribed.partner.answer({ status: 200 });
     await driver.button('Save').click();
@@ -196,7 +196,7 @@ describe('the error queue in the console', () => {
     await job.getByText(driver.operator.username).waitFor();
     await job.getByRole('button', { name: /^Pause/ }).click();
     await driver.page.locator('.page-head', { hasText: 'PAUSED' }).waitFor();
-    await driver.page.getByText(`Paused by ${other.operator.username}:`).waitFor();
+    await driver.page.getByText(`Paused by ${other.operator.username}.`).waitFor();
     await driver.button('Resume').click();
     await driver.page.locator('.page-head', { hasText: 'RUNNING' }).waitFor();
     await driver.button('Abort …').click();
@@ -215,7 +215,7 @@ describe('the error queue in the console', () => {
     const chunks: Buffer[] = [];
     for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
     const lines = Buffer.concat(chunks).toString().trim().split('\r\n');
-    expect(lines[0]).toBe('Job,State,Progress,Reason,By,Begun,Failed,Id');
+    expect(lines[0]).toBe('Job,State,Progress,Reason,By,Started,Failed,Id');
     expect(lines).toHaveLength(4);
   });
 

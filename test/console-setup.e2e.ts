@@ -26,7 +26,7 @@ describe('the set-up', () => {
     await driver.expectGoodPage('setup');
     await driver.button('Open an account …').click();
     await driver.inDialog('Open').click();
-    await driver.dialog().getByText('This is needed.').waitFor();
+    await driver.dialog().getByText('Required.').waitFor();
     await inDialog('Name').fill(MARKUP);
     await driver.inDialog('Open').click();
     await driver.title(MARKUP);
@@ -75,15 +75,15 @@ describe('the set-up', () => {
     await driver.button('New user …').click();
     await inDialog('User name').fill(username);
     await inDialog('Password').fill('password');
-    await driver.inDialog('Make').click();
+    await driver.inDialog('Create').click();
     await driver
       .dialog()
       .getByText(/characters/)
       .first()
       .waitFor();
     await inDialog('Password').fill('seven grey herons wait');
-    await driver.inDialog('Make').click();
-    await driver.told('Made.');
+    await driver.inDialog('Create').click();
+    await driver.told('User created.');
     await driver.expectGoodPage('setup-users');
     await driver.button(`Edit ${username}`).click();
     await driver.dialog().getByText('Disabled', { exact: true }).click();
@@ -94,8 +94,8 @@ describe('the set-up', () => {
     await driver.title('Applications');
     await driver.button('New application …').click();
     await inDialog('Name').fill(`Portal ${MARKUP}`);
-    await driver.inDialog('Make').click();
-    await driver.dialog('The secret is shown this once').waitFor();
+    await driver.inDialog('Create').click();
+    await driver.dialog('The secret is shown only once').waitFor();
     await driver.inDialog('I have it').click();
     await driver.expectGoodPage('setup-applications');
   });
@@ -108,9 +108,9 @@ describe('the set-up', () => {
     await field('Accounts').fill(account);
     await field('User name').fill(username);
     await field('Password').fill('seven grey herons wait');
-    await driver.button('Make the user').click();
+    await driver.button('Create user').click();
     await driver.page.getByLabel(/^Name/).fill('Portal');
-    await driver.button('Make the application').click();
+    await driver.button('Create application').click();
     const lines = (await driver.page.getByLabel('Lines for a shell').textContent())!;
     await driver.expectGoodPage('setup-connected-client');
     const [, key, secret] = /-u '(\w+):([^']+)'/.exec(lines)!;
@@ -132,11 +132,11 @@ describe('the set-up', () => {
       await driver.expectGoodPage('setup-connect-partner');
       await driver.page.getByLabel(/^Account \*?$/).fill(account);
       await field('Partner URL').fill('http://plain.example');
-      await driver.button('Make the subscription').click();
+      await driver.button('Create subscription').click();
       await driver.page.getByText(/https/).first().waitFor();
       await field('Partner URL').fill(partner.url);
       await field('Certificate authority, PEM').fill(partner.caPem);
-      await driver.button('Make the subscription').click();
+      await driver.button('Create subscription').click();
       partner.answer({ status: 400, body: MARKUP });
       await driver.button('Send a sample').click();
       await driver.page.getByText('Not delivered.').waitFor();

@@ -79,7 +79,7 @@ describe('the console as files', () => {
       loaded.set(name, gzipSync(readFileSync(join(ASSETS, name))).length);
     });
     await driver.page.reload();
-    await driver.title('What needs me now');
+    await driver.title('Overview');
     return new Map(loaded);
   }
 });
@@ -113,7 +113,7 @@ describe('the shell of the console', () => {
     expect(await tab.getByLabel('State').inputValue()).toBe('DELIVERED');
     await tab.close();
     await driver.link('Home').click();
-    await driver.title('What needs me now');
+    await driver.title('Overview');
     await driver.page.goBack();
     await driver.title('Notifications');
     expect(driver.page.url()).toBe(`${app.url}/console/notifications?state=PENDING`);
@@ -132,7 +132,7 @@ describe('the shell of the console', () => {
       });
     }
     await tab.goto(`${app.url}/console`);
-    await tab.getByRole('heading', { level: 1, name: 'What needs me now' }).waitFor();
+    await tab.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
     await tab.close();
   });
 
@@ -148,7 +148,7 @@ describe('the shell of the console', () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
     await driver.page.keyboard.press('Tab');
-    expect(await driver.page.evaluate('document.activeElement.textContent')).toBe('To the content');
+    expect(await driver.page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await driver.page.locator('body').click({ position: { x: 700, y: 5 } });
     await driver.page.keyboard.press('/');
     expect(await driver.page.getByLabel('Booking code').evaluate((field) => field.matches(':focus'))).toBe(true);
@@ -156,7 +156,7 @@ describe('the shell of the console', () => {
     await driver.dialog('Find or go to').waitFor();
     await driver.page.keyboard.type('home');
     await driver.page.keyboard.press('Enter');
-    await driver.title('What needs me now');
+    await driver.title('Overview');
     await driver.link('Partners').first().focus();
     await driver.page.keyboard.press('Control+k');
     await driver.dialog('Find or go to').waitFor();
@@ -197,7 +197,7 @@ describe('the shell of the console', () => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await dialog.getByRole('alert').filter({ hasText: 'The user name or the password is wrong' }).waitFor();
     await driver.signInAgain();
-    await driver.page.getByText('Nothing fits.').waitFor();
+    await driver.page.getByText('No matches.').waitFor();
     expect(await driver.page.getByLabel('Booking code').inputValue()).toBe('TYPED12345');
     expect(driver.refusals()).toEqual(['401 GET /admin/notifications', '403 POST /console/session']);
   });
@@ -229,10 +229,10 @@ describe('the shell of the console', () => {
 
   it('has good pages', async () => {
     await driver.goTo('');
-    await driver.title('What needs me now');
+    await driver.title('Overview');
     await driver.expectGoodPage('home-empty');
     await driver.goTo('/jobs/x/y/z');
-    await driver.title('There is no such page');
+    await driver.title('Page not found');
     await driver.expectGoodPage('not-found');
   });
 
@@ -240,7 +240,7 @@ describe('the shell of the console', () => {
     const there = await driver.another();
     await there.page.close();
     await driver.goTo('');
-    await driver.button('Everywhere …').click();
+    await driver.button('Sign out everywhere …').click();
     await driver.inDialog('Sign out everywhere').click();
     await driver.title('Sign in');
     expect(await driver.page.getByRole('navigation').count()).toBe(0);

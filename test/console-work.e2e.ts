@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { startApp, type TestApp } from './support/app';
 import { ConsoleDriver } from './support/console';
@@ -97,6 +98,48 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
 
+  it('show whose exam a typed code is before the result is accepted for it: three clicks from the list', async () => {
+    const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
+    const id = eligibility['svc_eligiblity_id'] as string;
+    const { booking_code: code } = await app.given.booking(scene, eligibility);
+    await new Deliveries(app).put(scene, {
+      candidate_id: app.given.unique('NOBODY-'),
+      overall_score_scaled: 'high',
+      result: 'pass',
+    });
+    await driver.goTo('/work/unmatched');
+    await driver.link(/NOBODY-/).click();
+    await driver.page.getByText('/overall_score_scaled').waitFor();
+    const field = driver.page.getByLabel(/^Booking code, record id/);
+    await field.fill('NOWHERE');
+    await driver.button('Accept for it …').click();
+    await driver.page.getByText('No exam has this code.').waitFor();
+    await field.fill((code as string).toLowerCase());
+    await driver.button('Accept for it …').click();
+    await driver.dialog().getByText('Typed Exam').waitFor();
+    await driver.dialog().getByText(scene.testCode).waitFor();
+    await driver.dialog().getByText('Booked for').waitFor();
+    await driver.inDialog('Accept').click();
+    await driver.told('Accepted.');
+    expect(await statusOf(id)).toBe('COMPLETED');
+  });
+
+  it('download the bytes of a body that is no JSON object', async () => {
+    const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
+    await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
+    await driver.goTo('/work/unmatched');
+    await driver.link(/names nobody/).click();
+    const [saved] = await Promise.all([
+      driver.page.waitForEvent('download'),
+      driver.button('Download the raw body').click(),
+    ]);
+    expect(await readFile(await saved.path())).toEqual(bytes);
+    await driver.button('Reject …').click();
+    await driver.dialog().getByLabel('Reason').fill('No result.');
+    await driver.inDialog('Reject').click();
+    await driver.told('Rejected.');
+  });
+
   it('reject a result, with a reason', async () => {
     await new Deliveries(app).register(
       scene.token,
@@ -106,7 +149,7 @@ describe('the work lists', () => {
     await driver.link(/Stray/).click();
     await driver.button('Reject …').click();
     await driver.inDialog('Reject').click();
-    await driver.dialog().getByText('This is needed.').waitFor();
+    await driver.dialog().getByText('Required.').waitFor();
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
     await driver.told('Rejected.');
@@ -137,7 +180,7 @@ describe('the work lists', () => {
     expect((await report).suggestedFilename()).toMatch(/^import-.*\.csv$/);
     await driver.page.getByText('Dry run', { exact: true }).click();
     await driver.button('Import').click();
-    await driver.told(/are being done/);
+    await driver.told(/are being imported/);
     await driver.page.getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').nth(1).waitFor();
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
   });

@@ -5,7 +5,8 @@ import { DeliverySchedule } from '../src/notifications/delivery/delivery-schedul
 import { BEGUN, CLAIM, CLAIM_PROBES, FIND_WORK, RELEASE } from '../src/notifications/delivery/delivery-statements';
 import { BEGIN_ITEMS } from '../src/notifications/delivery/job-statements';
 import { RECORD_DELIVERED, RECORD_FAILED } from '../src/notifications/delivery/record-statements';
-import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from '../src/notifications/delivery/translation-statement';
+import { CHANGE_REASONS } from '../src/bookings/bookings.events';
+import { EVENT_NAMES, TRANSLATE } from '../src/notifications/delivery/translation-statement';
 import type { Statement } from '../src/platform/database/database';
 import { startApp, type TestApp } from './support/app';
 import { eventually } from './support/eventually';
@@ -55,7 +56,7 @@ async function fill(partners: string[]): Promise<void> {
     `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret, state, health,
        created_datetime, updated_datetime)
      SELECT id, $2, 'https://127.0.0.1/', $3, '{}', '{}', '', 'ACTIVE', 'UP', now(), now() FROM unnest($1::uuid[]) AS id`,
-    [partners, account, CHANGE_REASONS_OF_EVENTS],
+    [partners, account, CHANGE_REASONS],
   );
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
@@ -67,7 +68,7 @@ async function fill(partners: string[]): Promise<void> {
   );
   await app.given.sql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
-     SELECT event_id, $1, account_code, booking_code, 1, '{}', now(), now(), now() FROM notifications`,
+     SELECT event_id, $1, account_code, booking_code, 1, '{"change_reason": "BOOKING_CREATED"}', now(), now(), now() FROM notifications`,
     [EVENT_NAMES[0]],
   );
 }
@@ -80,7 +81,7 @@ async function owe(): Promise<Owed[]> {
   );
   await app.given.sql(
     `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
-     SELECT gen_random_uuid(), $1, account_code, 'NEW' || n, 1, '{}', now(), now()
+     SELECT gen_random_uuid(), $1, account_code, 'NEW' || n, 1, '{"change_reason": "BOOKING_CREATED"}', now(), now()
      FROM (SELECT DISTINCT account_code FROM subscriptions) told, generate_series(1, ${EVENTS}) AS n`,
     [EVENT_NAMES[0]],
   );
@@ -148,7 +149,6 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
       Array.from({ length: EVENTS }, (_, n) => `NEW${n + 1}`),
       Array(EVENTS).fill(1),
       EVENT_NAMES,
-      CHANGE_REASONS_OF_EVENTS,
       [],
       WAIT_MS,
       leaseToken(),

@@ -180,10 +180,10 @@ describe('the lines of the documents', () => {
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('of docs/upgrade.md show the migrations, run them, and print the grants', async () => {
-    const [lines] = blocksOf('docs/upgrade.md', 'Upgrade', 'sh');
+  it('of docs/install.md show the migrations, run them, and print the grants', async () => {
+    const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
-    // The walk of docs/install.md installs.
+    // The walk of the page installs.
     expect(install).toBe('npm ci && npm run build');
     const said = await type(rest.join('\n'), ofInstallation());
     expect(said).toMatch(/\[X\] \d+ Accounts\d+/);

@@ -134,6 +134,19 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['eligibility_end_date', '2020-01-01T00:00:00Z', 'end_date_past'],
     ['schedule_start_date', '2999-01-01T00:00:00Z', 'end_date_before_start'],
   ];
+  it('a date without a time: the remedy is named', async () => {
+    const { body } = await create({
+      ...bodyWith('eligibility_end_date', '2030-05-14'),
+      schedule_start_date: '2030-05-14',
+    });
+    const details = new Map(body.errors.map(({ pointer, detail }: any) => [pointer, detail]));
+    expect(details.get('/schedule_start_date')).toContain('write 2030-05-14T00:00:00Z.');
+    expect(details.get('/eligibility_end_date')).toContain('write 2030-05-14T23:59:59Z.');
+    const of = async (text: string) =>
+      (await create(bodyWith('eligibility_end_date', text))).body.errors[0].detail as string;
+    expect(await of('2030-02-30')).not.toContain('write');
+  });
+
   it.each(cases)('%s = %j: %s', async (path, value, code) => {
     const pointer = code === 'end_date_before_start' ? '/eligibility_end_date' : pointerTo(path);
     const answer = await create(bodyWith(path, value));

@@ -22,6 +22,7 @@ beforeAll(async () => {
     status: `CASE WHEN n % 2 = 0 THEN 'ELIGIBLE' ELSE 'COMPLETED' END`,
     eligibility_end_date: `now() + n * interval '1 minute'`,
     updated_datetime: `'2020-01-01Z'`,
+    client_eligibility_id: `'CL-' || n`,
   });
   await app.given.eligibility({ ...scene, testCode: await app.given.test(scene.account) });
   await app.given.sql('ANALYZE eligibilities');
@@ -71,6 +72,9 @@ describe('the list of an account reads no more than its page', () => {
     ['test_code=TEST&status=inactive', 50],
     ['updated_since=2099-01-01T00:00:00Z', 0],
     ['updated_since=2021-01-01T00:00:00Z', 1],
+    ['client_eligibility_id=NOBODY', 0],
+    ['client_eligibility_id=CL-7', 1],
+    ['client_eligibility_id=cl-7', 0],
   ])('%s', async (query, rows) => {
     const found = await pagesOf(query.replace('EMPTY', empty).replace('TEST', scene.testCode));
     expect(found.rows).toBe(rows);

@@ -141,6 +141,32 @@ describe('§5 Read', () => {
     expect((await get(`/candidates/${candidate.toLowerCase()}`)).body.code).toBe('candidate_not_found');
   });
 
+  it('GET eligibilities/{svc_id}: one record, of any status', async () => {
+    for (const id of ids) {
+      const answer = await get(`/eligibilities/${id}`);
+      expect([answer.status, answer.body.svc_eligiblity_id, answer.body.candidate.candidate_id]).toEqual([
+        200,
+        id,
+        candidate,
+      ]);
+    }
+    expect((await get(`/eligibilities/${ids[0]}`)).body).toEqual((await get(`/candidates/${candidate}`)).body[0]);
+  });
+
+  it('GET eligibilities/{svc_id}: an unknown id, and the id of another account, are the same 404', async () => {
+    const other = await app.given.scene();
+    const { svc_eligiblity_id: theirs } = await app.given.eligibility(other);
+    for (const id of ['NOBODY22', theirs, ids[0].toLowerCase(), 'x'.repeat(50)]) {
+      const answer = await get(`/eligibilities/${id}`);
+      expect([id, answer.status, answer.body.code]).toEqual([id, 404, 'eligibility_not_found']);
+    }
+    expect((await get(`/eligibilities/${ids[0]}?x=1`)).body.errors).toEqual([
+      expect.objectContaining({ parameter: 'x', code: 'unknown_parameter' }),
+    ]);
+    const launch = await app.given.token([scene.account], ['launch']);
+    expect((await get(`/eligibilities/${ids[0]}`, launch)).status).toBe(403);
+  });
+
   it('a candidate id may need encoding; an encoded slash stays a part of it, and is refused', async () => {
     const id = 'Zoë ?#&=+;,:@$!*()%41';
     const record = await app.given.eligibility(scene, { candidate: { candidate_id: id } });
@@ -231,6 +257,35 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(await list(`?updated_since=${dateTime(Date.now() - 60_000)}`)).toMatchObject({ body: all.body });
   });
 
+  it('finds the records of a client_eligibility_id, cancelled ones too, together with the other filters', async () => {
+    const sceneOfOne = await app.given.scene();
+    const find = async (query: string) =>
+      idsOf(
+        await app.call('GET', `/accounts/${sceneOfOne.account}/eligibilities?${query}`, { token: sceneOfOne.token }),
+      );
+    const created = async (client_eligibility_id: string) =>
+      (await app.given.eligibility(sceneOfOne, { client_eligibility_id }))['svc_eligiblity_id'] as string;
+    const cancelled = await created('CL-1');
+    await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [cancelled]);
+    const [again, other] = [await created('CL-1'), await created('cl-1')];
+    expect(await find('client_eligibility_id=CL-1')).toEqual([again, cancelled]);
+    expect(await find('client_eligibility_id=cl-1')).toEqual([other]);
+    expect(await find('client_eligibility_id=CL-1&status=cancelled')).toEqual([cancelled]);
+    expect(await find(`client_eligibility_id=CL-1&updated_since=${dateTime(Date.now() + 60_000)}`)).toEqual([]);
+    expect(await find(`client_eligibility_id=CL-1&updated_since=${dateTime(Date.now() - 60_000)}`)).toHaveLength(2);
+    expect(await find('client_eligibility_id=CL-1&test_code=NEVER')).toEqual([]);
+    expect(await find('client_eligibility_id=CL-2')).toEqual([]);
+    const page = await app.call(
+      'GET',
+      `/accounts/${sceneOfOne.account}/eligibilities?client_eligibility_id=CL-1&limit=1`,
+      {
+        token: sceneOfOne.token,
+      },
+    );
+    const [, next] = /^<([^>]+)>; rel="next"$/.exec(page.headers.get('link')!)!;
+    expect([idsOf(page), await find(new URL(next).search.slice(1))]).toEqual([[again], [cancelled]]);
+  });
+
   it('passing its end date is a change: such a record is found by updated_since', async () => {
     const sceneOfOne = await app.given.scene();
     const record = await app.given.eligibility(sceneOfOne);
@@ -260,6 +315,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     ['test_code=A_B', 'test_code', 'test_code_invalid'],
     ['test_code=A&test_code=B', 'test_code', 'type_invalid'],
     ['updated_since=2027-02-30T00:00:00Z', 'updated_since', 'date_time_invalid'],
+    ['client_eligibility_id=A%20B', 'client_eligibility_id', 'client_eligibility_id_invalid'],
     ['updated_since=yesterday', 'updated_since', 'date_time_invalid'],
     ['status=live', 'status', 'invalid_status_filter'],
     ['status=all&status=all', 'status', 'invalid_status_filter'],

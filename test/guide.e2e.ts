@@ -37,7 +37,7 @@ describe('the guide', () => {
     expect((await app.call('GET', '/')).body.guide).toBe(`${app.url}/guide/`);
     const moved = await app.call('GET', '/guide');
     expect([moved.status, moved.headers.get('location')]).toEqual([308, '/v1/guide/']);
-    for (const name of ['start', 'clients', 'test-drivers', 'notifications', 'operations', 'runbook', 'install'])
+    for (const name of ['clients', 'test-drivers', 'notifications', 'operations', 'runbook', 'install'])
       expect(html()).toContain(`${name}.html`);
     expect(html().length).toBeGreaterThan(45);
   });
@@ -87,7 +87,7 @@ describe('the guide', () => {
 
   it('is searched by words and by codes, with the keyboard alone', async () => {
     const { page, complaints } = await openPage(browser);
-    await page.goto(`${app.url}/guide/start.html`);
+    await page.goto(`${app.url}/guide/install.html`);
     await page.keyboard.press('/');
     await page.keyboard.type('voucher_exhausted');
     await page.locator('#found a').first().waitFor();
@@ -116,18 +116,18 @@ describe('the guide', () => {
     for (const name of readdirSync(ROOT).filter((file) => file.endsWith('.md')))
       cpSync(join(ROOT, name), join(copy, name));
     symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-    const start = join(copy, 'docs/start.md');
-    const text = readFileSync(start, 'utf8');
+    const page = join(copy, 'docs/install.md');
+    const text = readFileSync(page, 'utf8');
     for (const [planted, complaint] of [
       ['[x](nowhere.md)', 'which is no file'],
       ['[x](clients.md#nowhere)', 'which is no heading'],
       ['```mermaid\ngraph TD; A-->B\n```', 'has a diagram without'],
     ]) {
-      writeFileSync(start, `${text}\n${planted}\n`);
+      writeFileSync(page, `${text}\n${planted}\n`);
       const { status, stderr } = buildGuide(copy, join(folder, 'broken'));
       expect([planted, status, stderr.includes(complaint)]).toEqual([planted, 1, true]);
     }
-    writeFileSync(start, text);
+    writeFileSync(page, text);
     writeFileSync(join(copy, 'docs/stray.md'), '# Stray\n');
     expect(buildGuide(copy, join(folder, 'broken')).stderr).toContain('docs/stray.md is not in site/outline.mjs');
   }, 60_000);

@@ -148,7 +148,12 @@ describe('the examples of the document that a sandbox serves', () => {
     await create();
     await all([`PUT ${ofTest}`, `PUT ${ofTest}/vouchers`, `GET ${ofTest}/vouchers`, `GET ${ofTest}`]);
     const ofCandidate = `${ofAccount}/candidates/{candidate_id}`;
-    await all([`GET ${ofCandidate}`, `GET ${ofCandidate}/eligibilities`, `GET ${ofAccount}/eligibilities`]);
+    await all([
+      `GET ${ofCandidate}`,
+      `GET ${ofCandidate}/eligibilities`,
+      `GET ${ofAccount}/eligibilities`,
+      `GET ${ofAccount}/eligibilities/{svc_id}`,
+    ]);
     const record = '/admin/eligibilities/{svc_id}';
     await all([`POST ${record}/hold`, `POST ${record}/release`, `POST ${record}/approve-accommodations`]);
     // Nothing waits for approval any more.

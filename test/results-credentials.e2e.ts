@@ -55,7 +55,7 @@ describe('examPassword and extExamToken', () => {
       examApiData: { examName: 'Board', duration: 90 },
       examMetaData: { examCode: id },
     });
-    expect(await audited('result.read-photo', id)).toMatchObject([{ account_code: scene.account, changed: null }]);
+    expect(await audited('result.read-photo', id)).toMatchObject([{ account_code: scene.account, changed: [] }]);
     expect(await audited('result.read-video-link', id)).toHaveLength(1);
   });
 

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { startApp, type TestApp } from './support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from './support/deliveries';
@@ -111,6 +113,21 @@ describe('a body that is no JSON object', () => {
     ['a list', '[1]', {}, 400, 'validation_error'],
     ['another media type', '<result/>', { 'Content-Type': 'application/xml' }, 415, 'unsupported_media_type'],
     ['an unknown coding', 'packed', { 'Content-Encoding': 'zstd' }, 415, 'unsupported_media_type'],
+    ['no gzip, though it says so', '{"candidate_id": "C-1"}', { 'Content-Encoding': 'gzip' }, 400, 'malformed_request'],
+    [
+      'half of a gzip',
+      gzipSync(JSON.stringify({ of: randomBytes(40_000).toString('hex') })).subarray(0, 20_000),
+      { 'Content-Encoding': 'gzip' },
+      400,
+      'malformed_request',
+    ],
+    [
+      'a brotli that breaks off after the first of many packets',
+      Buffer.concat([brotliCompressSync(randomBytes(3000)).subarray(0, 2000), Buffer.alloc(1_000_000, 0xff)]),
+      { 'Content-Encoding': 'br' },
+      400,
+      'malformed_request',
+    ],
   ])('is kept as bytes, encrypted, once: %s', async (_title, bytes, headers, status, code) => {
     const blanks = Buffer.from(' '.repeat(++sentBefore));
     const sent = Buffer.concat([Buffer.from(bytes), blanks]);
@@ -151,7 +168,7 @@ it('whose exam a code is that an operator has typed is shown before the result i
     app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });
   const record = await app.given.eligibility(scene);
   const { booking_code } = await app.given.booking(scene, record);
-  for (const code of [booking_code as string, record['svc_eligiblity_id'] as string])
+  for (const code of [booking_code as string, (record['svc_eligiblity_id'] as string).toLowerCase()])
     expect((await exam(code)).body).toMatchObject({
       svc_eligiblity_id: record['svc_eligiblity_id'],
       test_code: scene.testCode,

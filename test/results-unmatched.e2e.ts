@@ -428,6 +428,49 @@ describe('the exams that an unmatched result may belong to', () => {
     expect(await likely(conflict)).toEqual([[id, ['CANDIDATE_ID']]]);
   });
 
+  it.each([
+    ['without its hyphen', 'RN100020', 'ID_SPELLING'],
+    ['with blanks, in small letters', ' rn 100 020', 'ID_SPELLING'],
+    ['with another character', 'RN-100021', 'ID_ONE_CHARACTER'],
+    ['with a character too few', 'RN-10002', 'ID_ONE_CHARACTER'],
+    ['with one too many, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
+    ['with two characters that changed places', 'RN-010020', 'ID_ONE_CHARACTER'],
+  ])('are found by an id %s', async (_how, given, because) => {
+    const own = await exam({ candidate_id: 'RN-100020', first_name: 'A', last_name: 'B' });
+    const ownClient = await app.given.eligibility(scene, { client_eligibility_id: 'RN-100020' });
+    await exam({ candidate_id: 'RN-100999' });
+    await exam({ candidate_id: 'RN-100020' }, await app.given.scene());
+    const spelled = [own, ownClient['svc_eligiblity_id']];
+    expect((await deliveries.put(scene, accountBody(given, { result_id: null }))).status).toBe(400);
+    const [{ id: ofAccount }] = await list();
+    const found = await likely(ofAccount);
+    expect(found).toEqual(expect.arrayContaining(spelled.map((svc) => [svc, [because]])));
+    expect(found).toHaveLength(2);
+    const names = { examTakerFirstName: '', examTakerLastName: '' };
+    const ofRegistration = await refused({ examMetaData: { examCode: given }, ...names });
+    expect((await likely(ofRegistration)).map(([svc]) => svc as string).sort()).toEqual(spelled.sort());
+  });
+
+  it('are found by a code of the service that is spelled otherwise, and by a locator', async () => {
+    const { booking_code: code } = await app.given.booking(scene, eligibility);
+    const other = await exam({});
+    const locator = app.given.unique('Loc-');
+    await deliveries.register(
+      scene.token,
+      registrationBody({ examMetaData: { examCode: other, extRecordLocator: locator } }),
+    );
+    const names = { examTakerFirstName: '', examTakerLastName: '' };
+    const text = code as string;
+    const dashed = `${text.slice(0, 4)}-${text.slice(4)}`.toLowerCase();
+    const unmatched = await refused({
+      examMetaData: { examCode: dashed, extRecordLocator: locator.replace('-', ' ') },
+      ...names,
+    });
+    const found = await likely(unmatched);
+    expect(found).toContainEqual([id, ['ID_SPELLING']]);
+    expect(found).toContainEqual([other, ['ID_SPELLING']]);
+  });
+
   it('are those of accounts in reach; a result that says nothing leads to none', async () => {
     const nothing = await refused({ examTakerFirstName: null, examTakerLastName: '  ' });
     expect(await likely(nothing)).toEqual([]);

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -75,6 +76,20 @@ describe('§1 the start', () => {
     } finally {
       taken.close();
       folder.remove();
+    }
+  });
+
+  it('is refused in one line before the dependencies are installed', async () => {
+    const fresh = mkdtempSync(join(tmpdir(), 'fresh-'));
+    try {
+      cpSync(join(root, 'scripts'), join(fresh, 'scripts'), { recursive: true });
+      for (const script of ['scripts/start.mjs', '--import=./scripts/installed.mjs scripts/dev.mjs']) {
+        const child = spawn(process.execPath, script.split(' '), { cwd: fresh, stdio: ['ignore', 'ignore', 'pipe'] });
+        const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+        expect([said, status]).toEqual(['The dependencies are not installed: run `npm install` first.\n', 1]);
+      }
+    } finally {
+      rmSync(fresh, { recursive: true, force: true });
     }
   });
 

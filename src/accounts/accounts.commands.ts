@@ -19,7 +19,7 @@ export interface AccountChanges {
   candidate_retention_days?: number | null;
 }
 
-/** What is left out stays. @throws DomainError account_not_found */
+/** A member that is left out keeps its value. @throws DomainError account_not_found */
 export class ChangeAccount extends Command<void> {
   constructor(
     readonly accountCode: string,

@@ -4,22 +4,22 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatDateTime } from '../platform/clock.js';
-import { Database } from '../platform/database/database.js';
 import { accountNotFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
-import { Account } from './account.entity.js';
+import type { Account } from './account.entity.js';
 import { ChangeAccount, CreateAccount } from './accounts.commands.js';
 import { AccountBody, AccountChangeBody, AccountModel } from './accounts.dto.js';
+import { AccountsReader } from './accounts.reader.js';
 
 @ApiTags('Administration')
 @Access('admin')
 @Controller('admin/accounts')
 export class AccountsController {
   constructor(
-    private readonly database: Database,
+    private readonly reader: AccountsReader,
     private readonly commandBus: CommandBus,
     private readonly config: Config,
   ) {}
@@ -43,7 +43,7 @@ export class AccountsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<AccountModel[]> {
     const page = pageOf(query);
-    const rows = await this.database.manager.find(Account, newestFirst(page));
+    const rows = await this.reader.accounts(page);
     return sendPage(rows, page, request, response, this.config).map(present);
   }
 
@@ -66,7 +66,7 @@ export class AccountsController {
   }
 
   private async find(accountCode: string): Promise<AccountModel> {
-    const account = await this.database.manager.findOneBy(Account, { account_code: accountCode });
+    const account = await this.reader.findAccount(accountCode);
     if (!account) throw accountNotFound.error();
     return present(account);
   }

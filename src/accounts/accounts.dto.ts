@@ -1,13 +1,20 @@
 import { Field, ObjectListField, ReadOnlyMembers } from '../platform/validation/fields.js';
 import { httpUrl } from '../platform/validation/formats.js';
-import { boolean, code, dateTime, fault, integer, text, type Rule } from '../platform/validation/rules.js';
+import { boolean, code, dateTime, fault, integer, oneOf, text, type Rule } from '../platform/validation/rules.js';
 import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validation/identifiers.js';
 import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   portion_code_repeated: ['The test has two portions with one code.', 'Give each portion a code of its own.'],
+  code_not_portable: [
+    'A warning, which refuses nothing: the code has characters that other systems refuse.',
+    'Use ASCII letters, digits, hyphens, dots and underscores.',
+  ],
 });
 
+/** The specification says "alphanumeric", and clients have codes with more in them. */
+const CODE_TAKEN =
+  'Alphanumeric as a rule. More is taken, and `warnings` names it: blanks, slashes and letters beyond ASCII are refused by some systems that read the code.';
 const MOST_PORTIONS = 50;
 const MOST_MINUTES = 100_000;
 const MOST_HOURS = 8_760;
@@ -86,19 +93,32 @@ export class AccountModel {
 }
 
 export class PortionModel {
-  @Field(code(), { required: true, example: 'THEORY' })
+  @Field(code(), { required: true, example: 'THEORY', description: CODE_TAKEN })
   portion_code: string;
 
   @Field(nameRule)
   portion_name?: string | null;
 }
 
-@ReadOnlyMembers('account_code', 'test_code')
+export class CodeWarningModel {
+  @Field(text({ max: 200 }), { required: true, description: 'JSON Pointer of the code.' })
+  pointer: string;
+
+  @Field(oneOf(['code_not_portable'], 'format_invalid'), { required: true })
+  code: 'code_not_portable';
+
+  @Field(text({ max: 500 }), { required: true })
+  detail: string;
+}
+
+@ReadOnlyMembers('account_code', 'test_code', 'warnings')
 export class TestBody {
   @Field(nameRule, { required: true })
   name: string;
 
-  @Field(text({ max: 50, notBlank: true }), { description: 'The id of the exam in the external system.' })
+  @Field(text({ max: 50, notBlank: true }), {
+    description: `The id of the exam in the external system. ${CODE_TAKEN}`,
+  })
   exam_code?: string | null;
 
   @Field(httpUrl(), { description: 'Where candidates are sent with a launch token.' })
@@ -133,6 +153,12 @@ export class TestModel extends TestBody {
 
   @Field(testCodeRule, { required: true })
   test_code: string;
+
+  @ObjectListField(() => CodeWarningModel, MOST_PORTIONS + 1, {
+    required: true,
+    description: 'Codes that other systems may refuse; empty as a rule.',
+  })
+  warnings: CodeWarningModel[];
 }
 
 @ReadOnlyMembers('account_code', 'school_code')

@@ -287,7 +287,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
 }
 
-/** Does the work; what PostgreSQL refuses is told in the words of the service. */
+/** Does the work, and turns refusals of PostgreSQL into the service's own. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

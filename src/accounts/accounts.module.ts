@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AccountsReader } from './accounts.reader.js';
 import { AccountsController } from './accounts.controller.js';
 import {
   ChangeAccountHandler,
@@ -25,6 +26,7 @@ import { TestsController } from './tests.controller.js';
     AttributeKeysController,
   ],
   providers: [
+    AccountsReader,
     CreateAccountHandler,
     ChangeAccountHandler,
     FindRetentionRulesHandler,

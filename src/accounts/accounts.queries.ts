@@ -15,8 +15,8 @@ export class FindUnknownTests extends Query<string[]> {
 }
 
 /*
- * What follows is asked by this module and answered by those that use the catalogue, in the transaction that is to take
- * something out of it: so it knows none of them.
+ * This module asks the following queries before it removes an entry, in the same transaction. The modules that use the
+ * catalogue answer them, so that this module knows none of them.
  */
 
 /** Whether a live eligibility mentions the entry. Schools need no asking: a foreign key guards them. */

@@ -16,13 +16,11 @@ import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import { instanceToPlain } from 'class-transformer';
 import type { Request, Response } from 'express';
-import type { EntityTarget, ObjectLiteral } from 'typeorm';
 import { Config } from '../config.js';
-import { Database } from '../platform/database/database.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteCatalogueEntry, PutCatalogueEntry, type CatalogueKind } from './accounts.commands.js';
 import {
@@ -34,7 +32,8 @@ import {
   SchoolBody,
   SchoolModel,
 } from './accounts.dto.js';
-import { CATALOGUE, type CatalogueEntries } from './catalogue.js';
+import { AccountsReader } from './accounts.reader.js';
+import type { CatalogueEntries } from './catalogue.js';
 
 /**
  * The routes that the simple kinds of the catalogue share: list, one, delete. Each controller below adds its address
@@ -43,14 +42,12 @@ import { CATALOGUE, type CatalogueEntries } from './catalogue.js';
  * @param one what an entry is called, `many` several of them, in the summaries
  */
 function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type, one: string, many: string) {
-  const { codeColumn } = CATALOGUE[kind];
-  const entity = CATALOGUE[kind].entity as EntityTarget<ObjectLiteral>;
   type Entry = Omit<CatalogueEntries[Kind], 'position'>;
 
   @Injectable()
   abstract class Routes {
     constructor(
-      readonly database: Database,
+      readonly reader: AccountsReader,
       readonly commandBus: CommandBus,
       readonly config: Config,
     ) {}
@@ -66,10 +63,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
       @Res({ passthrough: true }) response: Response,
     ): Promise<Entry[]> {
       const page = pageOf(query);
-      const rows = (await this.database.manager.find(
-        entity,
-        newestFirst(page, { account_code }),
-      )) as CatalogueEntries[Kind][];
+      const rows = await this.reader.entries(kind, account_code, page);
       return instanceToPlain(sendPage(rows, page, request, response, this.config)) as Entry[];
     }
 
@@ -78,7 +72,7 @@ function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type
     @Answer(200, model)
     @Problems(400, 404)
     async get(@Param() { account_code, code }: EntryPath): Promise<Entry> {
-      const row = await this.database.manager.findOneBy(entity, { account_code, [codeColumn]: code });
+      const row = await this.reader.findEntry(kind, account_code, code);
       if (!row) throw notFound.error();
       return instanceToPlain(row) as Entry;
     }

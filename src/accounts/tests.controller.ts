@@ -2,25 +2,23 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Put, Query, Req, Res } 
 import { CommandBus } from '@nestjs/cqrs';
 import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { In } from 'typeorm';
 import { Config } from '../config.js';
-import { Database } from '../platform/database/database.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
-import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { DeleteTest, PutTest, type TestDefinition } from './accounts.commands.js';
 import { TestBody, TestModel, TestPath } from './accounts.dto.js';
-import { TestPortion } from './test-portion.entity.js';
-import { Test } from './test.entity.js';
+import { AccountsReader, type TestWithPortions } from './accounts.reader.js';
+import { warningsOf } from './portable-codes.js';
 
 @ApiTags('Administration')
 @Access('admin')
 @Controller('admin/accounts/:account_code/tests')
 export class TestsController {
   constructor(
-    private readonly database: Database,
+    private readonly reader: AccountsReader,
     private readonly commandBus: CommandBus,
     private readonly config: Config,
   ) {}
@@ -36,8 +34,8 @@ export class TestsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<TestModel[]> {
     const page = pageOf(query);
-    const rows = await this.database.manager.find(Test, newestFirst(page, { account_code }));
-    return this.withPortions(account_code, sendPage(rows, page, request, response, this.config));
+    const rows = await this.reader.tests(account_code, page);
+    return sendPage(rows, page, request, response, this.config).map(present);
   }
 
   @Get(':test_code')
@@ -45,10 +43,9 @@ export class TestsController {
   @Answer(200, TestModel)
   @Problems(400, 404)
   async get(@Param() { account_code, test_code }: TestPath): Promise<TestModel> {
-    const tests = await this.database.manager.findBy(Test, { account_code, test_code });
-    const [test] = await this.withPortions(account_code, tests);
+    const test = await this.reader.findTest(account_code, test_code);
     if (!test) throw notFound.error();
-    return test;
+    return present(test);
   }
 
   @Put(':test_code')
@@ -72,7 +69,7 @@ export class TestsController {
       })),
     };
     await this.commandBus.execute(new PutTest(account_code, test_code, definition));
-    return { account_code, test_code, ...definition };
+    return { account_code, test_code, ...definition, warnings: warningsOf(definition) };
   }
 
   @Delete(':test_code')
@@ -86,17 +83,8 @@ export class TestsController {
   async delete(@Param() { account_code, test_code }: TestPath): Promise<void> {
     await this.commandBus.execute(new DeleteTest(account_code, test_code));
   }
+}
 
-  private async withPortions(account_code: string, tests: Test[]): Promise<TestModel[]> {
-    const portions = await this.database.manager.find(TestPortion, {
-      where: { account_code, test_code: In(tests.map((test) => test.test_code)) },
-      order: { ordinal: 'ASC' },
-    });
-    return tests.map(({ position: _, ...test }) => ({
-      ...test,
-      portions: portions
-        .filter((portion) => portion.test_code === test.test_code)
-        .map(({ portion_code, portion_name }) => ({ portion_code, portion_name })),
-    }));
-  }
+function present({ position: _, ...test }: TestWithPortions): TestModel {
+  return { ...test, warnings: warningsOf(test) };
 }

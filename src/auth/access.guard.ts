@@ -76,7 +76,7 @@ export class AccessGuard extends AuthGuard('bearer') {
     return true;
   }
 
-  /** Called by AuthGuard: what Passport is given in place of the request. */
+  /** Returns the object that AuthGuard gives Passport instead of the request. */
   override getRequest(context: ExecutionContext): BearerRequest {
     return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
   }

@@ -19,7 +19,7 @@ export class CreateUser extends Command<UserView> {
 }
 
 /**
- * What is left out stays. A new password, an account taken away, or `disabled`, ends every token of the user, and a scope taken
+ * A member that is left out keeps its value. A new password, an account taken away, or `disabled`, ends every token of the user, and a scope taken
  * away those that had it; a new password lifts a lock-out.
  */
 export interface UserChanges {
@@ -48,7 +48,7 @@ export class UnlockUser extends Command<void> {
   }
 }
 
-/** The consumer key of an application with its secret, which is in no table and is told this once. */
+/** The consumer key of an application with its secret, which is in no table and is shown only once. */
 export interface ApplicationCredentials {
   readonly consumer_key: string;
   readonly consumer_secret: string;
@@ -65,7 +65,7 @@ export class CreateApplication extends Command<ApplicationCredentials> {
   }
 }
 
-/** What is left out stays. `disabled` ends every token of the application. */
+/** A member that is left out keeps its value. `disabled` ends every token of the application. */
 export interface ApplicationChanges {
   readonly name?: string;
   readonly scopes?: readonly Scope[];

@@ -11,7 +11,7 @@ import {
   UpdateApplicationHandler,
 } from './administration/application.handlers.js';
 import { BearerStrategy } from './tokens/bearer.strategy.js';
-import { FindCallerHandler, FindCurrentScopesHandler } from './caller.handler.js';
+import { FindCallerHandler, FindCurrentScopesHandler } from './caller.handlers.js';
 import { ClientAuthentication } from './tokens/client-authentication.js';
 import { IdentityProvider } from './sessions/identity-provider.js';
 import { Login } from './tokens/login.js';

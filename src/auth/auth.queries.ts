@@ -53,7 +53,7 @@ export class ListApplications extends Query<ApplicationView[]> {
   }
 }
 
-/** Who sends a request that is long under way, or null when they may not any more. A session does not last longer by it. */
+/** Returns the caller of a long request, or null when the caller has lost the right. It does not extend a session. */
 export class FindCaller extends Query<Caller | null> {
   constructor(readonly request: Request) {
     super();

@@ -5,7 +5,7 @@ import {
   LockEligibility,
   type BookedEligibility,
 } from '../eligibility/eligibility.commands.js';
-import { Clock, formatDateTime } from '../platform/clock.js';
+import { Clock } from '../platform/clock.js';
 import { ACROSS_ACCOUNTS, type Reach } from '../platform/context/caller.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
@@ -13,7 +13,7 @@ import { newEventId, type EventMeta } from '../platform/events/domain-event.js';
 import { requestContext } from '../platform/context/request-context.js';
 import { Booking } from './booking.entity.js';
 import { bookingClosed, bookingNotFound } from './bookings.errors.js';
-import { FEED_CHANGES, type BookingEvent, type BookingSnapshot } from './bookings.events.js';
+import { FEED_CHANGES, type BookingEvent, type ChangeReason, type NotificationRequest } from './bookings.events.js';
 import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
@@ -44,25 +44,44 @@ const LOCK_LAST_KEPT = prepared(
    ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
   acrossAccounts.keyInHand,
 );
+/** What a change of a booking may write, and what stays as it was made. A column in neither does not compile. */
+const CHANGING = {
+  status: true,
+  booking_on: true,
+  delivery_mode: true,
+  location_code: true,
+  location_name: true,
+  location_address: true,
+  location_timezone: true,
+  event_sequence: true,
+  updated_datetime: true,
+} as const satisfies Partial<Record<keyof Booking, true>>;
+const STAYING: Record<Exclude<keyof Booking, keyof typeof CHANGING>, true> = {
+  booking_code: true,
+  svc_eligiblity_id: true,
+  account_code: true,
+  candidate_id: true,
+  test_code: true,
+  created_datetime: true,
+};
+const CHANGING_COLUMNS = Object.keys(CHANGING) as (keyof typeof CHANGING)[];
+const COLUMNS = [...Object.keys(STAYING), ...CHANGING_COLUMNS].join(', ');
+
 const ADD = prepared(
   'booking-add',
-  `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
-     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence,
-     created_datetime, updated_datetime)
-   SELECT booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
-     delivery_mode, location_code, location_name, location_address, location_timezone, event_sequence,
-     created_datetime, updated_datetime
-   FROM json_populate_recordset(NULL::bookings, $1)`,
+  `INSERT INTO bookings (${COLUMNS}) SELECT ${COLUMNS} FROM json_populate_recordset(NULL::bookings, $1)`,
 );
 const SAVE = prepared(
   'booking-save',
-  `UPDATE bookings SET status = $2, booking_on = $3, delivery_mode = $4, location_code = $5, location_name = $6,
-     location_address = $7, location_timezone = $8, event_sequence = $9, updated_datetime = $10
+  `UPDATE bookings SET ${CHANGING_COLUMNS.map((column, index) => `${column} = $${index + 2}`).join(', ')}
    WHERE booking_code = $1`,
   acrossAccounts.keyInHand,
 );
 
-type BookingEventClass = new (data: BookingSnapshot, meta: EventMeta) => BookingEvent;
+interface BookingEventClass {
+  new (data: NotificationRequest, meta: EventMeta): BookingEvent;
+  readonly changeReason: ChangeReason;
+}
 
 /** A booking to be; its delivery mode is unknown when it only becomes known with the result. */
 interface BookingDraft {
@@ -192,18 +211,7 @@ export class BookingStore {
     const now = this.clock.now();
     booking.event_sequence += 1;
     booking.updated_datetime = now;
-    this.unitOfWork.send(SAVE, [
-      booking.booking_code,
-      booking.status,
-      booking.booking_on,
-      booking.delivery_mode,
-      booking.location_code,
-      booking.location_name,
-      booking.location_address,
-      booking.location_timezone,
-      booking.event_sequence,
-      booking.updated_datetime,
-    ]);
+    this.unitOfWork.send(SAVE, [booking.booking_code, ...CHANGING_COLUMNS.map((column) => booking[column])]);
     this.raise(eventClass, booking, eligibility, completion);
   }
 
@@ -214,18 +222,22 @@ export class BookingStore {
     completion: Completion,
   ): void {
     const { account_code, svc_eligiblity_id, candidate_id, test_code, booking_code, event_sequence } = booking;
-    const event = new eventClass(snapshotOf(booking, eligibility), {
-      eventId: newEventId(),
-      accountCode: account_code,
-      stream: booking_code,
-      sequence: event_sequence,
-      occurredAt: eligibility.last_event_at!,
-      traceparent: requestContext().traceparent,
-    });
-    this.unitOfWork.raise(event);
+    const { changeReason } = eventClass;
+    const occurredAt = eligibility.last_event_at!;
+    const notification = notificationRequest(changeReason, booking, eligibility, occurredAt);
+    this.unitOfWork.raise(
+      new eventClass(notification, {
+        eventId: newEventId(),
+        accountCode: account_code,
+        stream: booking_code,
+        sequence: event_sequence,
+        occurredAt,
+        traceparent: requestContext().traceparent,
+      }),
+    );
     this.unitOfWork.change({
       kind: completion ? 'RESULT' : 'BOOKING',
-      change: FEED_CHANGES[event.changeReason],
+      change: FEED_CHANGES[changeReason],
       at: booking.updated_datetime,
       account_code,
       svc_eligiblity_id,
@@ -235,26 +247,7 @@ export class BookingStore {
       status: eligibility.status,
       revision: completion?.revision,
       event_sequence,
-      notification: notificationRequest(event),
+      notification,
     });
   }
-}
-
-function snapshotOf(booking: Booking, eligibility: BookedEligibility): BookingSnapshot {
-  return {
-    booking_code: booking.booking_code,
-    booking_on: formatDateTime(booking.booking_on),
-    candidate_fname: eligibility.first_name,
-    candidate_mname: eligibility.middle_name,
-    candidate_lname: eligibility.last_name,
-    candidate_id: booking.candidate_id,
-    client_eligibility_id: eligibility.client_eligibility_id,
-    exam_code: eligibility.exam_code,
-    exam_portions: eligibility.exam_portions,
-    delivery_mode: booking.delivery_mode,
-    location_code: booking.location_code,
-    location_name: booking.location_name,
-    location_address: booking.location_address,
-    location_timezone: booking.location_timezone,
-  };
 }

@@ -24,7 +24,10 @@ export class BookingRequest {
   @Field(oneOf(DELIVERY_MODES, 'delivery_mode_invalid'), { required: true })
   delivery_mode: DeliveryMode;
 
-  @Field(locationCode(), { description: 'Only and always for SITE_PROCTORED.' })
+  @Field(locationCode(), {
+    description:
+      'Only and always for SITE_PROCTORED. Alphanumeric as a rule; any text is taken and sent to partners as it is.',
+  })
   location_code?: string | null;
 
   @Field(locationName(), { description: 'Only and always for SITE_PROCTORED.' })

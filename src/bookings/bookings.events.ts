@@ -1,3 +1,4 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Change } from '../platform/changes/change.entity.js';
 import { DomainEvent, StoredEvent } from '../platform/events/domain-event.js';
 
@@ -22,58 +23,118 @@ export const FEED_CHANGES: Record<ChangeReason, Change> = {
   ABSENT: 'ABSENT',
 };
 
+const UTC = {
+  type: 'string',
+  format: 'date-time',
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$',
+} as const;
+
+class NotifiedPortion {
+  /** The client's code of the portion. */
+  @ApiProperty({ type: String, description: "The client's code of the portion." })
+  portion_code: string;
+
+  @ApiPropertyOptional({ type: String })
+  portion_name?: string;
+}
+
 /**
- * The booking as it stood when the event was generated, in the words of the NotificationRequest.
- * Members without a value are null here. `booking_on` is `YYYY-MM-DDThh:mm:ssZ`.
+ * The specification's NotificationRequest: the booking as it was when the event was generated. Members without a value are
+ * left out; the members are in the order of their names. Its JSON is stored with the event, and every notification, every
+ * attempt and the change feed copy that text.
  */
-export interface BookingSnapshot {
+export class NotificationRequest {
+  /** Of the appointment. */
+  @ApiProperty({ type: String, description: 'Of the appointment.' })
   booking_code: string;
+
+  /** Start of the booking, `YYYY-MM-DDThh:mm:ssZ`. */
+  @ApiProperty({ ...UTC, description: 'Start of the booking.' })
   booking_on: string;
+
+  @ApiProperty({ type: String })
   candidate_fname: string;
-  candidate_mname: string | null;
-  candidate_lname: string;
+
+  @ApiProperty({ type: String, description: "The customer's id of the candidate." })
   candidate_id: string;
-  client_eligibility_id: string | null;
-  delivery_mode: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED' | null;
-  exam_code: string | null;
-  exam_portions: { portion_code: string; portion_name: string | null }[];
-  location_code: string | null;
-  location_name: string | null;
-  location_address: string | null;
-  location_timezone: string | null;
+
+  @ApiProperty({ type: String })
+  candidate_lname: string;
+
+  @ApiPropertyOptional({ type: String })
+  candidate_mname?: string;
+
+  /** The change that fired the event. */
+  @ApiProperty({ type: String, enum: CHANGE_REASONS, description: 'The change that fired the event.' })
+  change_reason: ChangeReason;
+
+  @ApiPropertyOptional({ type: String })
+  client_eligibility_id?: string;
+
+  @ApiPropertyOptional({ type: String, enum: ['SITE_PROCTORED', 'SVC_REMOTE_PROCTORED'] })
+  delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
+
+  /** Always sent: the second at which the event was generated, `YYYY-MM-DDThh:mm:ssZ`; it rises strictly for each booking. */
+  @ApiProperty({
+    ...UTC,
+    description: 'The second at which the event was generated; it rises strictly for each booking. Order events by it.',
+  })
+  effective_date: string;
+
+  /** Of the test. */
+  @ApiPropertyOptional({ type: String, description: 'Of the test.' })
+  exam_code?: string;
+
+  @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true })
+  exam_portions?: NotifiedPortion[];
+
+  /** This one and the next two: only for SITE_PROCTORED. */
+  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  location_address?: string;
+
+  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  location_code?: string;
+
+  @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
+  location_name?: string;
+
+  /** IANA name: of the test site, or for SVC_REMOTE_PROCTORED the zone that the candidate chose. */
+  @ApiPropertyOptional({
+    type: String,
+    description: 'IANA name: of the test site, or the one that the candidate chose.',
+  })
+  location_timezone?: string;
 }
 
 /** Stream: the booking code. `meta.sequence` is the `event-sequence`, `meta.occurredAt` the `effective_date`. */
-export abstract class BookingEvent extends DomainEvent<BookingSnapshot> {
-  abstract readonly changeReason: ChangeReason;
-}
+export abstract class BookingEvent extends DomainEvent<NotificationRequest> {}
 
 @StoredEvent('booking.created')
 export class BookingCreated extends BookingEvent {
-  readonly changeReason = 'BOOKING_CREATED';
+  static readonly changeReason = 'BOOKING_CREATED';
 }
 
 @StoredEvent('booking.cancelled')
 export class BookingCancelled extends BookingEvent {
-  readonly changeReason = 'BOOKING_CANCELLED';
+  static readonly changeReason = 'BOOKING_CANCELLED';
 }
 
 @StoredEvent('booking.rescheduled')
 export class BookingRescheduled extends BookingEvent {
-  readonly changeReason = 'BOOKING_RESCHEDULED';
+  static readonly changeReason = 'BOOKING_RESCHEDULED';
 }
 
 @StoredEvent('booking.exam-completed')
 export class ExamCompleted extends BookingEvent {
-  readonly changeReason = 'EXAM_COMPLETED';
+  static readonly changeReason = 'EXAM_COMPLETED';
 }
 
 @StoredEvent('booking.excused-absent')
 export class ExcusedAbsent extends BookingEvent {
-  readonly changeReason = 'EXCUSED_ABSENT';
+  static readonly changeReason = 'EXCUSED_ABSENT';
 }
 
 @StoredEvent('booking.absent')
 export class Absent extends BookingEvent {
-  readonly changeReason = 'ABSENT';
+  static readonly changeReason = 'ABSENT';
 }

@@ -1,24 +1,35 @@
+import type { BookedEligibility } from '../eligibility/eligibility.commands.js';
 import { formatDateTime } from '../platform/clock.js';
-import type { BookingEvent } from './bookings.events.js';
+import type { Booking } from './booking.entity.js';
+import type { ChangeReason, NotificationRequest } from './bookings.events.js';
 
-/**
- * The specification's NotificationRequest of an event, for the change feed; members without a value are left out. It equals what
- * partners are sent (src/notifications/delivery/translation.ts): a test compares them.
- */
-export function notificationRequest({ data, meta, changeReason }: BookingEvent): Record<string, unknown> {
-  const isAtSite = data.delivery_mode === 'SITE_PROCTORED';
-  const { location_address, location_code, location_name, location_timezone, exam_portions, ...rest } = data;
-  const members = {
-    ...rest,
+/** Builds the specification's NotificationRequest, in the order of its names and without members that have no value. */
+export function notificationRequest(
+  changeReason: ChangeReason,
+  booking: Booking,
+  eligibility: BookedEligibility,
+  effectiveDate: Date,
+): NotificationRequest {
+  const { exam_portions } = eligibility;
+  const isAtSite = booking.delivery_mode === 'SITE_PROCTORED';
+  return withoutNulls({
+    booking_code: booking.booking_code,
+    booking_on: formatDateTime(booking.booking_on),
+    candidate_fname: eligibility.first_name,
+    candidate_id: booking.candidate_id,
+    candidate_lname: eligibility.last_name,
+    candidate_mname: eligibility.middle_name,
     change_reason: changeReason,
-    effective_date: formatDateTime(meta.occurredAt),
+    client_eligibility_id: eligibility.client_eligibility_id,
+    delivery_mode: booking.delivery_mode,
+    effective_date: formatDateTime(effectiveDate),
+    exam_code: eligibility.exam_code,
     exam_portions: exam_portions.length > 0 ? exam_portions.map(withoutNulls) : null,
-    location_address: isAtSite ? location_address : null,
-    location_code: isAtSite ? location_code : null,
-    location_name: isAtSite ? location_name : null,
-    location_timezone: data.delivery_mode === null ? null : location_timezone,
-  };
-  return withoutNulls(members);
+    location_address: isAtSite ? booking.location_address : null,
+    location_code: isAtSite ? booking.location_code : null,
+    location_name: isAtSite ? booking.location_name : null,
+    location_timezone: booking.delivery_mode === null ? null : booking.location_timezone,
+  }) as unknown as NotificationRequest;
 }
 
 function withoutNulls(members: object): Record<string, unknown> {

@@ -10,10 +10,10 @@ import { cursorExpired } from './changes.errors.js';
 import type { FeedPosition } from './changes.dto.js';
 
 const DAY_S = 86_400;
-/** The pauses in which a page waits for transactions that ran when it was asked for: what they hold back stands in it then. */
+/** The pauses in which a page waits for transactions that ran at its request, so that it has the entries that they held back. */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
-/** Beyond which nothing is told yet. */
+/** The position beyond which no entry is shown yet. */
 interface Horizon {
   generation: number;
   /** Below it every transaction has ended; below the other it had begun. */
@@ -89,7 +89,7 @@ const READ_LAST = prepared(
      ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
 );
 
-/** A row of an answer: there is one without an entry when no entry is to be told. */
+/** A row of an answer: without an entry when there is none to show. */
 type Answered<Told> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Told;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
@@ -108,13 +108,13 @@ const OF_RECORDS = prepared(
  * Reads the change feed (platform/changes/change-log.ts says what its order means).
  *
  * 1. A page ends before the first transaction that still runs: what is beyond may yet get something between.
- * 2. A page leads to its last entry, an empty one to where it was asked from. Whatever comes later is behind every entry that was
- *    told: that one is in the log, so that no crash has its transaction's id given again.
- * 3. An entry that the database does not have is one that a restore took away: what has come since may stand anywhere.
+ * 2. The cursor of a page is its last entry; that of an empty one is the requested position. Later entries are behind every
+ *    shown entry: that one is in the log, so that no crash gives its transaction's id again.
+ * 3. A restore has taken away an entry that the database does not have: later entries may have any place.
  * 4. A row's transaction began after those before it, so that it was recorded at most so much earlier as a transaction
  *    lasts: a day is allowed for that, and partitions before it are not looked into.
- * 5. What has served its time is left out at the beginning alone: behind a cursor that is taken everything is told, until its
- *    partition goes, and then the cursor is refused.
+ * 5. Expired entries are left out at the beginning only: behind an accepted cursor every entry is shown until its partition
+ *    is dropped. Then the cursor is refused.
  */
 @Injectable()
 export class ChangeFeed {

@@ -86,7 +86,7 @@ function present(entry: Entry): ChangeModel {
     candidate_id: entry.candidate_id,
     test_code: entry.test_code,
     booking_code: entry.booking_code,
-    status: entry.status,
+    status: entry.status as ChangeModel['status'],
     revision: entry.revision,
     notification: entry.notification,
     event_sequence: entry.event_sequence,

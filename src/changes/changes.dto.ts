@@ -1,6 +1,6 @@
 import { declareFaults } from '../platform/errors.js';
 import { ApiProperty } from '@nestjs/swagger';
-import { candidateIdRule } from '../eligibility/eligibility.fields.js';
+import { candidateIdRule, ELIGIBILITY_STATUSES, type EligibilityStatus } from '../eligibility/eligibility.fields.js';
 import { CHANGE_KINDS, CHANGES, type Change, type ChangeKind } from '../platform/changes/change.entity.js';
 import { openCursor } from '../platform/http/cursor.js';
 import { limitRule } from '../platform/http/paging.js';
@@ -95,16 +95,17 @@ export class ChangeModel {
   @Field(text({ max: 50 }), { always: true })
   booking_code: string | null;
 
-  @Field(text({ max: 20 }), { required: true, description: 'Of the record, after the change.' })
-  status: string;
+  @Field(oneOf(ELIGIBILITY_STATUSES, 'status_invalid'), {
+    required: true,
+    description: 'Of the record, after the change.',
+  })
+  status: EligibilityStatus;
 
   @Field(integer(1, 2 ** 31 - 1), { always: true, description: 'Of a result.' })
   revision: number | null;
 
   @ApiProperty({
-    type: 'object',
-    additionalProperties: true,
-    nullable: true,
+    anyOf: [{ $ref: '#/components/schemas/NotificationRequest' }, { type: 'null' }],
     description: 'The NotificationRequest, where partners are told of the change.',
   })
   notification: object | null;

@@ -1,7 +1,7 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { FindPortionsInUse, IsEntryInUse } from '../accounts/accounts.queries.js';
 import { Database, prepared } from '../platform/database/database.js';
-import { LIVE } from './eligibility.rules.js';
+import { LIVE } from './eligibility.fields.js';
 
 // By the stored status: a record whose window is over may be revived by a later end date.
 const FIND_USE = {

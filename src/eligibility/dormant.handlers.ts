@@ -1,5 +1,6 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database } from '../platform/database/database.js';
+import { OPEN } from './eligibility.fields.js';
 import { FindDormantCandidates } from './eligibility.queries.js';
 
 /** Records that are looked at in one statement: more than any candidate has. */
@@ -9,7 +10,7 @@ const FIND = {
   text: `WITH stretch AS MATERIALIZED (
            SELECT candidate_id, erased_datetime IS NULL AND updated_datetime < $2 AND (
              status IN ('COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED')
-             OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date < $2) IS TRUE AS is_dormant
+             OR ${OPEN} AND eligibility_end_date < $2) IS TRUE AS is_dormant
            FROM eligibilities WHERE account_code = $1 AND candidate_id > $3 ORDER BY candidate_id LIMIT ${STRETCH})
          SELECT candidate_id, bool_and(is_dormant) AS is_dormant, count(*) AS records
          FROM stretch GROUP BY candidate_id ORDER BY candidate_id`,

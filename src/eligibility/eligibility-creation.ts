@@ -13,7 +13,7 @@ import { WRITTEN, type NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { Creation } from './eligibility.commands.js';
 import { clientEligibilityIdInUse, duplicateEligibility } from './eligibility.errors.js';
-import { LIVE } from './eligibility.rules.js';
+import { LIVE } from './eligibility.fields.js';
 import { lockOpen, noteExpiry } from './expiry-sweep.js';
 
 const ID_LENGTH = 8;

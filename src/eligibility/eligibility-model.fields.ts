@@ -33,7 +33,7 @@ export const REGISTRATION_MODES = [
 const code50 = () => text({ min: 1, max: 50 });
 const name100 = () => text({ max: 100, notBlank: true });
 
-const clientEligibilityIdRule = text({
+export const clientEligibilityIdRule = text({
   min: 1,
   max: 20,
   code: 'client_eligibility_id_invalid',
@@ -45,16 +45,16 @@ export const MOST_VOUCHERS = 20;
 export const voucherCodesRule = listOf(code50(), MOST_VOUCHERS);
 
 export class CandidateAttribute {
-  @Field(code50(), { required: true, description: 'Key agreed in advance.' })
+  @Field(code50(), { required: true, description: 'Key agreed in advance. Required.' })
   key: string;
 
-  @Field(text({ max: 1000 }), { required: true })
+  @Field(text({ max: 1000 }), { required: true, description: 'Required; may be empty.' })
   value: string;
 }
 
 /** Candidate Model */
 export class CandidateModel {
-  @ObjectListField(() => CandidateAttribute, 50)
+  @ObjectListField(() => CandidateAttribute, 50, { description: 'Each has both `key` and `value`; no key twice.' })
   additional_attributes?: CandidateAttribute[] | null;
 
   @Field(text({ max: 200 }))
@@ -121,7 +121,7 @@ export class EligibilityModel {
   @Field(clientEligibilityIdRule, { description: 'Unique id of the eligibility in the client system.' })
   client_eligibility_id?: string | null;
 
-  @Field(dateTime(), { description: 'Last moment the candidate may schedule on.' })
+  @Field(dateTime('last'), { description: 'Last moment the candidate may schedule on.' })
   eligibility_end_date?: string | null;
 
   @Field(listOf(code50(), 20), { description: 'Not needed for a test of one portion; repeats collapse.' })

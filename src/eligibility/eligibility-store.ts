@@ -10,8 +10,8 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import type { BookedEligibility, LockedEligibility } from './eligibility.commands.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityNotFound } from './eligibility.errors.js';
-import { ACTIVE_STATUSES, statusAt } from './eligibility.fields.js';
-import { LIVE, type TimeSlot } from './eligibility.rules.js';
+import { ACTIVE_STATUSES, LIVE, statusAt } from './eligibility.fields.js';
+import { type TimeSlot } from './eligibility.rules.js';
 
 /** A record, and what its booking needs to know of its test. */
 const BOOKED = `e.*, t.exam_code, t.duration_minutes, t.change_cutoff_hours,

@@ -19,11 +19,16 @@ import { Field, isObject } from '../platform/validation/fields.js';
 import { IdempotentWithOthers } from '../platform/unit-of-work/idempotency.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { AccountPath, testCodeRule } from '../platform/validation/identifiers.js';
-import { dateTime } from '../platform/validation/rules.js';
+import { dateTime, text } from '../platform/validation/rules.js';
 import { inspectBody } from '../platform/validation/members.js';
 import { CancelEligibility, CreateEligibility, ReplaceVouchers, UpdateEligibility } from './eligibility.commands.js';
 import { FindAppliedVouchers } from '../vouchers/vouchers.queries.js';
-import { EligibilityModel, EligibilityResponseModel, voucherCodesRule } from './eligibility-model.fields.js';
+import {
+  clientEligibilityIdRule,
+  EligibilityModel,
+  EligibilityResponseModel,
+  voucherCodesRule,
+} from './eligibility-model.fields.js';
 import {
   CandidatePath,
   CandidateTestPath,
@@ -33,7 +38,7 @@ import {
 } from './eligibility.fields.js';
 import { presentEligibility } from './eligibility-record.js';
 import { RecordsOfTest } from './eligibility-store.js';
-import { FindEligibilities, FindEligibilitiesOfTest } from './eligibility.queries.js';
+import { FindEligibilities, FindEligibilitiesOfTest, GetEligibility } from './eligibility.queries.js';
 import { ListEligibilities } from './list.handlers.js';
 import { statusesOf } from './read.handlers.js';
 
@@ -56,6 +61,9 @@ class ReconciliationQuery extends PageQuery {
   @Field(testCodeRule)
   test_code?: string;
 
+  @Field(clientEligibilityIdRule, { description: 'Only the records that the client system knows by this id.' })
+  client_eligibility_id?: string;
+
   @Field(dateTime(), {
     description:
       'Only records changed at this moment or later; the end of a window is a change at its moment. The moment is taken before ' +
@@ -63,6 +71,11 @@ class ReconciliationQuery extends PageQuery {
       'the change feed (`/accounts/{account_code}/changes`), which has no such gap.',
   })
   updated_since?: string;
+}
+
+class RecordPath extends AccountPath {
+  @Field(text({ min: 1, max: 50 }), { required: true, description: 'The `svc_eligiblity_id` of the record.' })
+  svc_id: string;
 }
 
 class VoucherCodesBody {
@@ -174,7 +187,7 @@ export class EligibilityController {
   @Put('candidates/:candidate_id/tests/:test_code/vouchers')
   @HttpCode(204)
   @Access('update')
-  @ApiOperation({ summary: 'Apply voucher codes: the set of the record is replaced' })
+  @ApiOperation({ summary: 'Apply voucher codes: replaces the set of the record' })
   @ApiExtraModels(VoucherCodesBody)
   @ApiBody({
     schema: {
@@ -231,10 +244,21 @@ export class EligibilityController {
     const filter = {
       statuses,
       testCode: query.test_code,
+      clientEligibilityId: query.client_eligibility_id,
       updatedSince: query.updated_since === undefined ? undefined : parseDateTime(query.updated_since)!,
     };
     const records = await this.queryBus.execute(new ListEligibilities(account_code, now, filter, page));
     return sendPage(records, page, request, response, this.config).map((record) => presentEligibility(record, now));
+  }
+
+  @Get('eligibilities/:svc_id')
+  @Access('read')
+  @ApiOperation({ summary: 'One eligibility, by the id that the service gave it' })
+  @Answer(200, EligibilityResponseModel)
+  @Problems(400, 404)
+  async one(@Param() { account_code, svc_id }: RecordPath): Promise<EligibilityResponseModel> {
+    const record = await this.queryBus.execute(new GetEligibility(account_code, svc_id));
+    return presentEligibility(record, this.clock.now());
   }
 
   private async ofStatuses(

@@ -48,6 +48,17 @@ export const ELIGIBILITY_STATUSES = [
 export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
 export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
+/** Live and not booked: the end of the window turns such a record EXPIRED. */
+export const OPEN_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE'];
+
+function isOneOf(statuses: readonly EligibilityStatus[]): string {
+  return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
+}
+
+/** SQL: the stored status is one of those of a live record. */
+export const LIVE = isOneOf(ACTIVE_STATUSES);
+/** SQL: and of an open one. */
+export const OPEN = isOneOf(OPEN_STATUSES);
 export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
 
 /** What the rules need to know of a record. */
@@ -62,8 +73,7 @@ export interface EligibilityState {
 
 /** The status at an instant: the window of a PENDING or ELIGIBLE record may be over without anybody having noticed. */
 export function statusAt(record: EligibilityState, now: Date): EligibilityStatus {
-  const mayExpire = record.status === 'PENDING' || record.status === 'ELIGIBLE';
-  return mayExpire && isWindowOver(record, now) ? 'EXPIRED' : record.status;
+  return OPEN_STATUSES.includes(record.status) && isWindowOver(record, now) ? 'EXPIRED' : record.status;
 }
 
 export function isWindowOver({ eligibility_end_date }: EligibilityState, now: Date): boolean {

@@ -11,10 +11,19 @@ import { ExpirySweep } from './expiry-sweep.js';
 import { EligibilityStore } from './eligibility-store.js';
 import { LockEligibilitiesOfCandidateHandler, LockEligibilityHandler } from './lock.handlers.js';
 import { CandidateRecordsController, OperatorEligibilitiesController } from './operators/operator.controller.js';
-import { CountWaitingHandler, FindOperatorRecordsHandler, OperatorRecords } from './operators/operator-records.js';
+import {
+  CountWaitingHandler,
+  FindOperatorRecordsHandler,
+  OperatorRecords,
+} from './operators/operator-records.handlers.js';
 import { ReadEligibilitiesHandler } from './export.handlers.js';
 import { ListEligibilitiesHandler } from './list.handlers.js';
-import { FindEligibilitiesHandler, FindEligibilitiesOfTestHandler, FindLaunchSubjectHandler } from './read.handlers.js';
+import {
+  FindEligibilitiesHandler,
+  FindEligibilitiesOfTestHandler,
+  FindLaunchSubjectHandler,
+  GetEligibilityHandler,
+} from './read.handlers.js';
 import { SearchEligibilitiesHandler } from './search.handlers.js';
 import {
   ApproveAccommodationsHandler,
@@ -56,6 +65,7 @@ import { UpdateEligibilityHandler } from './update.handlers.js';
     CompleteEligibilityHandler,
     FindEligibilitiesHandler,
     FindEligibilitiesOfTestHandler,
+    GetEligibilityHandler,
     ListEligibilitiesHandler,
     SearchEligibilitiesHandler,
     FindLaunchSubjectHandler,

@@ -60,6 +60,19 @@ export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
   }
 }
 
+/**
+ * The record with this id.
+ * @throws DomainError eligibility_not_found, for one of another account too
+ */
+export class GetEligibility extends Query<Eligibility> {
+  constructor(
+    readonly accountCode: string,
+    readonly svcEligibilityId: string,
+  ) {
+    super();
+  }
+}
+
 /** A record as clients read it, with what only an export tells. */
 export interface ExportedEligibility {
   position: number;

@@ -1,8 +1,5 @@
 import { UsaStates } from 'usa-states';
-import { ACTIVE_STATUSES, statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.fields.js';
-
-/** SQL: the stored status is one of those of a live record. */
-export const LIVE = `status IN (${ACTIVE_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+import { statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.fields.js';
 
 /** Whether a moment lies in the record's window; both ends belong to it. */
 export function isInWindow(

@@ -5,13 +5,14 @@ import { Clock } from '../platform/clock.js';
 import { acrossAccounts, Database, prepared, type Statement } from '../platform/database/database.js';
 import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
+import { OPEN } from './eligibility.fields.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 
 const BATCH = 500;
 
 /** SQL that locks open records of the condition. */
 export const lockOpen = (where: string): string => `
-  SELECT svc_eligiblity_id FROM eligibilities WHERE status IN ('PENDING', 'ELIGIBLE') AND ${where} FOR UPDATE`;
+  SELECT svc_eligiblity_id FROM eligibilities WHERE ${OPEN} AND ${where} FOR UPDATE`;
 
 const LOCK_OVER = prepared(
   'eligibility-lock-over',

@@ -2,7 +2,7 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Database, opaque, prepared } from '../platform/database/database.js';
 import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import type { Eligibility } from './eligibility.entity.js';
-import { ELIGIBILITY_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
+import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
 
 /** A page of an account's records, for reconciliation. */
 export class ListEligibilities extends Query<Eligibility[]> {
@@ -10,7 +10,12 @@ export class ListEligibilities extends Query<Eligibility[]> {
     readonly accountCode: string,
     /** The moment at which a record is what the filter asks for. */
     readonly now: Date,
-    readonly filter: { statuses: readonly EligibilityStatus[]; testCode?: string; updatedSince?: Date },
+    readonly filter: {
+      statuses: readonly EligibilityStatus[];
+      testCode?: string;
+      clientEligibilityId?: string;
+      updatedSince?: Date;
+    },
     readonly page: Page,
   ) {
     super();
@@ -27,8 +32,6 @@ const NOW = opaque('$5::timestamptz');
 const TEST_CODE = opaque('$6::text');
 const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${TEST_CODE}`;
 
-const isOpen = (status: EligibilityStatus) => status === 'PENDING' || status === 'ELIGIBLE';
-
 /**
  * A page of each status from its index, and the page of them all: a status that has none costs nothing. Each has its limit,
  * without which the planner sorts all that an account has.
@@ -37,7 +40,7 @@ const pageOfStatuses = (where: string): string => `
   SELECT * FROM (${ELIGIBILITY_STATUSES.map(
     (status) => `
     (SELECT * FROM eligibilities WHERE ${ACCOUNT} AND ${AFTER} AND ${where} AND status = '${status}' AND '${status}' = ${STATUSES}
-       ${isOpen(status) ? `AND (eligibility_end_date IS NULL OR eligibility_end_date > ${NOW})` : ''}
+       ${OPEN_STATUSES.includes(status) ? `AND (eligibility_end_date IS NULL OR eligibility_end_date > ${NOW})` : ''}
      ORDER BY position DESC LIMIT ${MOST_TAKEN})`,
   ).join(' UNION ALL ')}) AS page
   ORDER BY position DESC LIMIT $3`;
@@ -54,13 +57,13 @@ const OF_ACCOUNT = prepared(
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities
-   WHERE status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= $4 AND account_code = $1 AND ${afterCursor('$2')}
+   WHERE ${OPEN} AND eligibility_end_date <= $4 AND account_code = $1 AND ${afterCursor('$2')}
      AND ($5::text IS NULL OR test_code = $5)
    ORDER BY position DESC LIMIT $3`,
 );
 
 const MANY = 2000;
-const STATUS_NOW = `CASE WHEN status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date <= ${NOW} THEN 'EXPIRED' ELSE status END`;
+const STATUS_NOW = `CASE WHEN ${OPEN} AND eligibility_end_date <= ${NOW} THEN 'EXPIRED' ELSE status END`;
 const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS NULL OR test_code = ${TEST_CODE})`;
 const SINCE = opaque('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
@@ -75,7 +78,7 @@ const OF_CHANGED = prepared(
        WHERE ${ACCOUNT} AND updated_datetime BETWEEN ${SINCE} AND ${opaque("'infinity'::timestamptz")}
        UNION ALL
        SELECT ${PAGE_KEYS} FROM eligibilities
-       WHERE ${ACCOUNT} AND status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW}
+       WHERE ${ACCOUNT} AND ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW}
          AND updated_datetime < ${SINCE}) AS either
      LIMIT ${MANY + 1})
    SELECT record.*, are_many FROM (SELECT count(*) > ${MANY} AS are_many FROM changed) AS counted
@@ -92,8 +95,17 @@ const OF_MANY_CHANGED = prepared(
   `SELECT * FROM (SELECT * FROM eligibilities
    WHERE ${ACCOUNT} AND ${IS_WANTED}
      AND (updated_datetime >= ${SINCE}
-          OR status IN ('PENDING', 'ELIGIBLE') AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
+          OR ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
+);
+
+// Folded: the index of the search for ids, which holds the cancelled records too.
+const OF_CLIENT_ID = prepared(
+  'eligibility-list-of-client-id',
+  `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${opaque('$8::text')})
+     AND client_eligibility_id = ${opaque('$8::text')} AND ${IS_WANTED}
+     AND (${SINCE} IS NULL OR updated_datetime >= ${SINCE} OR ${OPEN} AND eligibility_end_date BETWEEN ${SINCE} AND ${NOW})
+   ORDER BY position DESC LIMIT $3`,
 );
 
 @QueryHandler(ListEligibilities)
@@ -101,8 +113,12 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
   constructor(private readonly database: Database) {}
 
   async execute({ accountCode, now, filter, page }: ListEligibilities): Promise<Eligibility[]> {
-    const { testCode = null, updatedSince, statuses } = filter;
+    const { testCode = null, clientEligibilityId, updatedSince, statuses } = filter;
     const { after, take } = page;
+    if (clientEligibilityId !== undefined) {
+      const values = [accountCode, after, take, statuses, now, testCode, updatedSince ?? null, clientEligibilityId];
+      return this.database.query<Eligibility>(OF_CLIENT_ID, values);
+    }
     if (updatedSince) return this.changed([accountCode, after, take, statuses, now, testCode, updatedSince]);
     const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
     if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);

@@ -9,6 +9,7 @@ import {
   FindEligibilities,
   FindEligibilitiesOfTest,
   FindLaunchSubject,
+  GetEligibility,
   type LaunchSubject,
 } from './eligibility.queries.js';
 import {
@@ -33,6 +34,10 @@ const OF_TEST = prepared(
      WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id AND e.test_code = asked.test_code
      ORDER BY e.position DESC) found
    ORDER BY asked.n, found.position DESC`,
+);
+const OF_ID = prepared(
+  'eligibility-of-id',
+  'SELECT * FROM eligibilities WHERE account_code = $1 AND svc_eligiblity_id = $2',
 );
 const IS_KNOWN = prepared(
   'eligibility-candidate-known',
@@ -76,6 +81,17 @@ export class FindEligibilitiesOfTestHandler implements IQueryHandler<FindEligibi
       throw row?.known ? eligibilityNotFound.error() : candidateNotFound.error();
     }
     return records;
+  }
+}
+
+@QueryHandler(GetEligibility)
+export class GetEligibilityHandler implements IQueryHandler<GetEligibility> {
+  constructor(private readonly database: Database) {}
+
+  async execute({ accountCode, svcEligibilityId }: GetEligibility): Promise<Eligibility> {
+    const record = await this.database.queryOne<Eligibility>(OF_ID, [accountCode, svcEligibilityId]);
+    if (!record) throw eligibilityNotFound.error();
+    return record;
   }
 }
 

@@ -28,7 +28,7 @@ import {
   notEligibleToSchedule,
 } from './eligibility.errors.js';
 import { EligibilityStore } from './eligibility-store.js';
-import { isWindowOver, statusAt } from './eligibility.fields.js';
+import { isWindowOver, OPEN_STATUSES, statusAt } from './eligibility.fields.js';
 import {
   isEligibleToSchedule,
   isInWindow,
@@ -132,8 +132,7 @@ abstract class OperatorDecision {
         throw forbiddenOperation.error({ detail: `A record that is ${status} does not take a ${trigger}.` });
       const isNews = Object.entries(decision).some(([name, value]) => record[name as keyof Eligibility] !== value);
       if (isNews) {
-        const isOpen = status === 'PENDING' || status === 'ELIGIBLE';
-        const stored = isOpen ? openStatus({ ...record, ...decision }) : status;
+        const stored = OPEN_STATUSES.includes(status) ? openStatus({ ...record, ...decision }) : status;
         this.store.tell(DECISIONS[trigger], this.store.changeState(record, { ...decision, status: stored }, now));
       }
       this.unitOfWork.audit(`eligibility.${trigger}`, svcEligibilityId, { accountCode: record.account_code });

@@ -18,6 +18,11 @@ async function caseFolding(runner: QueryRunner): Promise<string> {
     RETURN replace(lower(upper(given COLLATE pg_catalog."${collation}")), 'ς', 'σ')`;
 }
 
+/** An id without case, blanks and punctuation: one that two systems spell in two ways is found by it. */
+const PLAIN_ID = `
+  CREATE FUNCTION plain_id(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN regexp_replace(case_folded(given) COLLATE pg_catalog."C", '[\\x01-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7f]', '', 'g')`;
+
 export class Platform1763640200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -27,7 +32,7 @@ export class Platform1763640200000 implements MigrationInterface {
         account_code text NOT NULL,
         stream text NOT NULL,
         sequence int NOT NULL,
-        data jsonb NOT NULL,
+        data json NOT NULL,
         occurred_at timestamptz NOT NULL,
         traceparent text,
         claimed_until timestamptz NOT NULL,
@@ -141,6 +146,7 @@ export class Platform1763640200000 implements MigrationInterface {
         END $$;
     `);
     await runner.query(await caseFolding(runner));
+    await runner.query(PLAIN_ID);
   }
 
   down(): Promise<void> {

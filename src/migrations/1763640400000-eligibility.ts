@@ -80,6 +80,10 @@ export class Eligibility1763640400000 implements MigrationInterface {
       CREATE INDEX eligibilities_search_client_id_ix ON eligibilities
         (account_code, case_folded(client_eligibility_id) text_pattern_ops, position)
         WHERE client_eligibility_id IS NOT NULL;
+      -- Records by their ids, whatever the case, blanks and punctuation: what an unmatched result may have meant.
+      CREATE INDEX eligibilities_plain_candidate_ix ON eligibilities (plain_id(candidate_id), account_code);
+      CREATE INDEX eligibilities_plain_client_id_ix ON eligibilities (plain_id(client_eligibility_id), account_code)
+        WHERE client_eligibility_id IS NOT NULL;
       -- A result may name no more than a test and an e-mail address.
       CREATE INDEX eligibilities_live_email_key_ix ON eligibilities (account_code, test_code, case_folded(email))
         WHERE status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AND email IS NOT NULL;

@@ -43,6 +43,7 @@ export class Results1763640800000 implements MigrationInterface {
         locator_key text NOT NULL,
         CONSTRAINT registration_locators_locator_key UNIQUE (locator_key, account_code)
       );
+      CREATE INDEX registration_locators_plain_ix ON registration_locators (plain_id(locator), account_code);
 
       CREATE TABLE account_result_ids (
         account_code text NOT NULL,

@@ -3,11 +3,17 @@ import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swag
 import type { Express } from 'express';
 import { version } from '../../package.json';
 import { Config } from '../config.js';
-import { NotificationRequest, notificationWebhook } from '../notifications/notification-request.js';
+import { NotificationRequest } from '../bookings/bookings.events.js';
+import { notificationWebhook } from '../notifications/notification-request.js';
 import { SCOPES } from '../platform/context/caller.js';
+import { addAnswers } from './answers.js';
 import { addExamples, ANYWHERE, surroundingsOf } from './examples.js';
 import { describeHeaders } from './headers.js';
+import { describeMembers } from './members.js';
+import { nameOperations } from './operation-ids.js';
 import { describeOperations } from './operations.js';
+import { addProblems } from './problem-places.js';
+import { completeAnswers, nameCodes, withoutNullParameters } from './conventions.js';
 import { assertAccessDeclared, documentAccess } from '../platform/http/documented-access.js';
 
 const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
@@ -69,9 +75,16 @@ export function openApiDocument(
   Object.assign(document.info, { license });
   Object.assign(document, { webhooks: { notification: notificationWebhook } });
   documentAccess(app, document);
+  nameOperations(document);
   describeOperations(document);
+  completeAnswers(document);
   describeHeaders(document);
+  describeMembers(document);
+  nameCodes(document);
+  withoutNullParameters(document);
   addExamples(document, surroundings);
+  addAnswers(document, surroundings);
+  addProblems(document, config.publicUrl ?? `http://localhost:3000${config.basePath}`);
   return withNullTypes(document);
 }
 

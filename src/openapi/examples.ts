@@ -4,7 +4,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config.js';
 
 /** What the examples name of a service: the sandbox's own, so that they work there as they stand. */
-interface Surroundings {
+export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };
 }
@@ -24,13 +24,13 @@ export function surroundingsOf(config: Config): Surroundings | null {
 }
 
 /** Later than anybody tries them out. */
-const END = '2099-12-31T23:59:59Z';
-const EXAM = '2098-06-15T14:00:00Z';
-const CANDIDATE = 'C-1001';
-const TEST = 'SANDBOX-ONE';
+export const END = '2099-12-31T23:59:59Z';
+export const EXAM = '2098-06-15T14:00:00Z';
+export const CANDIDATE = 'C-1001';
+export const TEST = 'SANDBOX-ONE';
 /** Made by the service: an answer has the one to take. */
-const UUID = '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41';
-const BOOKING = 'B7K2M9QX4T';
+export const UUID = '0196f2a4-7c1e-7d3b-9a55-3f0c2b8d6e41';
+export const BOOKING = 'B7K2M9QX4T';
 
 const eligibility = (changes: object = {}) => ({
   test_code: TEST,

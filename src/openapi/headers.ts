@@ -13,15 +13,18 @@ const HEADERS = {
   'Retry-After': number('Seconds to wait before the next try.'),
   'WWW-Authenticate': text('What to authenticate by, and what is wrong with what was sent (RFC 6750 §3, RFC 7617).'),
   'Idempotency-Replayed': text('`true`: the answer of the first request with this `Idempotency-Key`.'),
-  Link: text('`<…>; rel="next"`: where the next page is (RFC 8288).'),
+  Link: text('`<…>; rel="next"`: where the next page is (RFC 8288); of a deprecated route `rel="deprecation"` too.'),
   Location: text('Where to go.'),
   'Content-Disposition': text('The name under which to save the file.'),
   'Set-Cookie': text('The session of an operator in the console, or its end; no program needs it.'),
+  Deprecation: text('The second of the announcement, since 1970, after `@` (RFC 9745).'),
+  Sunset: text('From then on the route may be gone (RFC 8594).'),
   ETag: text('Send it as `If-None-Match`: 304 says that nothing has changed (RFC 9110 §8.8.3).'),
 };
 type Name = keyof typeof HEADERS;
 
 interface Operation {
+  deprecated?: boolean;
   parameters?: { name: string; in: string }[];
   responses: Record<string, { headers?: Record<string, object> }>;
 }
@@ -42,13 +45,12 @@ export function describeHeaders(document: OpenAPIObject): void {
           (response.headers ??= {})[name] = { $ref: `#/components/headers/${name}` };
 }
 
-function headersOf(path: string, { parameters = [] }: Operation, status: number): Name[] {
+function headersOf(path: string, { parameters = [], deprecated }: Operation, status: number): Name[] {
   const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
   const isOpen = HAS_NO_QUOTA.test(path);
   const headers: Name[] = [];
-  // They stand on every answer: said once for each operation, and where they matter most.
-  if (status < 400) headers.push('X-Request-Id');
-  if (!isOpen && (status < 400 || status === 429)) headers.push('RateLimit', 'RateLimit-Policy');
+  headers.push('X-Request-Id');
+  if (!isOpen) headers.push('RateLimit', 'RateLimit-Policy');
   if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
   // The result routes answer 500 where others answer 503.
   if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');
@@ -60,5 +62,7 @@ function headersOf(path: string, { parameters = [] }: Operation, status: number)
   if (status === 200 && IS_FILE.test(path)) headers.push('Content-Disposition');
   if (IS_SESSION.test(path) && status < 500 && status !== 429) headers.push('Set-Cookie');
   if (status === 200 && IS_DOCUMENT.test(path)) headers.push('ETag');
+  if (deprecated && status < 400)
+    headers.push('Deprecation', 'Sunset', ...(headers.includes('Link') ? [] : ['Link' as const]));
   return headers;
 }

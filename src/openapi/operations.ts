@@ -123,6 +123,8 @@ export const DESCRIPTIONS: Record<string, string> = {
     'An array of codes, or an object with `voucher_codes`. All or nothing: each code at fault is named by its index.',
   'GET /accounts/{account_code}/eligibilities':
     'A change that is committed late can be missed by `updated_since`: overlap by a minute, or read the change feed, which has no such gap.',
+  'GET /accounts/{account_code}/eligibilities/{svc_id}':
+    'Of any status. An entry of the change feed names the record by this id.',
   'POST /admin/eligibilities/{svc_id}/hold': 'The reason stands in the audit. Only PENDING and ELIGIBLE can be held.',
   'POST /admin/eligibilities/{svc_id}/release': 'ELIGIBLE again, unless accommodations wait for approval.',
   'POST /admin/eligibilities/{svc_id}/approve-accommodations': 'ELIGIBLE, unless it is held.',

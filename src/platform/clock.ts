@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** What follows when the sandbox moves the time. */
+/** A part of the service that follows when the sandbox moves the time. */
 interface Follower {
   /** In the transaction that moves it, already at the new time: what must be there before anybody else sees it. */
   prepare?: () => Promise<void>;

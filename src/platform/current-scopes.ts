@@ -2,8 +2,8 @@ import { Query } from '@nestjs/cqrs';
 import type { Scope } from './context/caller.js';
 
 /**
- * What a user may still do through an application in an account: the scopes that both have; null when either is disabled, or the
- * account is not the user's. Asked by modules that have work of the user left to do and know no users, which auth answers.
+ * Asks for the scopes that a user still has through an application in an account. Null when either is disabled, or the
+ * account is not the user's. Modules with unfinished work of a user ask it, and auth answers.
  */
 export class FindCurrentScopes extends Query<ReadonlySet<Scope> | null> {
   constructor(

@@ -15,11 +15,11 @@ interface Waiting<T> {
 }
 
 /**
- * What comes while work is under way is done together afterwards: at once while none is, else when what is under way has
- * ended or takes long (behind a lock, say), while fewer than four are under way. So the work for something always
- * begins after it came. When more waits than is done at once, callers take turns. What has waited too long is refused.
+ * Batches requests that arrive while a batch is under way. The next batch begins at once while none is under way. Otherwise it
+ * begins when the running one has ended or takes long (behind a lock, say), while fewer than four run. So a request's work
+ * always begins after its arrival. Callers take turns at a batch, and a request that has waited too long is refused.
  *
- * What is done for one alone belongs to its span; what is done for many belongs to no request and no trace.
+ * A batch of one request belongs to its span; a batch of many belongs to no request and no trace.
  */
 export class Gathering<T extends { reject: (error: unknown) => void }> {
   /** The caller whose turn it is comes first; of each the oldest. */

@@ -18,7 +18,7 @@ const CHORES = [
      WHERE settled_at < now() - interval '${SETTLED_EVENT_DAYS} days' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 ];
 
-/** Takes away what has served its time, in batches short enough to be in nobody's way. */
+/** Deletes expired rows, in batches short enough to delay nobody. */
 @Injectable()
 export class Housekeeping {
   constructor(

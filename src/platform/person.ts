@@ -1,4 +1,4 @@
-/** What may tell in a text that it is about a candidate. */
+/** Words that may show in a text that it is about a candidate. */
 export interface PersonNames {
   /** Ids, addresses and numbers that are the person's alone. */
   readonly ids: readonly string[];

@@ -21,10 +21,10 @@ export interface Subject extends Candidate {
   readonly otherSubjects: readonly string[];
 }
 
-/** Stands in a name that may not be missing. */
+/** Replaces a name that may not be missing. */
 export const ERASED = 'erased';
 
-/** What a module holds about candidates, in its own tables. */
+/** The data about candidates in the tables of a module. */
 export abstract class PersonalData {
   /** All of it, under names for the document that the candidate gets. */
   abstract export(subject: Subject): Promise<Record<string, unknown>>;

@@ -10,7 +10,7 @@ const FIND_EVENTS = {
 };
 const REWRITE_EVENTS = {
   text: `UPDATE domain_events SET data = rewritten.data
-         FROM unnest($1::uuid[], $2::jsonb[]) AS rewritten (event_id, data)
+         FROM unnest($1::uuid[], $2::json[]) AS rewritten (event_id, data)
          WHERE domain_events.event_id = rewritten.event_id`,
   across: acrossAccounts.keyInHand,
 };
@@ -68,7 +68,7 @@ interface EventRow {
   data: Record<string, unknown>;
 }
 
-/** What the ground floor holds about candidates: events, the change feed, kept answers. The audit log names codes alone. */
+/** The data about candidates in the tables of the platform: events, the change feed, kept answers. The audit log names codes alone. */
 @Injectable()
 export class PlatformPersonalData extends PersonalData {
   constructor(

@@ -3,6 +3,7 @@ import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
 import { AuditController } from './audit/audit.controller.js';
 import { AuditMetrics } from './audit/audit-metrics.js';
+import { AuditReader } from './audit/audit.reader.js';
 import { AuditSeals } from './audit/audit-seals.js';
 import { Clock } from './clock.js';
 import { Database } from './database/database.js';
@@ -49,6 +50,7 @@ const ground = [
   Readiness,
   Metrics,
   PersonalDataHolders,
+  AuditReader,
 ];
 
 /** The ground floor: every module stands on it, it knows none of them. */

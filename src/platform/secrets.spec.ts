@@ -6,7 +6,7 @@ const key = randomBytes(32);
 const secrets = new Secrets({ secretsKeys: [key] } as unknown as Config);
 const PURPOSE = 'table.column id';
 
-/** What stands under a key of SECRETS_KEY itself; throws when it does not. */
+/** Opens a value that a key of SECRETS_KEY itself encrypted; throws when none did. */
 function underTheKeyItself(sealed: Buffer): string {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(5, 17));
   decipher.setAAD(Buffer.from(PURPOSE)).setAuthTag(sealed.subarray(17, 33));

@@ -29,7 +29,7 @@ export class Secrets {
   private readonly keys: { id: Buffer; key: Buffer }[];
   private readonly hashKey: Buffer;
   private readonly signingKeys: { id: Buffer; key: Buffer }[];
-  /** What a value under the newest key begins with: all others are to be encrypted again. */
+  /** The beginning of a value under the newest key: all others are to be encrypted again. */
   readonly newest: Buffer;
 
   constructor(config: Config) {
@@ -135,7 +135,7 @@ export function generatedToken({ cell }: Config): string {
   return cell + randomToken();
 }
 
-/** What {@link generatedToken} makes, in any cell or in none. */
+/** The form of a text of {@link generatedToken}, in any cell or in none. */
 export const GENERATED_TOKEN = /^[A-HJKMNP-TV-Z2-9]?[A-Za-z0-9_-]{43}$/;
 
 /** `bytes` random bytes in base64url: 32 bytes make 43 characters. */

@@ -1,8 +1,8 @@
 import type { Logger } from './observability/logger.js';
 
 /**
- * One round of work in batches: each kind of batch is done until one is not full. A failure ends the round and is told; what is
- * left is there for the next round.
+ * One round of work in batches: each kind of batch is done until one is not full. A failure ends the round and is logged; the
+ * next round finds the rest.
  * @param what is swept, for the log
  * @param size of a full batch, in rows
  * @param batches each answers with the number of its rows

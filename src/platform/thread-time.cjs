@@ -1,5 +1,5 @@
-// The processor time that the thread which asks has taken so far, in milliseconds. What other threads and programs take, while
-// this one waits for a core, is not in it. Node tells it from 22.19 on, Linux always; elsewhere it is the time on the clock.
+// The processor time that the thread which asks has taken so far, in milliseconds. It leaves out the time of other threads and
+// programs while this one waits for a core. Node has it from 22.19 on, Linux always; elsewhere it is the time on the clock.
 const { readFileSync } = require('node:fs');
 
 exports.threadMs = () => {

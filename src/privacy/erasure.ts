@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { FindBookingCodes } from '../bookings/bookings.queries.js';
 import { CancelEligibility, LockEligibilitiesOfCandidate } from '../eligibility/eligibility.commands.js';
-import { ERASED_ID, ERASED_ID_LENGTH, statusAt } from '../eligibility/eligibility.fields.js';
+import { ERASED_ID, ERASED_ID_LENGTH, OPEN_STATUSES, statusAt } from '../eligibility/eligibility.fields.js';
 import { FindEligibilities, type Eligibility } from '../eligibility/eligibility.queries.js';
 import { Clock } from '../platform/clock.js';
 import type { PersonNames } from '../platform/person.js';
@@ -67,7 +67,7 @@ export class Erasure {
       await this.assertErasable(candidate);
       const now = this.clock.now();
       for (const record of await this.recordsOf(candidate))
-        if (['PENDING', 'ELIGIBLE'].includes(statusAt(record, now)))
+        if (OPEN_STATUSES.includes(statusAt(record, now)))
           await this.commandBus.execute(new CancelEligibility(accountCode, candidateId, record.test_code));
       // The change feed was told of it by the candidate's id.
       this.unitOfWork.recordNow();

@@ -1,13 +1,11 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiOperation, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { In, LessThan } from 'typeorm';
 import { Config } from '../config.js';
 import { CandidatePath } from '../eligibility/eligibility.fields.js';
 import { AuditEntryModel, presentAuditRow } from '../platform/audit/audit.dto.js';
-import { AuditRow } from '../platform/audit/audit-row.entity.js';
+import { AuditReader } from '../platform/audit/audit.reader.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
-import { Database } from '../platform/database/database.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerList, BodyProblems, IdempotencyHeader, Problems } from '../platform/http/documented.js';
 import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
@@ -30,7 +28,7 @@ export class PrivacyController {
     private readonly unitOfWork: UnitOfWork,
     private readonly holders: PersonalDataHolders,
     private readonly clock: Clock,
-    private readonly database: Database,
+    private readonly auditLog: AuditReader,
     private readonly config: Config,
   ) {}
 
@@ -71,17 +69,8 @@ export class PrivacyController {
   ): Promise<AuditEntryModel[]> {
     const subject = await this.erasure.subjectOf({ accountCode: account_code, candidateId: candidate_id });
     const page = pageOf(query);
-    const found = await this.database.manager.find(AuditRow, {
-      where: {
-        // A test or a school of another account may have been given the same code.
-        account_code,
-        subject: In([...subject.svcEligibilityIds, ...subject.bookingCodes]),
-        ...(page.after === null ? {} : { id: LessThan(page.after) }),
-      },
-      order: { id: 'DESC' },
-      take: page.take,
-    });
-    const rows = found.map((row) => ({ ...row, position: row.id }));
+    const subjects = [...subject.svcEligibilityIds, ...subject.bookingCodes];
+    const rows = await this.auditLog.ofSubjects(account_code, subjects, page);
     return sendPage(rows, page, request, response, this.config).map(({ position: _, ...row }) => presentAuditRow(row));
   }
 

@@ -3,11 +3,12 @@ import { Erasure } from './erasure.js';
 import { ErasureWorker } from './erasure-worker.js';
 import { PrivacyController } from './privacy.controller.js';
 import { RetentionSweep } from './retention-sweep.js';
+import { TiedResults } from './tied-results.js';
 import { TiedResultsController } from './tied-results.controller.js';
 
 /** Candidates' rights: what is held, and its end. The modules answer for their own tables. */
 @Module({
   controllers: [PrivacyController, TiedResultsController],
-  providers: [Erasure, ErasureWorker, RetentionSweep],
+  providers: [Erasure, ErasureWorker, RetentionSweep, TiedResults],
 })
 export class PrivacyModule {}

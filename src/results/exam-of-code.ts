@@ -12,9 +12,9 @@ import { FindKnownAccounts } from '../platform/known-accounts.js';
 const FIND = prepared(
   'results-exam-of-code',
   `SELECT svc_eligiblity_id, rank FROM (
-     SELECT svc_eligiblity_id, 1 AS rank FROM eligibilities WHERE svc_eligiblity_id = $2 AND account_code = ANY ($1::text[])
+     SELECT svc_eligiblity_id, 1 AS rank FROM eligibilities WHERE svc_eligiblity_id = upper($2) AND account_code = ANY ($1::text[])
      UNION ALL
-     SELECT svc_eligiblity_id, 2 FROM bookings WHERE booking_code = $2 AND account_code = ANY ($1::text[])
+     SELECT svc_eligiblity_id, 2 FROM bookings WHERE booking_code = upper($2) AND account_code = ANY ($1::text[])
      UNION ALL
      SELECT svc_eligiblity_id, 3 FROM eligibilities
      WHERE account_code = ANY ($1::text[]) AND client_eligibility_id = $2 AND status <> 'CANCELLED') AS found

@@ -53,11 +53,11 @@ export class ResultReception {
   async receive<Source extends ResultSource>(
     source: Source,
     accountCode: string | null,
-    { bytes, username, refusal }: DeliveredBody,
+    { bytes, username, refusal, isOpaque }: DeliveredBody,
   ): Promise<Received<FactsOf[Source]> | null> {
     const receivedAt = this.clock.now();
     const sent = { source, accountCode, username, receivedAt };
-    if (refusal?.problem.kind === 'unsupported') throw await this.keepRaw(refusal, bytes, sent);
+    if (refusal !== undefined && isOpaque) throw await this.keepRaw(refusal, bytes, sent);
     const read = await this.reader.read(source, bytes);
     if ('refusal' in read) throw await this.keepRaw(refusal ?? read.refusal, read.bytes, sent);
     const { facts, kept, faults, isRefused } = read;

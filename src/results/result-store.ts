@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { LockedEligibility } from '../eligibility/eligibility.commands.js';
-import { statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
+import { LIVE, statusAt, type EligibilityState } from '../eligibility/eligibility.fields.js';
 import type { Reach } from '../platform/context/caller.js';
 import { acrossAccounts, Database, prepared } from '../platform/database/database.js';
 import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
@@ -28,7 +28,7 @@ const FIND_REGISTRATIONS = prepared(
      UNION ALL
      SELECT 'test_and_email', svc_eligiblity_id FROM eligibilities
      WHERE account_code = ${MINE} AND test_code = $2 AND case_folded(email) = case_folded($4)
-       AND status IN ('PENDING', 'ELIGIBLE', 'SCHEDULED') AND email IS NOT NULL)
+       AND ${LIVE} AND email IS NOT NULL)
    SELECT by, svc_eligiblity_id, locator_key, ${STATE}
    FROM found JOIN eligibilities USING (svc_eligiblity_id)
    LEFT JOIN registration_locators USING (svc_eligiblity_id)

@@ -7,6 +7,8 @@ export interface DeliveredBody {
   readonly username: string;
   /** What the request is refused for, whatever its body: the body is kept. */
   readonly refusal?: DomainError;
+  /** The bytes are not JSON, or cannot be told to be: they are not read. */
+  readonly isOpaque?: boolean;
 }
 
 /**

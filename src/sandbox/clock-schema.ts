@@ -21,7 +21,7 @@ export async function installClock(databaseUrl: string): Promise<void> {
     // One process after another.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
     const path = await searchPath(client);
-    // What `now()` is in a default is told by whether it is PostgreSQL's own here.
+    // On this path the text of a default shows whether its `now()` is PostgreSQL's own.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
     const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');
@@ -44,7 +44,7 @@ const CLOCK = [
 
 /**
  * The functions of a sandbox that is so far ahead. Of a kind that the planner puts into the statement (one expression, no less
- * stable than it says): they cost what PostgreSQL's own do. Who replaces them makes all plans anew.
+ * stable than it says): they cost what PostgreSQL's own do. Replacing them makes all plans anew.
  */
 export function clockFunctions(aheadMs: number): string[] {
   const kinds = { now: 'STABLE', statement_timestamp: 'STABLE', clock_timestamp: 'VOLATILE' };

@@ -45,7 +45,7 @@ export interface ReceivedRequest {
   body: string;
 }
 
-/** What came to the sandbox's own partner: the last requests. */
+/** The last requests to the sandbox's own partner. */
 @Injectable()
 export class ReceivedRequests extends PersonalData {
   constructor(

@@ -44,7 +44,7 @@ export type Move = { advanceS: number } | { to: Date };
 /**
  * The clock of the sandbox: one for all its processes, kept in the database (clock-schema.ts).
  *
- * 1. Each process has a connection of its own on which it is told that the clock was moved; there it holds a shared lock with
+ * 1. Each process has a connection of its own that hears of a moved clock; there it holds a shared lock with
  *    the number of the generation by which its Clock goes.
  * 2. A move is one transaction: the row, the functions that tell the time in SQL, what must be there before anybody sees the new time, the audit row, the word to all.
  * 3. It is answered once no process holds the lock of an older generation: whoever asks then, in any process, by SQL or not,

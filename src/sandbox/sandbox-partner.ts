@@ -25,8 +25,8 @@ interface Kept {
 }
 
 /**
- * A partner of the sandbox's own on loopback. What follows `partner_url` says how it answers: `/400` with that status, whichever
- * it is, `/slow` with 200 after a minute, `/close` not at all; nothing: 200. Whatever comes is kept ({@link ReceivedRequests}).
+ * A partner of the sandbox's own on loopback. The end of `partner_url` selects its answer: `/400` or any other status,
+ * `/slow` 200 after a minute, `/close` none; without an end 200. It keeps every request ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
@@ -117,7 +117,7 @@ function listen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-/** What is longer than any notification is cut off. */
+/** Cuts off a body that is longer than any notification. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

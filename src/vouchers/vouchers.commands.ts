@@ -47,7 +47,7 @@ export interface VoucherRefusal {
   readonly detail: string;
 }
 
-/** What is wrong with a list of codes: each refusal at the place of its code in the list. */
+/** The faults of a list of codes: each refusal at the place of its code in the list. */
 export function refusalFaults(
   refusals: readonly VoucherRefusal[],
   codes: readonly unknown[],

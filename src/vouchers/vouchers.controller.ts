@@ -4,26 +4,26 @@ import { ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { formatOptionalDateTime, parseDateTime } from '../platform/clock.js';
-import { Database } from '../platform/database/database.js';
 import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../platform/http/documented.js';
 import { ChecksMore, RequestFaults } from '../platform/http/request-form.js';
-import { PageQuery, newestFirst, pageOf, sendPage } from '../platform/http/paging.js';
+import { PageQuery, pageOf, sendPage } from '../platform/http/paging.js';
 import { Faults } from '../platform/validation/faults.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 import { fault } from '../platform/validation/rules.js';
 import { unknownTestFaults } from './unknown-tests.js';
-import { Voucher } from './voucher.entity.js';
+import type { Voucher } from './voucher.entity.js';
 import { DeleteVoucher, PutVoucher } from './vouchers.commands.js';
 import { VoucherBody, VoucherModel, VoucherPath } from './vouchers.dto.js';
+import { VouchersReader } from './vouchers.reader.js';
 
 @ApiTags('Administration')
 @Access('admin')
 @Controller('admin/accounts/:account_code/vouchers')
 export class VouchersController {
   constructor(
-    private readonly database: Database,
+    private readonly reader: VouchersReader,
     private readonly commandBus: CommandBus,
     private readonly queryBus: QueryBus,
     private readonly config: Config,
@@ -40,7 +40,7 @@ export class VouchersController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<VoucherModel[]> {
     const page = pageOf(query);
-    const rows = await this.database.manager.find(Voucher, newestFirst(page, { account_code }));
+    const rows = await this.reader.list(account_code, page);
     return sendPage(rows, page, request, response, this.config).map(present);
   }
 
@@ -49,7 +49,7 @@ export class VouchersController {
   @Answer(200, VoucherModel)
   @Problems(400, 404)
   async get(@Param() { account_code, code }: VoucherPath): Promise<VoucherModel> {
-    const voucher = await this.database.manager.findOneBy(Voucher, { account_code, voucher_code: code });
+    const voucher = await this.reader.find(account_code, code);
     if (!voucher) throw notFound.error();
     return present(voucher);
   }

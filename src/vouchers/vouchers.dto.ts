@@ -90,7 +90,7 @@ export class VoucherBody {
   @Field(dateTime(), { description: 'First moment of its validity, included.' })
   valid_from?: string | null;
 
-  @Field(dateTime(), { description: 'Last moment of its validity, included.', agreements: [isOrdered] })
+  @Field(dateTime('last'), { description: 'Last moment of its validity, included.', agreements: [isOrdered] })
   valid_until?: string | null;
 
   @Field(integer(1, MOST_USES), { description: 'How many eligibilities may have it at once; 1 when left out.' })

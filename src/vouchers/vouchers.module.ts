@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { VouchersController } from './vouchers.controller.js';
+import { VouchersReader } from './vouchers.reader.js';
 import {
   DeleteVoucherHandler,
   FindAppliedVouchersHandler,
@@ -15,6 +16,7 @@ import {
 @Module({
   controllers: [VouchersController],
   providers: [
+    VouchersReader,
     PutVoucherHandler,
     DeleteVoucherHandler,
     SetVouchersHandler,

@@ -16,7 +16,7 @@ export class FindVouchersOfMany extends Query<Map<string, string[]>> {
 }
 
 /**
- * What `SetVouchers` would refuse of these codes, for a request that is refused anyway and is to name all of its faults.
+ * Returns the faults that `SetVouchers` would find, for a request that is refused anyway and names all its faults.
  * Locks and redeems nothing. `svcEligibilityId` is null for a record that is yet to be made.
  */
 export class FindVoucherRefusals extends Query<VoucherRefusal[]> {

@@ -12,7 +12,7 @@ declareFaults({
   voucher_exhausted: ['The voucher is used up.', 'Use another voucher, or take it off a record that has it.'],
 });
 
-/** What the rules need to know of a voucher. */
+/** The members of a voucher that the rules need. */
 export interface VoucherTerms {
   voucher_code: string;
   test_codes: string[] | null;
@@ -69,7 +69,7 @@ export interface VoucherChange {
 }
 
 /**
- * What to do so that a record has exactly the wanted vouchers.
+ * Plans the changes after which a record has exactly the wanted vouchers.
  *
  * @param vouchers those wanted that exist, and those held
  */

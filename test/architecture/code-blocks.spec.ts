@@ -35,7 +35,7 @@ const RUN_BY: Record<string, string> = {
   'docs/sandbox.md: A partner of its own': 'test/documents.e2e.ts',
   'docs/test-drivers.md: By registration': 'test/documents.e2e.ts',
   'docs/test-drivers.md: By account and candidate': 'test/documents.e2e.ts',
-  'docs/upgrade.md: Upgrade': 'test/documents.e2e.ts',
+  'docs/install.md: Upgrade': 'test/documents.e2e.ts',
   'clients/partner/README.md: From nothing to verified': 'scripts/walk.mjs',
   'clients/partner/README.md: With PostgreSQL, under Express': 'test/partner-package.e2e.ts',
   'clients/partner/README.md: Under Fastify': 'test/partner-package.e2e.ts',
@@ -43,17 +43,15 @@ const RUN_BY: Record<string, string> = {
   'clients/typescript/README.md: @candidate-eligibility/client': 'test/typescript-client.e2e.ts',
 };
 const NOT_RUN: Record<string, string> = {
-  'README.md: Production': 'docs/install.md has the same lines, and is walked; there is no engine of containers in CI',
+  'docs/install.md: With Docker': 'there is no engine of containers in CI',
   'README.md: Tests and checks': 'what CI is',
   'CONTRIBUTING.md: Work on it': 'what CI is, line by line; the second never ends',
   'docs/delivery.md: The model': 'a step of CI; with mutations in test/proof/model/delivery.model.spec.ts',
-  'docs/high-availability.md: On Kubernetes':
-    'there is no cluster in CI: scripts/helm.mjs renders what it would be given',
-  'docs/high-availability.md: On one machine':
-    'there is no engine of containers in CI: the drill starts what is in them',
+  'docs/scaling.md: On Kubernetes': 'there is no cluster in CI: scripts/helm.mjs renders what it would be given',
+  'docs/scaling.md: On one machine': 'there is no engine of containers in CI: the drill starts what is in them',
   'docs/notifications.md: A package, and a test of your endpoint':
     'the walk of the package runs it at an address that exists',
-  'docs/start.md: Five minutes': 'the first lines of README.md',
+  'docs/install.md: Five minutes': 'the first lines of README.md',
 };
 
 /** What is wrong with a block, null when nothing is. */

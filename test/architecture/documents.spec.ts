@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const root = join(__dirname, '../..');
 const contract = readFileSync(join(root, 'docs/contract.md'), 'utf8');
-const titles = readdirSync(join(root, 'test'))
+const titles = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.e2e.ts'))
   .flatMap((name) => [
     ...readFileSync(join(root, 'test', name), 'utf8').matchAll(

@@ -8,7 +8,10 @@ interface Operation {
   method: string;
   template: string;
   pattern: RegExp;
-  responses: Record<string, { content?: Record<string, { schema?: object }>; headers?: Record<string, object> }>;
+  responses: Record<
+    string,
+    { content?: Record<string, { schema?: object; examples?: object }>; headers?: Record<string, object> }
+  >;
 }
 
 export interface DocumentChecker {
@@ -22,7 +25,7 @@ const UNTOLD = new Set([
   ...['content-security-policy', 'cross-origin-opener-policy', 'cross-origin-resource-policy', 'origin-agent-cluster'],
   ...['referrer-policy', 'strict-transport-security', 'transfer-encoding', 'vary', 'x-content-type-options'],
   ...['x-dns-prefetch-control', 'x-download-options', 'x-frame-options', 'x-permitted-cross-domain-policies'],
-  ...['x-xss-protection', 'x-request-id', 'ratelimit', 'ratelimit-policy'],
+  ...['x-xss-protection'],
 ]);
 
 /** Compares answers with the OpenAPI document: status known, body as the schema says. */
@@ -48,6 +51,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
         if (!UNTOLD.has(name) && !told.includes(name))
           throw new Error(`${where} has no header ${name} in the OpenAPI document.`);
       const type = answer.headers.get('content-type')?.split(';')[0];
+      assertPlaced(where, type, response, answer);
       const schema = type ? response.content?.[type]?.schema : undefined;
       if (answer.text === '') return;
       if (!schema) throw new Error(`${where} has no schema for ${type} in the OpenAPI document.`);
@@ -59,6 +63,19 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
         );
     },
   };
+}
+
+/** A problem stands where the document has an example of it (src/openapi/problem-places.ts). */
+function assertPlaced(
+  where: string,
+  type: string | undefined,
+  { content }: Operation['responses'][string],
+  { body }: Answer,
+) {
+  if (type !== 'application/problem+json') return;
+  const placed = Object.keys(content?.[type]?.examples ?? {});
+  const { code } = body as { code: string };
+  if (!placed.includes(code)) throw new Error(`${where} is not told to answer ${code} by the OpenAPI document.`);
 }
 
 /** Every code of a fault has an entry in the error catalogue. */

@@ -28,6 +28,7 @@ export async function makeSide(app: TestApp, driverOf: (account: string) => Prom
     app.call(method, `/admin/${path}`, { token: operator, body });
   const record = (what: string, more: object = {}, voucher_codes: string[] = []) =>
     given.eligibility(scene, {
+      client_eligibility_id: `${name}-${what}`.slice(-20),
       voucher_codes,
       candidate: { candidate_id: `${name}-${what}`, first_name: name, email: `${name}@example.org`, ...more },
     });
@@ -132,6 +133,7 @@ export async function makeSide(app: TestApp, driverOf: (account: string) => Prom
       booking_code: bookings[0],
       code: bookings[0],
       svc_id: done,
+      client_eligibility_id: `${name}-done`.slice(-20),
       svc_eligibility_code: booked,
       revision: '1',
       subscription_id: subscribed.id,

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  NotificationRequest as Sent,
-  sampleNotificationRequest,
-} from '../../../src/notifications/notification-request';
+import { NotificationRequest as Sent } from '../../../src/bookings/bookings.events';
+import { sampleNotificationRequest } from '../../../src/notifications/notification-request';
 import {
   CHANGE_REASONS,
   isSample,

@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'changed',
     header: 'Changed',
-    text: ({ changed }) => changed?.join(', '),
+    text: ({ changed }) => changed.join(', '),
   },
   {
     id: 'account',
@@ -95,18 +95,18 @@ export function AuditPage() {
   // Asked for at once, and shown when nothing above moves them any more.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
-    <Page title="Audit" lead="Who did what, the newest first. Values and secrets are not kept.">
+    <Page title="Audit" lead="Who did what, newest first. Values and secrets are not recorded.">
       {isAdmin && <Seals />}
       {!(isAdmin && isFirstAwaited(seals)) && (
         <Section title="Rows">
           <Filters of={FILTERS} />
           <List
             name="audit"
-            caption="Audit rows, the newest first"
+            caption="Audit rows, newest first"
             columns={COLUMNS}
             rowKey={({ id }) => String(id)}
             {...rows}
-            empty="No row fits. Clear a filter to see more."
+            empty="No matches. Clear a filter to see more."
           />
         </Section>
       )}
@@ -129,8 +129,8 @@ function Seals() {
           <>
             {!seals.agrees && (
               <p className="note bad" role="alert">
-                <strong>From row {seals.from_row} on the log does not agree with its seals.</strong> {seals.because}.
-                See the runbook: who can write to the database has changed it.
+                <strong>From row {seals.from_row} on, the log does not match its seals.</strong> {seals.because}.
+                Somebody with access to the database has changed it. See the runbook.
               </p>
             )}
             <Facts

@@ -75,11 +75,11 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
   });
   return (
     <Form form={form} action={booking ? 'Move' : 'Book'} more={<Button onPress={onClose}>Close</Button>}>
-      <FormField form={form} name="booking_on" label="Begins" autoFocus />
+      <FormField form={form} name="booking_on" label="Start" autoFocus />
       <FormField
         form={form}
         name="delivery_mode"
-        label="Delivered"
+        label="Delivery mode"
         options={[
           ['SITE_PROCTORED', 'At a test centre'],
           ['SVC_REMOTE_PROCTORED', 'Remotely proctored'],
@@ -87,8 +87,8 @@ function BookingForm({ record, booking, onClose, done }: Omit<Props, 'move'> & {
       />
       <FormField form={form} name="location_code" label="Location code" />
       <FormField form={form} name="location_name" label="Location" />
-      <FormField form={form} name="location_address" label="Its address" />
-      <FormField form={form} name="location_timezone" label="Its time zone" />
+      <FormField form={form} name="location_address" label="Address" />
+      <FormField form={form} name="location_timezone" label="Time zone" />
     </Form>
   );
 }

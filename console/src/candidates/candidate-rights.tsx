@@ -29,11 +29,11 @@ export function CandidateRights({ path, name, records }: Props) {
   async function askToExport() {
     const done = await confirm({
       title: 'Export what is held about this candidate?',
-      text: 'One JSON document with everything: records, bookings, results with photo and link, notifications, and who did what. That it was read stands in the audit.',
+      text: 'One JSON document with everything: records, bookings, results with photo and link, notifications, and who did what. The export is recorded in the audit log.',
       action: 'Export',
       perform: exportAll,
     });
-    if (done) toast('The document was made.');
+    if (done) toast('The export is ready.');
   }
 
   async function erase() {
@@ -46,12 +46,16 @@ export function CandidateRights({ path, name, records }: Props) {
       text: (
         <>
           <p>
-            Names, contact data, attributes, photos, links and what results and notifications say of the person go, of{' '}
-            {records.length} {records.length === 1 ? 'record' : 'records'}.
+            Names, contact data, attributes, photos, links and personal data in results and notifications are removed
+            from {records.length} {records.length === 1 ? 'record' : 'records'}.
           </p>
-          {cancelled > 0 && <p>{cancelled} that may still be booked are cancelled by it.</p>}
-          {open > 0 && <p className="note warn">{open} booked: an open booking has to be cancelled first.</p>}
-          <p>States, scores, order and the proof of delivery stay, under another id. There is no way back.</p>
+          {cancelled > 0 && (
+            <p>
+              {cancelled} open {cancelled === 1 ? 'record is' : 'records are'} cancelled.
+            </p>
+          )}
+          {open > 0 && <p className="note warn">{open} booked. Cancel the open booking first.</p>}
+          <p>States, scores and delivery records stay under a pseudonym. This cannot be undone.</p>
         </>
       ),
       action: 'Erase',
@@ -69,7 +73,7 @@ export function CandidateRights({ path, name, records }: Props) {
       },
     });
     if (!done || jobId === null) return;
-    toast('The erasure runs.');
+    toast('The erasure has started.');
     await navigate({ to: '/jobs/$jobId', params: { jobId } });
   }
 

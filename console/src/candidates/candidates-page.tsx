@@ -64,17 +64,14 @@ const COLUMNS: readonly Column<Found>[] = [
 export function CandidatesPage() {
   const { q, account_code: account } = useSearch({ from: '/candidates' });
   return (
-    <Page
-      title="Candidates"
-      lead="Every account’s candidates, by the beginning of a name, an e-mail address, an id or a code."
-    >
+    <Page title="Candidates" lead="Search all accounts by the beginning of a name, e-mail address, id or code.">
       <Filters of={FILTERS} />
       {q === undefined ? (
-        <Empty>Type at least two characters of what you know.</Empty>
+        <Empty>Type at least two characters.</Empty>
       ) : (
         <List
           name="candidates"
-          caption="Records that fit, the newest first"
+          caption="Matching records, newest first"
           columns={COLUMNS}
           rowKey={({ svc_eligiblity_id: id }) => id}
           queryKey={['candidates', q, account]}
@@ -86,7 +83,7 @@ export function CandidatesPage() {
               }),
             )
           }
-          empty="Nobody fits."
+          empty="No matches."
         />
       )}
     </Page>

@@ -76,7 +76,7 @@ function Bookings({ path }: Props) {
         {(rows) => (
           <Table
             name="candidate-bookings"
-            caption="Bookings, the newest first"
+            caption="Bookings, newest first"
             columns={BOOKINGS}
             rowKey={({ booking_code: code }) => code}
             rows={rows}
@@ -97,7 +97,7 @@ function Results({ path }: Props) {
   async function showMedia(result: ResultSummary) {
     const done = await confirm({
       title: 'Show photo and video link?',
-      text: 'That you read them stands in the audit.',
+      text: 'Viewing them is recorded in the audit log.',
       action: 'Show',
       perform: () => Promise.resolve(),
     });
@@ -153,7 +153,7 @@ function Results({ path }: Props) {
         {(rows) => (
           <Table
             name="candidate-results"
-            caption="Results, the newest first"
+            caption="Results, newest first"
             columns={columns}
             rowKey={({ svc_eligiblity_id: id, revision }) => `${id} ${revision}`}
             rows={rows}
@@ -201,11 +201,11 @@ function Notifications({ path }: Props) {
     <Section title="Notifications">
       <List
         name="candidate-notifications"
-        caption="Notifications, the newest first"
+        caption="Notifications, newest first"
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
         {...notificationsOf(path)}
-        empty="No partner was told of anything."
+        empty="No notifications."
       />
     </Section>
   );
@@ -225,7 +225,7 @@ const CHANGES: readonly Column<Schemas['ChangeModel']>[] = [
     text: ({ change }) => change,
   },
   { id: 'test', header: 'Test', text: ({ test_code: test }) => test },
-  { id: 'status', header: 'Status then', as: 'badge', text: ({ status }) => status },
+  { id: 'status', header: 'Status after', as: 'badge', text: ({ status }) => status },
   {
     id: 'booking',
     header: 'Booking',
@@ -242,11 +242,11 @@ function Changes({ path }: Props) {
         {(rows) => (
           <Table
             name="candidate-changes"
-            caption="Changes, the newest first"
+            caption="Changes, newest first"
             columns={CHANGES}
             rowKey={({ id }) => id}
             rows={rows}
-            empty="None is kept."
+            empty="No changes."
           />
         )}
       </Shown>
@@ -260,7 +260,7 @@ const AUDIT: readonly Column<Schemas['AuditEntryModel']>[] = [
   {
     id: 'changed',
     header: 'Changed',
-    text: ({ changed }) => changed?.join(', '),
+    text: ({ changed }) => changed.join(', '),
   },
   { id: 'at', header: 'When', as: 'time', text: ({ at }) => at },
   { id: 'subject', header: 'Subject', hidden: true, text: ({ subject }) => subject },
@@ -271,11 +271,11 @@ function Audit({ path }: Props) {
     <Section title="Audit">
       <List
         name="candidate-audit"
-        caption="Who did what, the newest first"
+        caption="Who did what, newest first"
         columns={AUDIT}
         rowKey={({ id }) => String(id)}
         {...auditOf(path)}
-        empty="Nothing is kept."
+        empty="No entries."
       />
     </Section>
   );

@@ -78,8 +78,8 @@ function RecordActions({ record }: { record: CandidateRecord }) {
       {
         title: excused ? 'Excuse the absence?' : 'Record that the candidate was absent?',
         text: excused
-          ? 'The booking ends, and the candidate may be booked again while the window is open. The partners are told.'
-          : 'The booking ends, and the record with it. The partners are told.',
+          ? 'The booking is closed and partners are notified. The candidate can be booked again while the window is open.'
+          : 'The booking and the record are closed, and partners are notified.',
         action: excused ? 'Excuse' : 'Record the absence',
         perform: () =>
           api.POST('/accounts/{account_code}/bookings/{booking_code}/absence', {
@@ -145,7 +145,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel booking ${booking}?`,
-            text: 'The candidate may be booked again while the window is open. The partners are told.',
+            text: 'Partners are notified. The candidate can be booked again while the window is open.',
             action: 'Cancel the booking',
             danger: true,
             perform: () => api.DELETE('/accounts/{account_code}/bookings/{booking_code}', { params: ofBooking }),
@@ -164,7 +164,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
         ask(
           {
             title: `Cancel the record for ${test}?`,
-            text: 'The candidate may not sit this test. Its vouchers are released. There is no way back but a new record.',
+            text: 'The candidate can no longer sit this test, and the record’s vouchers are released. To undo this, create a new record.',
             action: 'Cancel the record',
             danger: true,
             perform: () =>
@@ -196,9 +196,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
           </Button>
         ))}
       </div>
-      {byClients.length > 0 && (
-        <p className="hint">Its state also allows {byClients.join(', ')}, which come from clients and test drivers.</p>
-      )}
+      {byClients.length > 0 && <p className="hint">Clients and test drivers can also send: {byClients.join(', ')}.</p>}
       {(open === 'BOOK' || open === 'MOVE_BOOKING') && (
         <BookingDialog
           record={record}

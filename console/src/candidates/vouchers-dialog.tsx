@@ -31,7 +31,7 @@ export function VouchersDialog({ record, onClose, done }: Props) {
           form={form}
           name="voucher_codes"
           label="Voucher codes"
-          hint="These take the place of those that it has; what is taken off may be used again."
+          hint="These codes replace the record’s current codes. A removed code can be used again."
         />
       </Form>
     </Dialog>

@@ -53,14 +53,14 @@ export function ConfirmDialog({ question, answer }: Asked) {
         {reason && (
           <TextField
             label="Reason"
-            hint={`Kept with what is done, and in the audit.${reason === 'optional' ? ' May be left out.' : ''}`}
+            hint={`Kept with the action and in the audit log.${reason === 'optional' ? ' Optional.' : ''}`}
             value={why}
             onChange={setWhy}
             rows={2}
             maxLength={1000}
             required={reason === 'required'}
             autoFocus
-            fault={missing && reason === 'required' && why.trim() === '' ? 'This is needed.' : undefined}
+            fault={missing && reason === 'required' && why.trim() === '' ? 'Required.' : undefined}
           />
         )}
         {typed !== undefined && (
@@ -69,7 +69,7 @@ export function ConfirmDialog({ question, answer }: Asked) {
             value={typedText}
             onChange={setTypedText}
             required
-            fault={missing && typedText !== typed ? 'This differs.' : undefined}
+            fault={missing && typedText !== typed ? 'Does not match.' : undefined}
           />
         )}
         {error !== null && <ProblemNote error={error} />}

@@ -62,12 +62,12 @@ export function faultOf(rule: KnownRule, value: FieldValue): string | undefined 
     if (value.length > (rule.maxItems ?? Infinity)) return `At most ${rule.maxItems}.`;
     return value.map((item) => faultOf({ ...rule.items, isRequired: true }, item)).find(Boolean);
   }
-  if (value === '') return rule.isRequired ? 'This is needed.' : undefined;
+  if (value === '') return rule.isRequired ? 'Required.' : undefined;
   if (kindOf(rule) === 'number') return faultOfNumber(rule, Number(value));
   if (value.length < (rule.minLength ?? 0)) return `At least ${rule.minLength} characters.`;
   if (value.length > (rule.maxLength ?? Infinity)) return `At most ${rule.maxLength} characters.`;
   if (rule.pattern !== undefined && !new RegExp(rule.pattern).test(value))
-    return rule.description ?? 'This has characters or a form that are not allowed here.';
+    return rule.description ?? 'This contains characters or a format that is not allowed.';
   return undefined;
 }
 
@@ -75,8 +75,8 @@ function faultOfNumber(
   { minimum = -Infinity, maximum = Infinity, type }: FieldRule,
   value: number,
 ): string | undefined {
-  if (Number.isNaN(value)) return 'A number is needed.';
-  if ([type].flat().includes('integer') && !Number.isInteger(value)) return 'A whole number is needed.';
+  if (Number.isNaN(value)) return 'Enter a number.';
+  if ([type].flat().includes('integer') && !Number.isInteger(value)) return 'Enter a whole number.';
   if (value < minimum) return `At least ${minimum}.`;
   if (value > maximum) return `At most ${maximum}.`;
   return undefined;

@@ -130,7 +130,7 @@ export function Form({ form, action, more, children }: FormProps) {
       {untold && <ProblemNote error={form.error} />}
       {form.error !== null && !untold && (
         <p className="note bad" role="alert">
-          <strong>{(form.error as Error).message}</strong> See the marked fields.
+          <strong>{(form.error as Error).message}</strong> Check the marked fields.
         </p>
       )}
       <div className="actions">
@@ -172,7 +172,7 @@ export function FormField({ form, name, label, hint, options, type, rows, autoFo
     ) : (
       <TextField
         {...common}
-        hint={<>{common.hint} One on each line.</>}
+        hint={<>{common.hint} One per line.</>}
         rows={3}
         value={value.join('\n')}
         onChange={(text) => form.set(name, text === '' ? [] : text.split('\n'))}

@@ -48,7 +48,11 @@ export function CsvButton<Row>({ name, columns, load }: Props<Row>) {
 }
 
 export function download(name: string, text: string, type = 'text/csv'): void {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  downloadFile(name, new Blob([text], { type: `${type};charset=utf-8` }));
+}
+
+export function downloadFile(name: string, file: Blob): void {
+  const address = URL.createObjectURL(file);
   const link = document.createElement('a');
   link.href = address;
   link.download = name;

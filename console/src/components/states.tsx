@@ -24,7 +24,7 @@ export function ProblemNote({ error, retry }: { error: unknown; retry?: () => vo
   const partner = [failure, reason, status && `HTTP ${status}`].filter(Boolean).join(' · ');
   return (
     <div className="note bad" role="alert">
-      <strong>{problem?.message ?? 'This page has a fault'}</strong>
+      <strong>{problem?.message ?? 'This page could not be shown'}</strong>
       <p>{detail ?? (problem ? '' : String(error))}</p>
       {partner && <p>The partner: {partner}</p>}
       {excerpt && <pre>{excerpt}</pre>}
@@ -65,7 +65,7 @@ export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
     <div className="note warn stale" role="status">
-      Not up to date: what follows is of {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
+      Not up to date. Data as of {new Date(of.dataUpdatedAt).toLocaleTimeString('en-GB')}.{' '}
       {of.error instanceof Error ? of.error.message : ''}{' '}
       <Button small onPress={() => void of.refetch()}>
         Try again

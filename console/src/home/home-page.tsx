@@ -36,7 +36,7 @@ export function HomePage() {
     }),
   );
   return (
-    <Page title="What needs me now" actions={<LiveNote at={overview.data?.at} />}>
+    <Page title="Overview" actions={<LiveNote at={overview.data?.at} />}>
       <Shown query={overview}>{(data) => <Everything overview={data} />}</Shown>
     </Page>
   );
@@ -63,12 +63,12 @@ function Everything({ overview }: { overview: Overview }) {
     <>
       {allIsWell ? (
         <p className="summary good">
-          <strong>All is well.</strong> Every partner has what it should have, and nothing waits for you.
+          <strong>All is well.</strong> All notifications are delivered and nothing waits for you.
         </p>
       ) : (
         // As long as the other, so that what follows does not move.
         <p className="summary">
-          <strong>Something needs you.</strong> What has a coloured edge below leads to where it is done.
+          <strong>Action needed.</strong> Open a highlighted figure to act on it.
         </p>
       )}
       <div className="tiles">
@@ -81,8 +81,8 @@ function Everything({ overview }: { overview: Overview }) {
             'nothing waits'
           )}
         </Tile>
-        <Tile label="Partners in trouble" count={partners.down + partners.failing} tone="bad" to="/partners">
-          {partners.well.toLocaleString('en')} well
+        <Tile label="Partners with problems" count={partners.down + partners.failing} tone="bad" to="/partners">
+          {partners.well.toLocaleString('en')} healthy
         </Tile>
         <Tile label="Unmatched results" count={overview.unmatched_results} tone="warn" to="/work/unmatched">
           to be accepted or rejected

@@ -5,7 +5,7 @@ const WORDS: Record<LiveState, string> = {
   live: 'Live',
   connecting: 'Connecting …',
   paused: 'Paused',
-  broken: 'Not live: trying again',
+  broken: 'Disconnected, reconnecting',
 };
 
 /** Whether what is shown follows the service, and of when it is. */

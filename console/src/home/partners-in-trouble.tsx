@@ -17,10 +17,12 @@ export function PartnersInTrouble({ partners, counts }: { partners: readonly Par
   const others = counts.down + counts.failing + counts.suspended + counts.unverified - partners.length;
   return (
     <div ref={frame} tabIndex={-1} className="troubles-frame">
-      <Section title="Partners that are not well" actions={held && <HeldNote held={held} />}>
+      <Section title="Partners with problems" actions={held && <HeldNote held={held} />}>
         {rows.length === 0 && (
           <Empty good>
-            {counts.well === 0 ? 'There is no partner yet.' : `All ${counts.well.toLocaleString('en')} are well.`}
+            {counts.well === 0
+              ? 'There is no partner yet.'
+              : `All ${counts.well.toLocaleString('en')} partners are healthy.`}
           </Empty>
         )}
         <ul className="troubles">

@@ -12,8 +12,8 @@ interface Props {
 
 const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   FIRST: 'First attempt',
-  AUTO: 'Sent again by itself',
-  MANUAL: 'Resent by an operator',
+  AUTO: 'Automatic retry',
+  MANUAL: 'Manual resend',
   REPLAY: 'Replay',
 };
 
@@ -46,7 +46,7 @@ export function Attempts({ notification, subscription }: Props) {
               </pre>
             </>
           ) : (
-            <p className="hint">The partner said nothing more.</p>
+            <p className="hint">The answer had no text.</p>
           )}
           <details>
             <summary>Request headers</summary>

@@ -46,8 +46,8 @@ function OneNotification({ notification }: { notification: Notification }) {
       title: deed === 'resend' ? 'Resend this notification?' : 'Resolve this notification?',
       text:
         deed === 'resend'
-          ? 'It is sent at once, also when the partner is down.'
-          : 'It was settled by other means. It is kept, and never sent again.',
+          ? 'It is sent now, even if the partner is down.'
+          : 'Use this when it was settled in another way. It is kept, but never sent again.',
       reason: deed === 'resend' ? 'optional' : 'required',
       action: deed === 'resend' ? 'Resend' : 'Resolve',
       perform: (reason) => {
@@ -58,7 +58,7 @@ function OneNotification({ notification }: { notification: Notification }) {
       },
     });
     if (!done) return;
-    toast(deed === 'resend' ? 'Sent again. What the partner says appears here.' : 'The notification is resolved.');
+    toast(deed === 'resend' ? 'Resent. The partner’s answer appears here.' : 'The notification is resolved.');
     await queries.invalidateQueries({ queryKey: ['notifications'] });
     void queries.invalidateQueries({ queryKey: ['error-queue'] });
   }
@@ -93,7 +93,7 @@ function OneNotification({ notification }: { notification: Notification }) {
         of={[
           ['Failure', isQueued || notification.failure ? failureText(notification.failure) : null],
           ['HTTP status', notification.http_status],
-          ['Sent again', retryText(notification.retry)],
+          ['Retry', retryText(notification.retry)],
           ['Next attempt', notification.next_attempt_at && <Time at={notification.next_attempt_at} />],
           ['Created', <Time at={notification.created_datetime} />],
           ['Delivered', <Time at={notification.delivered_datetime} />],

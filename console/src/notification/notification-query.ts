@@ -1,7 +1,7 @@
 import type { operations } from '../../../clients/typescript/src/openapi';
 import type { Search } from '../router-search';
 
-type Query = NonNullable<operations['NotificationsController_list']['parameters']['query']>;
+type Query = NonNullable<operations['listNotifications']['parameters']['query']>;
 
 /** Filters of the address as the API wants them: it checks them itself, and says what is wrong with one. */
 export function notificationQuery(search: Search): Query {

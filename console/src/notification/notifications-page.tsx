@@ -22,18 +22,18 @@ export function NotificationsPage() {
   const search = useSearch({ from: '/notifications' });
   const query = notificationQuery(search);
   return (
-    <Page title="Notifications" lead="Every event that a partner was or is to be told of, the newest first.">
+    <Page title="Notifications" lead="All notifications to partners, newest first.">
       <Filters of={FILTERS} />
       <List
         name="notifications"
-        caption="Notifications, the newest first"
+        caption="Notifications, newest first"
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
         queryKey={['notifications', search]}
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/notifications', { params: { query: { ...query, cursor, limit: 50 } }, signal }))
         }
-        empty="Nothing fits. Clear a filter to see more."
+        empty="No matches. Clear a filter to see more."
       />
     </Page>
   );

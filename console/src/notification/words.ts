@@ -45,12 +45,12 @@ export const STATE_OPTIONS: readonly Option[] = [
 ];
 
 export const RETRY_OPTIONS: readonly Option[] = [
-  ['MANUAL', 'By an operator'],
-  ['AUTO', 'By itself'],
+  ['MANUAL', 'Manual'],
+  ['AUTO', 'Automatic'],
 ];
 
 export function retryText(retry: Notification['retry']): string {
-  return retry === 'AUTO' ? 'By itself' : retry === 'MANUAL' ? 'By an operator' : '–';
+  return retry === 'AUTO' ? 'Automatic' : retry === 'MANUAL' ? 'Manual' : '–';
 }
 
 /** `BOOKING_CREATED` as "Booking created". */

@@ -20,7 +20,7 @@ export const AUTH_FIELDS: Record<AuthType, Record<string, string>> = {
 };
 
 export const AUTH_OPTIONS: readonly Option[] = [
-  ['none', 'Not at all; the signature says who it is'],
+  ['none', 'None; requests are signed'],
   ['basic', 'User name and password'],
   ['bearer', 'A token'],
   ['oauth2_client_credentials', 'OAuth 2.0 client credentials'],

@@ -26,7 +26,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
   async function suspend() {
     const done = await confirm({
       title: 'Suspend this partner?',
-      text: 'Nothing more is sent to it until it is resumed; its events are kept in order. When this answers, no attempt begins any more.',
+      text: 'No notifications are sent until you resume the partner. Its events are kept in order.',
       action: 'Suspend',
       perform: () => api.POST('/admin/subscriptions/{id}/suspend', { params }),
     });
@@ -36,7 +36,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
   async function resume() {
     const done = await confirm({
       title: 'Resume this partner?',
-      text: 'What was kept for it goes out now, the oldest first.',
+      text: 'Waiting notifications are sent now, oldest first.',
       action: 'Resume',
       perform: () => api.POST('/admin/subscriptions/{id}/resume', { params }),
     });
@@ -45,15 +45,15 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
 
   async function rotate() {
     const done = await confirm({
-      title: 'Make a new signing secret?',
-      text: 'It is shown once. For 24 hours every request is signed with the old and with the new one, so that the partner can change over.',
-      action: 'Make a new secret',
+      title: 'Create a new signing secret?',
+      text: 'The secret is shown once. For 24 hours, requests are signed with the old and the new secret, so that the partner can switch.',
+      action: 'Create new secret',
       perform: async () => {
         const made = await dataOf(api.POST('/admin/subscriptions/{id}/rotate-secret', { params }));
         setSecret(made.signing_secret);
       },
     });
-    if (done) await settled('A new secret was made.');
+    if (done) await settled('The new secret is created.');
   }
 
   async function remove() {
@@ -64,12 +64,12 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       text: (
         <>
           <p>
-            {url} is never told of anything again.{' '}
+            {url} gets no more notifications.{' '}
             {waiting === 0
               ? 'Nothing waits for it.'
-              : `The events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} that it does not have are resolved, and never sent.`}
+              : `The events of ${waiting.toLocaleString('en')} ${waiting === 1 ? 'booking' : 'bookings'} that it has not received are resolved and never sent.`}
           </p>
-          <p>There is no way back: connecting it again makes another partner.</p>
+          <p>This cannot be undone.</p>
         </>
       ),
       action: 'Delete',
@@ -98,7 +98,7 @@ export function PartnerActions({ subscription }: { subscription: Schemas['Subscr
       </Button>
       {secret !== null && (
         <Dialog title="The new signing secret" onClose={() => setSecret(null)}>
-          <p>It is shown this once. Hand it over, then close this.</p>
+          <p>It is shown only once. Copy it for the partner, then close.</p>
           <Copyable text={secret} />
           <div className="actions end">
             <Button kind="primary" onPress={() => setSecret(null)}>

@@ -61,19 +61,19 @@ function Partner({ subscription }: { subscription: Subscription }) {
         of={[
           ['Account', subscription.account_code],
           ['Events', subscription.change_reasons.map(eventText).join(', ')],
-          ['Signs in', signInText(subscription.auth)],
-          ['Waits for an answer', subscription.wait_ms == null ? 'as configured' : `${subscription.wait_ms} ms`],
-          ['Tried again by itself after', subscription.auto_retry_on.join(', ')],
+          ['Authentication', signInText(subscription.auth)],
+          ['Answer timeout', subscription.wait_ms == null ? 'Default' : `${subscription.wait_ms} ms`],
+          ['Retried automatically after', subscription.auto_retry_on.join(', ')],
           ['Next probe', subscription.next_probe_at && <Time at={subscription.next_probe_at} />],
           ['Oldest undelivered', <Time at={statistics.data?.oldest_undelivered} />],
-          ['Bookings that wait', statistics.data?.bookings_waiting.toLocaleString('en')],
-          ['Next exam among them', <Time at={statistics.data?.next_booking_on} />],
+          ['Bookings waiting', statistics.data?.bookings_waiting.toLocaleString('en')],
+          ['Next exam waiting', <Time at={statistics.data?.next_booking_on} />],
           ['Certificate', <Certificate notAfter={statistics.data?.certificate_not_after} />],
           ['Changed', <Time at={subscription.updated_datetime} />],
           ['Id', <Copyable text={id} />],
         ]}
       />
-      <Section title="Attempts of seven days">
+      <Section title="Attempts in the last 7 days">
         <Shown query={statistics}>{(found) => <Charts statistics={found} />}</Shown>
       </Section>
       <SampleSection subscription={subscription} />
@@ -90,7 +90,7 @@ function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   return (
     <div className="charts">
       <Chart label="Delivered and failed attempts by hour" at={at} series={attempts} />
-      <Chart label="Time of an attempt by hour" unit="ms" at={at} series={times} />
+      <Chart label="Attempt duration by hour" unit="ms" at={at} series={times} />
       {causes.size > 0 && (
         <p className="hint">
           Failed:{' '}
@@ -132,7 +132,7 @@ function Replay({ id }: { id: string }) {
   return (
     <Section title="Replay">
       <p className="hint">
-        What the partner has had already is sent once more, with the same ids and bytes: for a partner that has lost it.
+        Sends delivered notifications again, with the same ids and content. Use it when the partner has lost them.
       </p>
       <Filters of={REPLAY_FILTERS} />
       <BulkButtons kinds={['replay']} filter={{ ...filterOf(search), subscription_id: id }} />

@@ -29,7 +29,7 @@ export function PartnerSettingsPage() {
           </Link>
         </>
       }
-      lead="Only what you change is sent. A new address has to be verified again."
+      lead="A new address must be verified again."
     >
       <Shown query={subscription}>{(found) => <Settings subscription={found} />}</Shown>
     </Page>
@@ -42,10 +42,10 @@ function Settings({ subscription }: { subscription: Subscription }) {
     <>
       <div className="form">
         <Select
-          label="How the service signs in at the partner"
+          label="Authentication at the partner"
           value={auth}
           onChange={(value) => setAuth(value as AuthType | '')}
-          options={[['', `As it does now: ${signInText(subscription.auth)}`], ...AUTH_OPTIONS]}
+          options={[['', `Keep: ${signInText(subscription.auth)}`], ...AUTH_OPTIONS]}
         />
       </div>
       <SettingsForm key={auth} subscription={subscription} auth={auth} />
@@ -89,8 +89,8 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
       ))}
       <FormField form={form} name="partner_url" label="Address" />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
-      <FormField form={form} name="wait_ms" label="Milliseconds for one attempt" />
-      <FormField form={form} name="auto_retry_on" label="Tried again by itself after" />
+      <FormField form={form} name="wait_ms" label="Answer timeout in milliseconds" />
+      <FormField form={form} name="auto_retry_on" label="Retried automatically after" />
       <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
       <FormField form={form} name="client_cert_pem" label="Client certificate, PEM" rows={4} />
       <FormField form={form} name="client_key_pem" label="Client key, PEM" rows={4} />

@@ -29,7 +29,7 @@ const COLUMNS: readonly Column<Partner>[] = [
   },
   {
     id: 'condition',
-    header: 'How it does',
+    header: 'Status',
     cell: (partner) => <Condition partner={partner} />,
     text: (partner) => conditionOf(partner)[0],
   },
@@ -129,7 +129,7 @@ export function PartnersPage() {
   return (
     <Page
       title="Partners"
-      lead="Where events are sent, and how it goes."
+      lead="Systems that receive notifications, and how delivery is going."
       actions={<LinkButton to="/setup/connect-partner">Connect a partner</LinkButton>}
     >
       <Filters of={FILTERS} />

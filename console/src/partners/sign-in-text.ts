@@ -13,6 +13,6 @@ export function signInText({ type, ...rest }: Schemas['SubscriptionModel']['auth
     case 'oauth2_client_credentials':
       return `OAuth 2.0 client ${client} at ${tokenUrl}`;
     default:
-      return 'Not at all; the signature says who it is';
+      return 'None; requests are signed';
   }
 }

@@ -22,17 +22,17 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
   resend: {
     title: 'Resend these notifications?',
     action: 'Resend',
-    text: 'They go out oldest first: to each partner one alone, and the others once it is delivered. You can pause and abort.',
+    text: 'They are sent oldest first. Each partner gets one first, and the rest once it is delivered. You can pause or abort the job.',
   },
   resolve: {
     title: 'Resolve these notifications?',
     action: 'Resolve',
-    text: 'They were settled by other means. They are kept, leave the error queue, and are never sent again.',
+    text: 'Use this when they were settled in another way. They leave the error queue and are kept, but never sent again.',
   },
   replay: {
-    title: 'Send delivered notifications again?',
+    title: 'Replay delivered notifications?',
     action: 'Replay',
-    text: 'The partner gets the same ids and bytes once more, in order, behind what is still due for a booking.',
+    text: 'The partner gets the same notifications again, with the same ids, in the order of each booking.',
   },
 };
 
@@ -88,7 +88,7 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
             return (
               <>
                 <p role="status">
-                  <strong>{shown}</strong> {number === 1 ? 'notification fits' : 'notifications fit'} now.{' '}
+                  <strong>{shown}</strong> {number === 1 ? 'notification matches' : 'notifications match'} now.{' '}
                   {number > 0 && text}
                 </p>
                 <Chosen filter={filter} />
@@ -104,14 +104,14 @@ export function BulkDialog({ kind, filter, onClose }: Props) {
                     </ol>
                     <TextField
                       label="Reason"
-                      hint="Kept with the job, its notifications and the audit."
+                      hint="Kept with the job, its notifications and the audit log."
                       value={reason}
                       onChange={setReason}
                       rows={2}
                       maxLength={1000}
                       required
                       autoFocus
-                      fault={missing && reason.trim() === '' ? 'This is needed.' : undefined}
+                      fault={missing && reason.trim() === '' ? 'Required.' : undefined}
                     />
                   </>
                 )}
@@ -138,7 +138,7 @@ function Chosen({ filter }: { filter: QueueFilter }) {
   return (
     <p className="hint">
       {texts.length === 0
-        ? 'No filter: the whole queue.'
+        ? 'No filter: the whole error queue.'
         : texts.map(([name, value]) => `${name}: ${value}`).join(' · ')}
     </p>
   );

@@ -22,7 +22,7 @@ type Cause = Schemas['CauseModel'];
 const FILTERS: readonly Filter[] = [
   { name: 'account_code', label: 'Account code', main: true },
   { name: 'subscription_id', label: 'Partner id' },
-  { name: 'retry', label: 'Sent again', options: RETRY_OPTIONS },
+  { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
 ];
 
 const COLUMNS: readonly Column<Cause>[] = [
@@ -78,7 +78,7 @@ const COLUMNS: readonly Column<Cause>[] = [
   },
   {
     id: 'retry',
-    header: 'Sent again',
+    header: 'Retry',
     hidden: true,
     cell: ({ retry }) => retryText(retry),
     text: ({ retry }) => retry,
@@ -136,7 +136,7 @@ export function CausesPage() {
       actions={
         <>
           {(causes.data === undefined || total > 0) && <BulkButtons kinds={['resend']} filter={filterOf(search)} />}
-          <LinkButton to="/queue/notifications">All of them</LinkButton>
+          <LinkButton to="/queue/notifications">Show all</LinkButton>
         </>
       }
     >
@@ -153,12 +153,12 @@ export function CausesPage() {
               list={JSON.stringify(search)}
               empty={
                 all.length === 0
-                  ? 'The error queue is empty: every partner has what it should have.'
-                  : 'Nothing fits. Clear a filter to see more.'
+                  ? 'The error queue is empty. All notifications are delivered.'
+                  : 'No matches. Clear a filter to see more.'
               }
               emptyIsGood={all.length === 0}
             />
-            <Section title="Jobs of now" actions={<Link to="/jobs">All jobs</Link>}>
+            <Section title="Current jobs" actions={<Link to="/jobs">All jobs</Link>}>
               <JobsNow />
             </Section>
           </>

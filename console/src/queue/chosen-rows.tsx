@@ -39,7 +39,7 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
     clear();
     void queries.invalidateQueries({ queryKey: ['error-queue'] });
     const { done, refused, of } = state;
-    const word = deed === 'resend' ? 'sent again' : 'resolved';
+    const word = deed === 'resend' ? 'resent' : 'resolved';
     toast(
       `${(done - refused).toLocaleString('en')} of ${of.toLocaleString('en')} ${word}.${refused > 0 ? ` ${refused} were no longer in the queue, or refused.` : ''}`,
       refused > 0 ? 'bad' : 'plain',
@@ -53,8 +53,8 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
       title: deed === 'resend' ? `Resend ${one}?` : `Resolve ${one}?`,
       text:
         deed === 'resend'
-          ? 'Each is sent at once, also when its partner is down.'
-          : 'They were settled by other means. They are kept, and never sent again.',
+          ? 'Each is sent now, even if its partner is down.'
+          : 'Use this when they were settled in another way. They are kept, but never sent again.',
       reason: deed === 'resend' ? 'optional' : 'required',
       action: `${deed === 'resend' ? 'Resend' : 'Resolve'} ${ids.length.toLocaleString('en')}`,
       perform: (reason) => {
@@ -79,13 +79,13 @@ export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () =
         <>
           <strong>{ids.length.toLocaleString('en')} chosen</strong>
           <Button small kind="primary" onPress={() => ask('resend')}>
-            Resend chosen …
+            Resend selected …
           </Button>
           <Button small onPress={() => ask('resolve')}>
-            Resolve chosen …
+            Resolve selected …
           </Button>
           <Button small kind="quiet" onPress={clear}>
-            Choose none
+            Clear selection
           </Button>
         </>
       )}

@@ -30,7 +30,7 @@ export function filterTexts(filter: QueueFilter): (readonly [string, string])[] 
     ['Failure', filter.failure && failureText(filter.failure === 'none' ? null : filter.failure)],
     ['Reason', filter.reason === 'none' ? 'none given' : filter.reason],
     ['HTTP status', filter.http_status?.toString()],
-    ['Sent again', filter.retry && retryText(filter.retry)],
+    ['Retry', filter.retry && retryText(filter.retry)],
     ['Booking', filter.booking_code],
     ['Candidate', filter.candidate_id],
     ['Created from', filter.from && local(new Date(filter.from))],

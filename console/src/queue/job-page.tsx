@@ -18,7 +18,7 @@ import { isMoving, jobNote, kindText, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
 type Item = Schemas['JobItemModel'];
-type Query = NonNullable<operations['JobsController_items']['parameters']['query']>;
+type Query = NonNullable<operations['listJobItems']['parameters']['query']>;
 
 const OUTCOMES = ['WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'] satisfies Item['outcome'][];
 const FILTERS: readonly Filter[] = [
@@ -87,18 +87,18 @@ function OneJob({ job }: { job: Job }) {
       <div className="panel">
         <JobProgress job={job} />
       </div>
-      <Section title="About it">
+      <Section title="Details">
         <Facts
           of={[
             ['Reason', job.reason],
             ['By', job.actor],
-            ['Begun', <Time at={job.created_datetime} />],
+            ['Started', <Time at={job.created_datetime} />],
             ['Id', <Copyable text={job.job_id} />],
           ]}
         />
       </Section>
       {job.kind !== 'ERASE' && job.state !== 'PREPARING' && (
-        <Section title="The frozen set">
+        <Section title="Notifications in this job">
           <Items job={job} />
         </Section>
       )}
@@ -113,7 +113,7 @@ function Items({ job }: { job: Job }) {
       <Filters of={FILTERS} />
       <List
         name="job-items"
-        caption="What the job is about, the oldest first"
+        caption="Notifications in this job, oldest first"
         columns={COLUMNS}
         rowKey={({ notification_id: id, booking_code: code }) => id ?? code ?? ''}
         queryKey={['job-items', job.job_id, search, isMoving(job) ? 'moving' : 'over']}
@@ -125,7 +125,7 @@ function Items({ job }: { job: Job }) {
             }),
           )
         }
-        empty="Nothing fits."
+        empty="No matches."
       />
     </>
   );

@@ -27,7 +27,7 @@ export function JobProgress({ job }: { job: Job }) {
         <span>{delivered.toLocaleString('en')} delivered</span>
         <span>{failed.toLocaleString('en')} failed</span>
         <span>{waiting.toLocaleString('en')} waiting</span>
-        {skipped > 0 && <span>{skipped.toLocaleString('en')} settled otherwise</span>}
+        {skipped > 0 && <span>{skipped.toLocaleString('en')} skipped</span>}
       </p>
     </div>
   );

@@ -34,27 +34,25 @@ export function jobNote(job: Job): string {
   const { state, kind, waiting, delivered, failed, skipped } = job;
   switch (state) {
     case 'PREPARING':
-      return 'Looking for what fits; the set is frozen then.';
+      return 'Finding the notifications that match.';
     case 'PAUSED':
       return pauseNote(job);
     case 'ABORTED':
-      return `${waiting.toLocaleString('en')} were not begun; they stay as they were.`;
+      return `${waiting.toLocaleString('en')} were not started and stay in the error queue.`;
     case 'RUNNING':
-      if (kind === 'RESOLVE' || kind === 'ERASE') return 'At work.';
-      return delivered === 0 && failed === 0 ? 'Each partner gets one first.' : 'Sending.';
+      if (kind === 'RESOLVE' || kind === 'ERASE') return 'Running.';
+      return delivered === 0 && failed === 0 ? 'Sending one notification to each partner first.' : 'Sending.';
     case 'DONE':
-      return skipped > 0
-        ? `${skipped.toLocaleString('en')} were settled otherwise before their turn.`
-        : 'All are through.';
+      return skipped > 0 ? `${skipped.toLocaleString('en')} were already delivered or resolved.` : 'Done.';
   }
 }
 
 /** Who paused it, or what became of its partners. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
-    return `Paused by ${by ?? 'an operator'}: nothing more begins; what is on its way comes to its end.`;
+    return `Paused by ${by ?? 'an operator'}. Attempts already under way will finish.`;
   const failures = because
     .split(', ')
     .map((failure) => failureText(failure as Schemas['NotificationModel']['failure']));
-  return `Paused by itself, because its partners failed: ${failures.join(', ')}. Resume it when they are well.`;
+  return `Paused automatically because partners failed: ${failures.join(', ')}. Resume it when they partners are healthy.`;
 }

@@ -12,7 +12,7 @@ import { JobProgress } from './job-progress';
 import { JOB_STATE_OPTIONS, jobNote, KIND_OPTIONS, kindText, type Job } from './job-text';
 import type { operations } from '../../../clients/typescript/src/openapi';
 
-type Query = NonNullable<operations['JobsController_list']['parameters']['query']>;
+type Query = NonNullable<operations['listJobs']['parameters']['query']>;
 
 const FILTERS: readonly Filter[] = [
   { name: 'kind', label: 'Kind', options: KIND_OPTIONS },
@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<Job>[] = [
   { id: 'actor', header: 'By', text: ({ actor }) => actor },
   {
     id: 'made',
-    header: 'Begun',
+    header: 'Started',
     as: 'time',
     text: ({ created_datetime: at }) => at,
   },
@@ -67,7 +67,7 @@ const COLUMNS: readonly Column<Job>[] = [
   { id: 'id', header: 'Id', hidden: true, as: 'code', text: ({ job_id: id }) => id },
   {
     id: 'actions',
-    header: 'Steer',
+    header: 'Actions',
     cell: (job) => (
       <span className="actions">
         <JobActions job={job} small />
@@ -80,18 +80,18 @@ export function JobsPage() {
   const search = useSearch({ from: '/jobs' });
   useLive(['jobs'], [['jobs']]);
   return (
-    <Page title="Jobs" lead="Resends, replays, resolves and erasures of all operators, the newest first.">
+    <Page title="Jobs" lead="Resends, replays, resolves and erasures of all operators, newest first.">
       <Filters of={FILTERS} />
       <List
         name="jobs"
-        caption="Jobs, the newest first"
+        caption="Jobs, newest first"
         columns={COLUMNS}
         rowKey={({ job_id: id }) => id}
         queryKey={['jobs', 'list', search]}
         load={(cursor, signal) =>
           pageOf(api.GET('/admin/jobs', { params: { query: { ...(search as Query), cursor, limit: 50 } }, signal }))
         }
-        empty="No job fits."
+        empty="No matches."
       />
     </Page>
   );

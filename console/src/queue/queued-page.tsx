@@ -20,7 +20,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'reason', label: 'Reason' },
   { name: 'http_status', label: 'HTTP status' },
   { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
-  { name: 'retry', label: 'Sent again', options: RETRY_OPTIONS },
+  { name: 'retry', label: 'Retry', options: RETRY_OPTIONS },
   { name: 'account_code', label: 'Account code' },
   { name: 'subscription_id', label: 'Partner id' },
   { name: 'from', label: 'Created from', type: 'moment' },
@@ -42,12 +42,12 @@ export function QueuedPage() {
       <Filters of={FILTERS} />
       <List
         name="error-queue"
-        caption="Notifications in the error queue, the newest first"
+        caption="Notifications in the error queue, newest first"
         columns={NOTIFICATION_COLUMNS}
         rowKey={({ id }) => id}
         {...queuedList(search)}
         selection={{ rows: chosen, onChange: setChosen, label: 'Choose' }}
-        empty="Nothing fits. Clear a filter to see more."
+        empty="No matches. Clear a filter to see more."
       />
       <ChosenRows ids={Object.keys(chosen)} clear={() => setChosen({})} />
     </Page>

@@ -50,7 +50,7 @@ export function ApplicationsPage() {
       },
       {
         id: 'created',
-        header: 'Made',
+        header: 'Created',
         hidden: true,
         as: 'time',
         text: ({ created_datetime: at }) => at,
@@ -91,7 +91,7 @@ export function ApplicationsPage() {
     >
       <List
         name="applications"
-        caption="Applications, the newest first"
+        caption="Applications, newest first"
         columns={columns}
         rowKey={({ consumer_key: key }) => key}
         queryKey={['applications']}
@@ -122,8 +122,8 @@ async function rotate({ name, consumer_key }: Application, show: (made: Credenti
   let made: Credentials | undefined;
   const done = await confirm({
     title: `New secret of ${name}?`,
-    text: <p>The secret of now is dead at once: every call with it is refused until the new one is set.</p>,
-    action: 'Make a new secret',
+    text: <p>The current secret stops working immediately. Calls fail until the program uses the new one.</p>,
+    action: 'Create new secret',
     danger: true,
     perform: async () => {
       const path = { consumer_key };
@@ -141,7 +141,7 @@ function Secret({
   onClose: () => void;
 }) {
   return (
-    <Dialog title="The secret is shown this once" onClose={onClose}>
+    <Dialog title="The secret is shown only once" onClose={onClose}>
       <Facts
         of={[
           ['Consumer key', <Copyable key="key" text={key} />],
@@ -166,7 +166,7 @@ function NewApplication({ onClose, made }: { onClose: () => void; made: (credent
   });
   return (
     <Dialog title="New application" onClose={onClose}>
-      <Form form={form} action="Make" more={<Button onPress={onClose}>Cancel</Button>}>
+      <Form form={form} action="Create" more={<Button onPress={onClose}>Cancel</Button>}>
         <FormField form={form} name="name" label="Name" autoFocus />
         <FormField form={form} name="scopes" label="Scopes" options={SCOPE_OPTIONS} />
       </Form>
@@ -206,7 +206,7 @@ function EditApplication({
           hint={
             consumer_key === CONSOLE_KEY
               ? 'The console signs operators in through this application. It stays enabled, with the scope admin.'
-              : 'Ends every token of the application for good.'
+              : 'Ends all tokens of the application permanently.'
           }
         />
       </Form>

@@ -72,7 +72,7 @@ export function CataloguePage() {
   );
   if (known === undefined)
     return (
-      <Page title="Nothing of this name" trail={trail}>
+      <Page title="No such list" trail={trail}>
         <Empty>An account has tests, schools, accommodations, attribute keys and vouchers.</Empty>
       </Page>
     );
@@ -113,7 +113,7 @@ export function CataloguePage() {
 async function remove(kind: Kind, account: string, code: string): Promise<boolean> {
   const done = await confirm({
     title: `Delete ${code}?`,
-    text: <p>New records cannot name it any more. While records use it, the service refuses.</p>,
+    text: <p>New records can no longer use it. It cannot be deleted while records use it.</p>,
     action: 'Delete',
     danger: true,
     perform: () => kind.remove(account, code),
@@ -160,7 +160,7 @@ function EntryDialog({ account, kind, entry, onClose, saved }: DialogProps) {
           onChange={setCode}
           maxLength={50}
           disabled={entry !== null}
-          fault={missing && code.trim() === '' ? 'This is needed.' : undefined}
+          fault={missing && code.trim() === '' ? 'Required.' : undefined}
           autoFocus={entry === null}
         />
         {Object.entries(labels).map(([name, label]) => (
@@ -170,7 +170,7 @@ function EntryDialog({ account, kind, entry, onClose, saved }: DialogProps) {
           <TextField
             label="Portions"
             required
-            hint="One on each line: its code, then its name."
+            hint="One per line: code, then name."
             rows={4}
             value={portions}
             onChange={setPortions}

@@ -65,10 +65,13 @@ export const KINDS: Record<string, Kind> = {
             signal,
           }),
         ),
-        ({ test_code: code, name, exam_code, launch_url, portions, ...numbers }) => ({
+        ({ test_code: code, name, exam_code, launch_url, portions, warnings, ...numbers }) => ({
           code,
           text: name,
-          more: portions.map(({ portion_code: portion }) => portion).join(', '),
+          more: [
+            portions.map(({ portion_code: portion }) => portion).join(', '),
+            ...warnings.map(({ detail }) => detail),
+          ].join(' · '),
           values: {
             name,
             exam_code: text(exam_code),

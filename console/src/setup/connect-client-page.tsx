@@ -28,7 +28,7 @@ export function ConnectClientPage() {
     <Page
       title="Connect a client"
       trail={<SetupNav />}
-      lead="A user of an account and an application: with both a program gets its token."
+      lead="Create a user and an application. A program needs both to get a token."
     >
       <p className="hint" aria-live="polite">
         Step {step} of 3
@@ -52,7 +52,7 @@ function UserStep({ done }: { done: (login: Login) => void }) {
   });
   return (
     <Section title="The user">
-      <Form form={form} action="Make the user">
+      <Form form={form} action="Create user">
         <FormField form={form} name="account_codes" label="Accounts" />
         <FormField form={form} name="username" label="User name" />
         <FormField form={form} name="password" label="Password" type="password" />
@@ -71,7 +71,7 @@ function ApplicationStep({ login, done }: { login: Login; done: (credentials: Cr
   });
   return (
     <Section title="The application">
-      <Form form={form} action="Make the application">
+      <Form form={form} action="Create application">
         <FormField form={form} name="name" label="Name" autoFocus />
         <FormField form={form} name="scopes" label="Scopes" options={CLIENT_SCOPES} />
       </Form>
@@ -93,7 +93,7 @@ function Connected({ login: { username, account }, credentials }: { login: Login
   ].join('\n');
   return (
     <Section title="Connected">
-      <p className="note warn">The secret is shown this once: hand it over now.</p>
+      <p className="note warn">The secret is shown only once. Copy it now.</p>
       <Facts
         of={[
           ['User name', username],

@@ -24,7 +24,7 @@ export function ConnectPartnerPage() {
     <Page
       title="Connect a partner"
       trail={<SetupNav />}
-      lead="Where an account’s events are sent, and a sample that proves that they arrive."
+      lead="Enter where notifications are sent, then send a sample to verify the address."
     >
       <p className="hint" aria-live="polite">
         Step {made === null ? 1 : 2} of 2
@@ -33,7 +33,7 @@ export function ConnectPartnerPage() {
         <Section title="The partner">
           <div className="form">
             <Select
-              label="How the service signs in at the partner"
+              label="Authentication at the partner"
               value={auth}
               onChange={(value) => setAuth(value as AuthType)}
               options={AUTH_OPTIONS}
@@ -68,7 +68,7 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
     },
   });
   return (
-    <Form form={form} action="Make the subscription">
+    <Form form={form} action="Create subscription">
       <FormField form={form} name="account_code" label="Account" />
       <FormField form={form} name="partner_url" label="Partner URL" />
       {Object.entries(authFields).map(([name, label]) => (
@@ -85,7 +85,7 @@ function Prove({ made }: { made: Made }) {
   return (
     <>
       <Section title="Made">
-        <p className="note warn">The signing secret is shown this once: hand it over now.</p>
+        <p className="note warn">The signing secret is shown only once. Copy it now.</p>
         <Facts
           of={[
             ['Partner URL', <Copyable key="url" text={made.partner_url} />],
@@ -111,7 +111,9 @@ function Outcome({ report }: { report: Report }) {
     <>
       <p className={report.delivered ? 'note' : 'note bad'}>
         <strong>
-          {report.delivered ? 'Delivered: the partner is verified, and gets events from now on.' : 'Not delivered.'}
+          {report.delivered
+            ? 'Delivered. The partner is verified and receives notifications from now on.'
+            : 'Not delivered.'}
         </strong>
       </p>
       <SampleReport report={report} />
@@ -125,8 +127,8 @@ function Connected({ made }: { made: Made }) {
   return (
     <Section title="Connected">
       <p>
-        Events of the account go out from now on. A line for the partner to see that the address answers; without a
-        signature it should be refused:
+        Notifications are sent from now on. With this command the partner can check that the address answers; without a
+        signature it should refuse the request:
       </p>
       <pre className="panel lines" tabIndex={0} role="region" aria-label="A line for a shell">
         {line}

@@ -54,7 +54,7 @@ export function SetupPage() {
     >
       <List
         name="accounts"
-        caption="Accounts, the newest first"
+        caption="Accounts, newest first"
         columns={COLUMNS}
         rowKey={({ account_code: code }) => code}
         queryKey={['accounts']}

@@ -42,7 +42,7 @@ export function UsersPage() {
       },
       {
         id: 'created',
-        header: 'Made',
+        header: 'Created',
         as: 'time',
         text: ({ created_datetime: at }) => at,
       },
@@ -68,7 +68,7 @@ export function UsersPage() {
     <Page
       title="Users"
       trail={<SetupNav />}
-      lead="What a user may do is what both the user and the application have as scopes."
+      lead="A user can do what the scopes of both the user and the application allow."
       actions={
         <Button kind="primary" onPress={() => setEdited('new')}>
           New user …
@@ -77,7 +77,7 @@ export function UsersPage() {
     >
       <List
         name="users"
-        caption="Users, the newest first"
+        caption="Users, newest first"
         columns={columns}
         rowKey={({ username }) => username}
         queryKey={['users']}
@@ -93,7 +93,7 @@ export function UsersPage() {
 async function unlock(username: string): Promise<void> {
   try {
     await api.POST('/admin/users/{username}/unlock', { params: { path: { username } } });
-    toast(`${username} is not locked out any more.`);
+    toast(`${username} is unlocked.`);
   } catch (error) {
     toast((error as Error).message, 'bad');
   }
@@ -110,14 +110,14 @@ function NewUser({ onClose, saved }: DialogProps) {
     initial: { username: '', password: '', account_codes: [], scopes: ['read'] },
     perform: async (body: Schemas['CreateUserBody']) => {
       await api.POST('/admin/users', { body });
-      toast('Made.');
+      toast('User created.');
       saved();
       onClose();
     },
   });
   return (
     <Dialog title="New user" onClose={onClose}>
-      <Form form={form} action="Make" more={<Button onPress={onClose}>Cancel</Button>}>
+      <Form form={form} action="Create" more={<Button onPress={onClose}>Cancel</Button>}>
         <FormField form={form} name="username" label="User name" autoFocus />
         <FormField form={form} name="password" label="Password" type="password" />
         <FormField form={form} name="account_codes" label="Accounts" />
@@ -149,13 +149,13 @@ function EditUser({ user, onClose, saved }: DialogProps & { user: User }) {
           name="password"
           label="New password"
           type="password"
-          hint="Left empty, it stays. A new one ends every session of the user. Users of your organisation have none here."
+          hint="Leave empty to keep the current password. A new password signs the user out everywhere. Users of your organisation have no password here."
         />
         <FormField
           form={form}
           name="disabled"
           label="Disabled"
-          hint="Ends every token of the user for good. The last operator who can sign in stays."
+          hint="Ends all tokens of the user permanently. The last operator who can sign in cannot be disabled."
         />
       </Form>
     </Dialog>

@@ -70,7 +70,7 @@ export function CommandPalette({ session, onClose }: PaletteProps) {
           </li>
         ))}
       </ul>
-      <p className="hint">Arrow keys choose, Enter goes, Escape closes.</p>
+      <p className="hint">Arrow keys select, Enter opens, Escape closes.</p>
     </Dialog>
   );
 }

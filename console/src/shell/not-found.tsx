@@ -3,7 +3,7 @@ import { Page } from '../components/page';
 
 export function NotFound() {
   return (
-    <Page title="There is no such page" lead="The address is wrong, or what it names is gone.">
+    <Page title="Page not found" lead="The address is wrong, or the page no longer exists.">
       <LinkButton to="/">Home</LinkButton>
     </Page>
   );

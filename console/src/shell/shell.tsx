@@ -36,7 +36,7 @@ function SignedInShell({ session }: { session: Session }) {
   return (
     <div className="shell">
       <a className="skip" href="#main">
-        To the content
+        Skip to content
       </a>
       <header className="banner">
         <div className="bar">

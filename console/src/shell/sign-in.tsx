@@ -43,7 +43,7 @@ export function SignInForm({ ways, username = '' }: { ways: SignInWays; username
             onChange={setName}
             autoFocus={username === ''}
             required
-            fault={missing && name === '' ? 'This is needed.' : undefined}
+            fault={missing && name === '' ? 'Required.' : undefined}
           />
           <TextField
             label="Password"
@@ -54,7 +54,7 @@ export function SignInForm({ ways, username = '' }: { ways: SignInWays; username
             onChange={setPassword}
             autoFocus={username !== ''}
             required
-            fault={missing && password === '' ? 'This is needed.' : undefined}
+            fault={missing && password === '' ? 'Required.' : undefined}
           />
           {refusal && (
             <p className="note bad" role="alert">

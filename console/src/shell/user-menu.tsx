@@ -19,7 +19,7 @@ export function UserMenu({ session }: { session: Session }) {
         value={useStore(theme)}
         onChange={(value) => chooseTheme(value as Theme)}
         options={[
-          ['system', 'As the system'],
+          ['system', 'System'],
           ['light', 'Light'],
           ['dark', 'Dark'],
         ]}
@@ -30,7 +30,7 @@ export function UserMenu({ session }: { session: Session }) {
           Sign out
         </Button>
         <Button small kind="quiet" onPress={() => void askEverywhere()}>
-          Everywhere …
+          Sign out everywhere …
         </Button>
         {session.organisation && (
           <Button small kind="quiet" onPress={() => void leave(signOutAtOrganisation)}>
@@ -53,7 +53,7 @@ async function leave(how: () => Promise<void>): Promise<void> {
 function askEverywhere(): Promise<boolean> {
   return confirm({
     title: 'Sign out everywhere?',
-    text: 'Every session of yours in the console ends, in this browser and in all others.',
+    text: 'All your console sessions end, in this browser and in all others.',
     action: 'Sign out everywhere',
     perform: () => signOut(true),
   });

@@ -22,7 +22,7 @@ import type { operations } from '../../../clients/typescript/src/openapi';
 import { WorkNav } from './work-nav';
 
 type Import = Schemas['ListedImportModel'];
-type Query = NonNullable<operations['OperatorImportsController_list']['parameters']['query']>;
+type Query = NonNullable<operations['listAllImports']['parameters']['query']>;
 
 const STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 const FILTERS: readonly Filter[] = [
@@ -106,7 +106,7 @@ function ImportActions({ of }: { of: Import }) {
   async function abort() {
     const done = await confirm({
       title: 'Abort the import?',
-      text: <p>{of.done.toLocaleString('en')} rows are done and stay done; the others are never begun.</p>,
+      text: <p>{of.done.toLocaleString('en')} rows are imported and stay. The remaining rows are not imported.</p>,
       action: 'Abort',
       danger: true,
       perform: () => api.POST('/admin/imports/{import_id}/abort', { params: { path: { import_id } } }),
@@ -134,13 +134,13 @@ export function ImportsPage() {
   const search = useSearch({ from: '/work/imports' });
   useLive(['imports'], [['imports']]);
   return (
-    <Page title="Imports" trail={<WorkNav />} lead="Files of eligibilities, and what became of their rows.">
+    <Page title="Imports" trail={<WorkNav />} lead="Imported eligibility files and their results.">
       {useScopes().includes('create') && <Upload />}
       <Section title="All imports">
         <Filters of={FILTERS} />
         <List
           name="imports"
-          caption="Imports, the newest first"
+          caption="Imports, newest first"
           columns={COLUMNS}
           rowKey={({ import_id: id }) => id}
           queryKey={['imports', search]}
@@ -149,7 +149,7 @@ export function ImportsPage() {
               api.GET('/admin/imports', { params: { query: { ...(search as Query), cursor, limit: 50 } }, signal }),
             )
           }
-          empty="No import fits."
+          empty="No matches."
         />
       </Section>
     </Page>
@@ -175,7 +175,7 @@ function Upload() {
     setBusy(true);
     try {
       await send(account.trim(), chosen, dryRun);
-      toast(dryRun ? 'Received: the rows are judged, and nothing is changed.' : 'Received: the rows are being done.');
+      toast(dryRun ? 'Received. The rows are checked; nothing is changed.' : 'Received. The rows are being imported.');
       void queries.invalidateQueries({ queryKey: ['imports'] });
     } catch (caught) {
       setError(caught);
@@ -195,7 +195,7 @@ function Upload() {
         </div>
         <Checkbox
           label="Dry run"
-          hint="The rows are judged and reported; nothing is changed."
+          hint="Checks and reports the rows without changing anything."
           value={dryRun}
           onChange={setDryRun}
         />

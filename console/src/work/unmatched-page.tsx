@@ -60,7 +60,7 @@ export function UnmatchedPage() {
     >
       <List
         name="unmatched-results"
-        caption="Unmatched results, the newest first"
+        caption="Unmatched results, newest first"
         columns={COLUMNS}
         rowKey={({ id }) => id}
         queryKey={['unmatched']}

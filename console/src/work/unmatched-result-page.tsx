@@ -8,12 +8,13 @@ import { Badge } from '../components/badge';
 import { Button } from '../components/button';
 import { confirm } from '../components/confirm';
 import { TextField } from '../components/fields';
+import { downloadFile } from '../components/list-csv';
 import { Facts, Page, Section } from '../components/page';
 import { Empty, Loading, Shown } from '../components/states';
 import { Time } from '../components/time';
 import { toast } from '../components/toast';
 import { nameOf } from '../candidates/record-text';
-import { cluesOf, codeText, likenessText, type Likely, type Unmatched } from './unmatched-text';
+import { cluesOf, codeText, faultText, likenessText, type Likely, type Unmatched } from './unmatched-text';
 
 /** Null when it waits no more. Without photo and link: reading those leaves an audit row, which is for whoever asks for them. */
 async function findWaiting(id: string, signal: AbortSignal): Promise<Unmatched | null> {
@@ -92,6 +93,17 @@ function Waiting({ result }: { result: Unmatched }) {
           ['Account', result.account_code],
         ]}
       />
+      {result.faults.length > 0 && (
+        <Section title="Faults">
+          <ul>
+            {result.faults.map(({ pointer, code }) => (
+              <li key={`${pointer} ${code}`}>
+                <code>{pointer === '' ? 'The body' : pointer}</code> {faultText(code)}
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
       <Section title="Likely candidates">
         <p className="hint">What they have in common is shown; none of it decides. The likeliest first.</p>
         <Shown query={likely}>
@@ -110,13 +122,36 @@ function Waiting({ result }: { result: Unmatched }) {
         <Another id={id} settled={settled} />
       </Section>
       <Section title="As it was delivered">
-        <pre className="panel" tabIndex={0} role="region" aria-label="The body">
-          {result.body === null
-            ? 'No JSON object. Its bytes are read through the API.'
-            : JSON.stringify(result.body, null, 2)}
-        </pre>
+        {result.body === null ? (
+          <RawBody id={id} />
+        ) : (
+          <pre className="panel" tabIndex={0} role="region" aria-label="The body">
+            {JSON.stringify(result.body, null, 2)}
+          </pre>
+        )}
       </Section>
     </Page>
+  );
+}
+
+/** The bytes of a body that is no JSON object; reading them leaves an audit row. */
+function RawBody({ id }: { id: string }) {
+  async function save() {
+    try {
+      const params = { path: { id } };
+      const answer = await api.GET('/admin/unmatched-results/{id}/raw', { params, parseAs: 'blob' });
+      downloadFile(`unmatched-result-${id}`, answer.data as unknown as Blob);
+    } catch (error) {
+      toast(`No raw body: ${(error as Error).message}`, 'bad');
+    }
+  }
+  return (
+    <>
+      <p>The body is no JSON object. It is kept byte for byte, and cannot be accepted as it is.</p>
+      <p className="actions">
+        <Button onPress={() => void save()}>Download the raw body</Button>
+      </p>
+    </>
   );
 }
 
@@ -131,6 +166,8 @@ function useSettled(): (text: string) => void {
   };
 }
 
+type Record = Likely['record'];
+
 interface LikelyProps {
   id: string;
   likely: Likely;
@@ -138,24 +175,10 @@ interface LikelyProps {
 }
 
 function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
-  const { svc_eligiblity_id: svc, test_code: test, booking_on: on, account_code: account } = record;
   return (
     <li className="panel">
       <div>
-        <strong>{nameOf(record.candidate)}</strong> <Badge state={record.status} />
-        <p className="hint">
-          {record.candidate.candidate_id} · {test} · {account}
-          {record.candidate.email && ` · ${record.candidate.email}`}
-        </p>
-        <p>
-          {on === null ? (
-            'Not booked'
-          ) : (
-            <>
-              Booked for <Time at={on} />
-            </>
-          )}
-        </p>
+        <Exam of={record} />
         <p className="actions">
           {because.map((likeness) => (
             <Badge key={likeness} state={likenessText(likeness)} tone="good" />
@@ -166,7 +189,7 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
         <Button
           kind="primary"
           aria-label={`Accept for ${nameOf(record.candidate)}`}
-          onPress={() => void accept(id, { svc_eligiblity_id: svc }, `${nameOf(record.candidate)}, ${test}`, settled)}
+          onPress={() => void accept(id, record, settled)}
         >
           Accept …
         </Button>
@@ -177,38 +200,81 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
   );
 }
 
-/** The exam is known otherwise: by the code of its booking. */
+/** Whose exam it is, and where it stands. */
+function Exam({ of: { candidate, status, test_code, account_code, booking_on } }: { of: Record }) {
+  return (
+    <>
+      <strong>{nameOf(candidate)}</strong> <Badge state={status} />
+      <p className="hint">
+        {candidate.candidate_id} · {test_code} · {account_code}
+        {candidate.email && ` · ${candidate.email}`}
+      </p>
+      <p>
+        {booking_on === null ? (
+          'Not booked'
+        ) : (
+          <>
+            Booked for <Time at={booking_on} />
+          </>
+        )}
+      </p>
+    </>
+  );
+}
+
+/** The exam is known otherwise: by a code of it. */
 function Another({ id, settled }: Pick<LikelyProps, 'id' | 'settled'>) {
   const [code, setCode] = useState('');
+  const [fault, setFault] = useState<string>();
+  async function find(typed: string) {
+    try {
+      const params = { path: { id }, query: { code: typed } };
+      const record = await dataOf(api.GET('/admin/unmatched-results/{id}/exam', { params }));
+      await accept(id, record, settled);
+    } catch (error) {
+      const isUnknown = error instanceof ProblemError && error.status === 404;
+      setFault(isUnknown ? 'No exam has this code.' : (error as Error).message);
+    }
+  }
   function submit(event: FormEvent) {
     event.preventDefault();
-    const known = code.trim().toUpperCase();
-    if (known === '') return;
-    // Ids of records are shorter than codes of bookings.
-    const exam = known.length <= 8 ? { svc_eligiblity_id: known } : { booking_code: known };
-    void accept(id, exam, known, settled);
+    setFault(undefined);
+    if (code.trim() !== '') void find(code.trim());
   }
   return (
     <form className="filters" onSubmit={submit}>
-      <TextField label="Booking code or record id of another exam" value={code} onChange={setCode} maxLength={50} />
+      <TextField
+        label="Booking code, record id or client eligibility id of another exam"
+        value={code}
+        onChange={setCode}
+        maxLength={50}
+        fault={fault}
+      />
       <Button type="submit">Accept for it …</Button>
     </form>
   );
 }
 
-type Exam = { svc_eligiblity_id: string } | { booking_code: string };
-
-async function accept(id: string, exam: Exam, name: string, settled: (text: string) => void) {
+async function accept(id: string, record: Record, settled: (text: string) => void) {
+  const { svc_eligiblity_id } = record;
   const done = await confirm({
     title: 'Accept the result?',
     text: (
-      <p>
-        For {name}: as if the driver’s call had found it. The first result of an exam completes its record and tells the
-        partners.
-      </p>
+      <>
+        <Exam of={record} />
+        <p>
+          As if the driver’s call had found this exam. The first result of an exam completes its record and notifies the
+          partners.
+        </p>
+      </>
     ),
     action: 'Accept',
-    perform: () => api.POST('/admin/unmatched-results/{id}/accept', { params: { path: { id } }, body: exam }),
+    reason: 'optional',
+    perform: (reason) =>
+      api.POST('/admin/unmatched-results/{id}/accept', {
+        params: { path: { id } },
+        body: { svc_eligiblity_id, ...(reason !== '' && { reason }) },
+      }),
   });
   if (done) settled('Accepted.');
 }

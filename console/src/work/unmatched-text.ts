@@ -12,6 +12,7 @@ const CODES: Record<string, string> = {
   validation_error: 'A member is at fault',
   malformed_json: 'The body is not JSON',
   unsupported_media_type: 'The body was not sent as JSON',
+  malformed_request: 'The body cannot be unpacked',
   result_id_conflict: 'The result_id belongs to another candidate',
 };
 
@@ -20,13 +21,26 @@ export function codeText(code: string): string {
   return CODES[code] ?? code;
 }
 
+const FAULTS: Record<string, string> = {
+  type_invalid: 'is of a wrong type',
+  too_long: 'is too long',
+  base64_invalid: 'is no base64',
+  character_invalid: 'has a character that no text may have',
+};
+
+export function faultText(code: string): string {
+  return FAULTS[code] ?? code;
+}
+
 const LIKENESSES: Record<Likely['because'][number], string> = {
   SVC_ELIGIBLITY_ID: 'Same record id',
   BOOKING_CODE: 'Same booking code',
   CLIENT_ELIGIBILITY_ID: 'Same client eligibility id',
   RECORD_LOCATOR: 'Same record locator',
   CANDIDATE_ID: 'Same candidate id',
+  ID_SPELLING: 'Same id, spelled otherwise',
   EMAIL: 'Same e-mail address',
+  ID_ONE_CHARACTER: 'Id differs by one character',
   NAME: 'Same name',
   TEST: 'Same test',
   LAST_NAME: 'Same last name',

@@ -74,7 +74,7 @@ const APPROVALS: readonly Column<CandidateRecord>[] = [
     cell: ({ candidate, hold_reason: held }) => (
       <span>
         {candidate.special_accommodations?.join(', ')}
-        {held !== null && <small>Held too: {held}</small>}
+        {held !== null && <small>Also on hold: {held}</small>}
       </span>
     ),
     text: ({ candidate }) => candidate.special_accommodations?.join(' '),
@@ -87,13 +87,13 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
   CANDIDATE,
   {
     id: 'reason',
-    header: 'Held because',
+    header: 'Reason for the hold',
     cell: ({ hold_reason: reason, approval_pending: approval }) => (
       <span>
         {reason}
         {approval && (
           <small>
-            <Badge state="WAITING" /> for approval too
+            <Badge state="WAITING" /> also waiting for approval
           </small>
         )}
       </span>
@@ -121,8 +121,10 @@ function Approve({ record }: { record: CandidateRecord }) {
       title: `Approve for ${nameOf(record.candidate)}?`,
       text: (
         <p>
-          {candidate.special_accommodations?.join(', ')} for the test {test}. The record becomes{' '}
-          {record.hold_reason === null ? 'ELIGIBLE, and can be booked in its window' : 'free of this, and stays held'}.
+          {candidate.special_accommodations?.join(', ')} for the test {test}.{' '}
+          {record.hold_reason === null
+            ? 'The record becomes ELIGIBLE and can be booked in its window.'
+            : 'This clears the approval; the record stays on hold.'}
         </p>
       ),
       action: 'Approve',
@@ -147,11 +149,10 @@ function Release({ record }: { record: CandidateRecord }) {
       title: `Release ${nameOf(record.candidate)}?`,
       text: (
         <p>
-          Held because: {reason}. The record becomes{' '}
+          Reason for the hold: {reason}.{' '}
           {record.approval_pending
-            ? 'free of this, and waits for approval'
-            : 'ELIGIBLE, and can be booked in its window'}
-          .
+            ? 'This clears the hold; the record still waits for approval.'
+            : 'The record becomes ELIGIBLE and can be booked in its window.'}
         </p>
       ),
       action: 'Release',
@@ -180,7 +181,7 @@ export function ApprovalsPage() {
       <Filters of={FILTERS} />
       <List
         name="approvals"
-        caption="Records that wait for approval, the newest first"
+        caption="Records that wait for approval, newest first"
         columns={APPROVALS}
         rowKey={({ svc_eligiblity_id: id }) => id}
         queryKey={['waiting', 'APPROVAL', search]}
@@ -200,7 +201,7 @@ export function HoldsPage() {
       <Filters of={FILTERS} />
       <List
         name="holds"
-        caption="Records that are held, the newest first"
+        caption="Records that are held, newest first"
         columns={HOLDS}
         rowKey={({ svc_eligiblity_id: id }) => id}
         queryKey={['waiting', 'HOLD', search]}

@@ -13,7 +13,7 @@ import { UserRights, type ChangedUser } from './user-rights.js';
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** What the provider calls them, the best name first. */
+  /** Names of the user at the provider, the best one first. */
   readonly names: readonly string[];
 }
 
@@ -44,10 +44,10 @@ const MARK_LENGTH = 8;
  *
  * 1. Somebody is known by issuer and subject alone. A user of the same name who was made here is somebody else: the name then
  *    gets a mark, and nobody takes another's place by choosing a name at the provider.
- * 2. What they may do is set anew at each sign-in, from the groups of that moment. Sessions that had more end by it, and the
- *    audit log names what changed.
- * 3. Whoever has no group left keeps the user, for the audit log, without any right or session.
- * 4. Groups that the provider does not tell change nothing: nobody is signed in by them (identity-provider.ts).
+ * 2. Each sign-in sets the user's rights from the groups of that moment. Sessions with more rights end, and the audit log
+ *    names the changes.
+ * 3. A user without any group stays, for the audit log, without any right or session.
+ * 4. Groups that the provider leaves out change nothing, and nobody is signed in (identity-provider.ts).
  */
 @Injectable()
 export class OperatorIdentities {
@@ -109,7 +109,7 @@ export class OperatorIdentities {
     throw new Error('There is a user of each name that this operator could have.');
   }
 
-  /** What groups give and take is in the audit log as what a person gives and takes. */
+  /** Writes rights that groups give and take to the audit log, like those that a person gives and takes. */
   private async setRights(
     username: string,
     rights: OperatorRights,

@@ -6,7 +6,7 @@ export class OperatorIdentity {
   @PrimaryColumn('text')
   issuer: string;
 
-  /** Who it is there; names and addresses may change hands. */
+  /** The subject at the provider; names and addresses may change hands. */
   @PrimaryColumn('text')
   subject: string;
 

@@ -1,4 +1,4 @@
-/** What the audit log says in place of a user name: for the service itself, and for several names at a time. */
+/** Names in the audit log for actors without a user name: the service itself, and several users at a time. */
 const RESERVED: ReadonlySet<string> = new Set(['system', 'several']);
 
 /** No user may be called so: what they did would look like what they did not do. */

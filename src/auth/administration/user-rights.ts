@@ -38,7 +38,7 @@ const SAY_HOW_OPERATORS_SIGN_IN = prepared(
   `SELECT set_config('sign_in.passwords', $1, true), set_config('sign_in.issuer', $2, true)`,
 );
 
-/** What is null, or left out, stays. */
+/** A member that is null or left out keeps its value. */
 interface Changes {
   readonly passwordHash?: string | null;
   readonly scopes?: readonly Scope[] | null;

@@ -23,7 +23,7 @@ const FINISH = prepared(
    ON CONFLICT DO NOTHING`,
 );
 
-/** What the browser keeps, encrypted, while somebody signs in at the provider. */
+/** State that the browser keeps, encrypted, during a sign-in at the provider. */
 interface Attempt {
   readonly state: string;
   readonly nonce: string;
@@ -159,7 +159,7 @@ export class IdentityProvider {
   private discovered(): Promise<Configuration> {
     if (this.known === null || this.known.until < Date.now()) {
       const configuration = this.discover(this.settings!);
-      // What failed is asked again by the next one.
+      // The next caller asks again after a failure.
       configuration.catch(() => (this.known = null));
       this.known = { configuration, until: Date.now() + REMEMBERED_MS };
     }

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 
 /**
- * Cookies of the console. What they hold is for the service alone: no script reads them, and no other site's page makes a
+ * Cookies of the console. Their content is for the service alone: no script reads them, and no other site's page makes a
  * browser send them with a call (`SameSite`). With the prefix `__Host-` no neighbouring host can set them either.
  */
 @Injectable()
@@ -51,7 +51,7 @@ export class ConsoleCookies {
   }
 }
 
-/** What a page of the console sends with every call; a form or a link of another site cannot. */
+/** A header that a page of the console sends with every call; a form or a link of another site cannot. */
 export const CONSOLE_REQUEST = 'Console-Request';
 
 /** Whether a script of our own page made the request: another origin may not add the header (Fetch, CORS-safelisted headers). */

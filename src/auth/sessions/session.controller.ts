@@ -63,7 +63,7 @@ const SignsOut = (summary: string) =>
   );
 
 /**
- * Sessions of operators in the console. Every other route takes a session in place of a token: its cookie, with the header
+ * Sessions of operators in the console. Every other route takes a session instead of a token: its cookie, with the header
  * `Console-Request: 1` and without `Authorization`.
  */
 @ApiTags('Console')

@@ -14,7 +14,7 @@ import { TokenStore, type Origin } from '../tokens/token-store.js';
 
 /** The console's own application: made at the first sign-in, without grants, and with a secret that nobody has. */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
-/** What is done in the console: tests are launched elsewhere. Photos and links of results are shown to users with `results`. */
+/** Scopes of the console: tests are launched elsewhere. Photos and links of results are shown to users with `results`. */
 const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'launch');
 
 const COOKIE = 'console-session';
@@ -73,7 +73,7 @@ export class Sessions {
     private readonly cookies: ConsoleCookies,
   ) {}
 
-  /** Who calls with a session's cookie from our own page, or null. The session lasts longer by it. */
+  /** Returns the caller with a session's cookie from our own page, or null, and extends the session. */
   async callerOf(request: Request): Promise<Caller | null> {
     const found = await this.find(request);
     if (found) await this.database.execute(PROLONG, [sha256(found.token)]);
@@ -151,7 +151,7 @@ function present({ username, scopes, accountCodes }: Caller, end: Date): Session
   };
 }
 
-/** Whose request this turned out to be, for the audit and the log. */
+/** Sets the caller of the request, for the audit and the log. */
 function actAs(username: string): void {
   requestContext().caller = {
     username,

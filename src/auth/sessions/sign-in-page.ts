@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 
-/** Says to a person in a browser why nobody was signed in, and leads back. No text of anybody else stands in it. */
+/** Tells a person in a browser why the sign-in failed, and links back. It contains no foreign text. */
 export function sendSignInPage(
   response: Response,
   status: number,

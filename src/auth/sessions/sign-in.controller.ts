@@ -121,7 +121,7 @@ export class ConsoleSignInController {
     return user !== null && (await this.sessions.start(request, response, user, { byPassword: false }));
   }
 
-  /** Whoever looks after the groups has to give somebody else `admin` first: the rights of this operator stay until then. */
+  /** Explains that another operator needs `admin` first: the rights of this operator stay until then. */
   private keepLastOperator(response: Response): void {
     this.logger.warn(
       {},

@@ -33,7 +33,7 @@ interface ValidRow {
 }
 
 /**
- * Who an access token stands for, by one prepared statement and without any cache: a revocation, a disabled user or a
+ * Looks up the caller of an access token, by one prepared statement and without any cache: a revocation, a disabled user or a
  * lost account is seen by the very next request, in every process.
  *
  * The calls of many requests go in batches, in which a token is looked up once for all that came with it: 1.1 times the

@@ -14,8 +14,8 @@ const FIND = prepared(
 
 // $2: 1 after a wrong password, 0 after a right one. $3: failures that lock. $4: seconds that they are remembered.
 // $5: the application, or a part of it, which locks the name for itself alone.
-// A locked name stays as it is until it is forgotten; the first failure beyond the limit is told from the one that locked.
-// Whether the time is over is told by the two times to forget: $4 lies between now and the new one.
+// The row of a locked name does not change until it expires, which distinguishes later failures from the one that locked.
+// The two expiries show whether the time is over: $4 lies between now and the new one.
 const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
 const SETTLE = prepared(
   'login-settle',
@@ -77,9 +77,9 @@ interface Attempt {
   readonly username: string;
   readonly password: string;
   readonly application: string;
-  /** What the lock-out is of: the application, or a part of one that strangers reach without its secret. */
+  /** The scope of the lock-out: the application, or a part of one that strangers reach without its secret. */
   readonly within: string;
-  /** Whose turn it is to have a password hashed. */
+  /** The flow that takes turns at hashing. */
   readonly flow: Flow;
 }
 
@@ -99,7 +99,7 @@ interface Verdict {
  *    counts only if the name was not locked before it: of any number of parallel guesses no more are judged than of
  *    guesses in a row.
  * 4. A wrong password that was judged counts for the name. A refused one counts for nothing: no application exhausts the ceiling
- *    by knocking at a name that it has locked for itself, and nobody prolongs it.
+ *    by guesses at a name that it has locked for itself, and nobody prolongs it.
  *
  * Rows are locked in the order of steps 2 and 3. Never answer before the end, nor tell one refusal from another: unknown, wrong,
  * disabled and locked are one. Beyond the ceiling the console asks for patience, for known and unknown names alike.

@@ -2,7 +2,7 @@ import type { OidcSettings } from '../../oidc-settings.js';
 import type { Scope } from '../../platform/context/caller.js';
 import { ACCOUNT_CODE } from './account-code.js';
 
-/** What an operator may do. */
+/** The rights of an operator. */
 export interface OperatorRights {
   readonly scopes: readonly Scope[];
   /** The accounts that `support` is for. */
@@ -17,7 +17,7 @@ export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix 
   return [...new Set(codes.filter((code) => ACCOUNT_CODE.test(code)))];
 }
 
-/** What the groups give, of which `known` are the accounts that exist; null: nothing. */
+/** Returns the rights that groups give; `known` are the accounts that exist. Null: none. */
 export function rightsOf(
   groups: readonly string[],
   known: readonly string[],
@@ -39,7 +39,7 @@ export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim:
   const claim = claims[groupsClaim];
   if (claim === undefined || claim === null) return areLeftOut(claims, groupsClaim) ? null : [];
   const values = Array.isArray(claim) ? (claim as unknown[]) : [claim];
-  // What is no name may stand for a group that cannot be read: unknown is not none.
+  // A value that is no name may be a group that cannot be read: unknown is not none.
   return values.every((value) => typeof value === 'string') ? values : null;
 }
 

@@ -24,7 +24,7 @@ const ADMINISTRATION = 'administration';
 
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
 
-/** What the thread answers; the time is of its processor, without what others took of the core meanwhile. */
+/** The answer of the thread; its time is processor time, without the time of others on the core. */
 interface Hashed {
   readonly value: string | boolean;
   readonly ms: number;
@@ -65,12 +65,12 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
   /** Until when groups rest, by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
-  /** The hash of a password that nobody knows: checked in place of an unknown user's, so that it takes as long. */
+  /** The hash of a password that nobody knows. An unknown user is checked against it, so that it takes as long. */
   private decoy: Promise<string>;
 
   onModuleInit(): void {
     this.decoy = this.hash(randomToken());
-    // Whoever needs it is told.
+    // The callers that need it get the error.
     this.decoy.catch(() => undefined);
   }
 

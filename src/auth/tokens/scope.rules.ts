@@ -4,8 +4,8 @@ import type { Scope } from '../../platform/context/caller.js';
 const SCOPE_LIST = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
- * What is granted of the scopes asked for: all of them or, when none was asked, all that every holder has.
- * Null when a scope was asked that some holder lacks, or when nothing is left to grant.
+ * Returns the granted scopes: all requested ones or, without a request, all that every holder has.
+ * Null when some holder lacks a requested scope, or when nothing is left to grant.
  */
 export function grantedScopes(asked: string | undefined, ...holders: readonly (readonly Scope[])[]): Scope[] | null {
   const [first = [], ...others] = holders;

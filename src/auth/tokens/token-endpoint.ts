@@ -179,7 +179,7 @@ function invalidScope(): OAuthError {
   return new OAuthError('invalid_scope', 'The scope is malformed, unknown, or beyond what may be granted.');
 }
 
-/** Whose request this turned out to be, for the audit and the log. */
+/** Sets the caller of the request, for the audit and the log. */
 function actFor(username: string, client: Client, scopes: readonly Scope[]): void {
   requestContext().caller = {
     username,

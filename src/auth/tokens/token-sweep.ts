@@ -27,7 +27,7 @@ const CHORES = [
      SELECT state_hash FROM finished_sign_ins WHERE forget_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 ];
 
-/** Whatever made them, a process that let operators in by password or this one before it did, they end for good. */
+/** Ends them for good, also those made by another process or an earlier start that accepted passwords of operators. */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)
   WHERE revoked_at IS NULL AND ${isRefusedPassword('by_password', 'true')}

@@ -13,7 +13,7 @@ export class TokenFamily {
   @Column('text')
   username: string;
 
-  /** What was granted at first: a refresh may ask for less, never for more. */
+  /** The scopes of the first grant: a refresh may ask for fewer, never for more. */
   @Column('text', { array: true })
   scopes: Scope[];
 

@@ -18,7 +18,7 @@ export type OAuthErrorCode =
   | 'temporarily_unavailable'
   | 'server_error';
 
-/** RFC 6749 §5.2: what the token service answers in place of a problem document. */
+/** The error answer of the token service (RFC 6749 §5.2), instead of a problem document. */
 export class OAuthError extends Error {
   constructor(
     readonly code: OAuthErrorCode,
@@ -34,7 +34,7 @@ export function invalidRequest(description: string, status = 400): OAuthError {
   return new OAuthError('invalid_request', description, status);
 }
 
-/** One answer for a client that is missing, unknown, wrong or disabled, so that none can be told from another. */
+/** One answer for a client that is missing, unknown, wrong or disabled, so that nobody can distinguish them. */
 export function invalidClient(): OAuthError {
   return new OAuthError(
     'invalid_client',

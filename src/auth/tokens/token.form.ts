@@ -6,7 +6,7 @@ import { characterFault } from '../../platform/validation/rules.js';
 import { invalidRequest } from './token.errors.js';
 
 const LIMIT = 16 * 1024;
-/** What has no place in an address, where logs and proxies keep it (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1). */
+/** Parameters that must not be in an address, where logs and proxies keep it (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1). */
 const BODY_ONLY = [
   'grant_type',
   'username',

@@ -19,7 +19,7 @@ export interface TokenRequest extends Request {
   body: Form;
 }
 
-/** What every form of the token service has in common: 1. the quota, 2. the client, 3. the form. */
+/** Checks every form of the token service: 1. the quota, 2. the client, 3. the form. */
 @Injectable()
 export class TokenGuard implements CanActivate {
   constructor(

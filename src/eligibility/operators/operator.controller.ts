@@ -12,7 +12,7 @@ import { Field } from '../../platform/validation/fields.js';
 import { oneOf, text } from '../../platform/validation/rules.js';
 import { CandidatePath } from '../eligibility.fields.js';
 import { OperatorEligibilityModel } from '../operator-record.fields.js';
-import { OperatorRecords, WAITS, type Wait } from './operator-records.js';
+import { OperatorRecords, WAITS, type Wait } from './operator-records.handlers.js';
 
 declareFaults({
   action_unknown: ['There is no such action.', 'Use one of those that the document names.'],

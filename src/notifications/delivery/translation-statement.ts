@@ -5,45 +5,23 @@ import {
   BookingRescheduled,
   ExamCompleted,
   ExcusedAbsent,
-  type BookingEvent,
 } from '../../bookings/bookings.events.js';
 import { acrossAccounts, opaque, prepared } from '../../platform/database/database.js';
-import { storedName } from '../../platform/events/domain-event.js';
+import { storedNameOf } from '../../platform/events/domain-event.js';
 import { LEASE, LEASE_END } from './delivery-lease.js';
 
-const EVENTS = [BookingCreated, BookingCancelled, BookingRescheduled, ExamCompleted, ExcusedAbsent, Absent].map(
-  (eventClass): BookingEvent => new eventClass(undefined as never, undefined as never),
-);
-/** The stored names of the events that become notifications, and in the same order what partners are told. */
-export const EVENT_NAMES = EVENTS.map(storedName);
-export const CHANGE_REASONS_OF_EVENTS = EVENTS.map((event) => event.changeReason);
+/** The stored names of the events that become notifications. */
+export const EVENT_NAMES = [
+  BookingCreated,
+  BookingCancelled,
+  BookingRescheduled,
+  ExamCompleted,
+  ExcusedAbsent,
+  Absent,
+].map(storedNameOf);
 
 /** Of one statement; a single event may make more. */
 const MOST_NOTIFICATIONS = 2000;
-
-const UTC_SECOND = `'YYYY-MM-DD"T"HH24:MI:SS"Z"'`;
-const AT_SITE = (member: string) =>
-  `CASE due.data->>'delivery_mode' WHEN 'SITE_PROCTORED' THEN due.data->'${member}' END`;
-
-/** The specification's NotificationRequest; members without a value are left out. Frozen here, sent as it stands. */
-const BODY = `json_strip_nulls(json_build_object(
-  'booking_code', due.data->'booking_code',
-  'booking_on', due.data->'booking_on',
-  'candidate_fname', due.data->'candidate_fname',
-  'candidate_id', due.data->'candidate_id',
-  'candidate_lname', due.data->'candidate_lname',
-  'candidate_mname', due.data->'candidate_mname',
-  'change_reason', due.change_reason,
-  'client_eligibility_id', due.data->'client_eligibility_id',
-  'delivery_mode', due.data->'delivery_mode',
-  'effective_date', to_char(due.occurred_at AT TIME ZONE 'UTC', ${UTC_SECOND}),
-  'exam_code', due.data->'exam_code',
-  'exam_portions', nullif(due.data->'exam_portions', '[]'),
-  'location_address', ${AT_SITE('location_address')},
-  'location_code', ${AT_SITE('location_code')},
-  'location_name', ${AT_SITE('location_name')},
-  'location_timezone', CASE WHEN due.data->>'delivery_mode' IS NOT NULL THEN due.data->'location_timezone' END
-))::text`;
 
 /**
  * Of an event `e`: no other of its booking is on its way to a partner, or could come to be so at this moment. An event that
@@ -67,8 +45,8 @@ const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
 const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**
- * $1 bookings, $2 up to which event of each, $3 stored names, $4 their change reasons, $5 partners that this process can
- * send to at once, $6 the default wait time, $7 the fencing token of what is born claimed. The one statement is the transaction:
+ * $1 bookings, $2 up to which event of each, $3 stored names, $4 partners that this process can send
+ * to at once, $5 the default wait time, $6 the fencing token of what is born claimed. The one statement is the transaction:
  *
  * 1. The unsettled events are locked; what another process has locked is left to it, and with it the later events of that
  *    booking, so that nobody makes a later notification while the one before is unseen.
@@ -81,8 +59,7 @@ const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
  *
  * Positions and ids are drawn before the rows are written, so that what was written need not be joined with itself: the
  * cost is linear in what is made; and an event is locked where it is looked up, by its key, since the planner expects hardly any
- * and would compare each with all. The body is built where the event is, so that a booking's event can be sent after one
- * round trip.
+ * and would compare each with all. The body is the event's own text, so that a booking's event can be sent after one round trip.
  */
 export const TRANSLATE = prepared(
   'notifications-translate',
@@ -101,9 +78,8 @@ export const TRANSLATE = prepared(
      FROM (SELECT DISTINCT account_code FROM in_order WHERE event_id IS NOT NULL) told),
    due AS MATERIALIZED (
      SELECT * FROM (
-       SELECT e.*, kind.change_reason, ${IS_ALONE} AS is_alone, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
+       SELECT e.*, e.data->>'change_reason' AS change_reason, ${IS_ALONE} AS is_alone, row_number() OVER running AS rank, sum(account.subscriptions) OVER running AS making
        FROM in_order e JOIN account USING (account_code)
-         JOIN unnest(${opaque('$3::text[]')}, $4::text[]) AS kind (name, change_reason) USING (name)
        WHERE e.whole
        WINDOW running AS (ORDER BY e.stream, e.sequence)) counted
      WHERE rank = 1 OR making <= ${MOST_NOTIFICATIONS}),
@@ -111,20 +87,20 @@ export const TRANSLATE = prepared(
      UPDATE domain_events e SET settled_at = statement_timestamp() FROM due WHERE e.event_id = due.event_id),
    ready AS MATERIALIZED (
      SELECT s.id FROM subscriptions s
-     WHERE s.id = ANY (${opaque('$5::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
+     WHERE s.id = ANY (${opaque('$4::uuid[]')}::uuid[]) AND s.account_code IN (SELECT account_code FROM account)
        AND ${MAY_BE_TOLD} AND ${LISTENS}
      FOR KEY SHARE SKIP LOCKED),
-   ${LEASE('$7')},
+   ${LEASE('$6')},
    drawn AS MATERIALIZED (
      SELECT nextval('notifications_position_seq') AS position, ${ID} AS id, made.*
      FROM (
        SELECT due.event_id, s.id AS subscription_id, due.account_code, due.change_reason, due.stream AS booking_code,
-         due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, ${BODY} AS body,
+         due.sequence AS event_sequence, due.occurred_at AS effective_date, due.traceparent, due.data::text AS body,
          s.version, s.health_changed_at, s.health = 'DOWN' AS down, ${MAY_BE_TOLD} AS may_be_told,
          CASE s.health WHEN 'DOWN' THEN 'AUTO' ELSE 'FIRST' END AS trigger,
          CASE WHEN due.is_alone AND s.id IN (SELECT id FROM ready) THEN ${LEASE_END} END AS leased_until
        FROM due CROSS JOIN LATERAL (
-         SELECT s.id, s.version, s.state, s.health, s.health_changed_at, coalesce(s.wait_ms, $6::int) AS wait_ms
+         SELECT s.id, s.version, s.state, s.health, s.health_changed_at, coalesce(s.wait_ms, $5::int) AS wait_ms
          FROM subscriptions s
          WHERE s.account_code = due.account_code AND due.change_reason = ANY (s.change_reasons) AND ${LISTENS}
            AND NOT EXISTS (SELECT FROM notifications n WHERE n.event_id = due.event_id AND n.subscription_id = s.id)) s

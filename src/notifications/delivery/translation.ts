@@ -10,7 +10,7 @@ import { RacePoints } from '../race-points.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { leaseToken } from './delivery-lease.js';
 import type { Claimed } from './delivery-statements.js';
-import { CHANGE_REASONS_OF_EVENTS, EVENT_NAMES, TRANSLATE } from './translation-statement.js';
+import { EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 
 /** A booking, and up to which of its events to translate. */
 type Wanted = readonly [bookingCode: string, upTo: number];
@@ -136,7 +136,6 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
       bookings.map(([bookingCode]) => bookingCode),
       bookings.map(([, upTo]) => upTo),
       EVENT_NAMES,
-      CHANGE_REASONS_OF_EVENTS,
       this.loop.readyFor(bookings.length),
       this.config.notificationWaitMs,
       leaseToken(),

@@ -64,7 +64,7 @@ export class NotificationFilter implements NotificationConditions {
   @Field(dateTime(), { description: 'First moment of `created_datetime`, included.' })
   from?: string;
 
-  @Field(dateTime(), { description: 'Last moment of `created_datetime`, excluded.' })
+  @Field(dateTime('end'), { description: 'Last moment of `created_datetime`, excluded.' })
   to?: string;
 
   @Field(text({ min: 1, max: 50 }))

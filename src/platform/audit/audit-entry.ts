@@ -1,4 +1,4 @@
-/** Who did what to what. `subject` is a code or an id, never a name or a secret. */
+/** An actor, an action and its subject. `subject` is a code or an id, never a name or a secret. */
 export interface AuditEntry {
   readonly actor: string;
   /** Consumer key of the application that the call came through; null for work of the service itself. */
@@ -15,7 +15,7 @@ export interface AuditEntry {
   readonly address: string | null;
 }
 
-/** What an action says beyond its name and subject. */
+/** Details of an action beyond its name and subject. */
 export interface AuditDetails {
   /** By default the caller of the running request. */
   readonly actor?: string;

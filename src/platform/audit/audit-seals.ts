@@ -11,7 +11,7 @@ const SEAL_EVERY_MS = 3_000;
 const BATCH = 250;
 const DIGEST_BYTES = 8;
 const COUNTERSIGN_ATTEMPTS = 20;
-/** What stands before the first seal. */
+/** The hash that precedes the first seal. */
 export const NO_SEAL = Buffer.alloc(32);
 
 const LAST = prepared(
@@ -82,10 +82,10 @@ export interface SealedRow {
  *    the same one, a constraint lets the first in.
  * 2. A seal lists their ids, a short digest of each, and a hash over the seal before and all of them: from the first row
  *    that is changed, taken away or put between on, no later seal agrees (audit-verification.ts).
- * 3. Ids are given before COMMIT: a row may appear below ids that are sealed already. It is looked for until every
- *    transaction of a seal's time is over, once more after that, and stands in a later seal. `settled` is the seal up to
+ * 3. Ids are given before COMMIT: a row may appear below ids that are sealed already. The sweep looks
+ *    for it until every transaction of a seal's time is over, and once more after that. A later seal covers it. `settled` is the seal up to
  *    which the look that made a seal needed no other.
- * 4. The newest key of `SECRETS_KEY` signs a seal (audit-signature.ts). As a seal's hash stands in the next one, each
+ * 4. The newest key of `SECRETS_KEY` signs a seal (audit-signature.ts). As each seal contains the hash of the one before, a
  *    signature vouches for the whole history before it: after a rotation one seal without rows does so for all. No seal
  *    follows one that no listed key has signed.
  *

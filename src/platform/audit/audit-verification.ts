@@ -19,7 +19,7 @@ interface Extent {
   readonly seals: number;
 }
 
-/** What the comparison of all rows with all seals says. */
+/** Result of the comparison of all rows with all seals. */
 export type AuditVerdict =
   | ({
       readonly agrees: true;
@@ -30,7 +30,7 @@ export type AuditVerdict =
     } & Extent)
   | ({
       readonly agrees: false;
-      /** What agrees up to the seal that was asked for; null when it was not reached, or none was asked for. */
+      /** The rows that agree up to the requested seal; null when it was not reached, or none was requested. */
       readonly upToAnchor: Extent | null;
     } & Fault)
   | { readonly agrees: false; readonly fromRow: null; readonly because: string; readonly upToAnchor: null };
@@ -44,7 +44,7 @@ export type AuditVerdict =
 export async function verifyAudit(url: string, secrets: Secrets, anchor: string | null = null): Promise<AuditVerdict> {
   const client = await connectTo(url);
   try {
-    // What is sealed or removed meanwhile does not concern this look.
+    // Rows that are sealed or removed meanwhile are ignored.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const chain = new Chain(client, secrets, NO_SEAL);
     let after = '0';

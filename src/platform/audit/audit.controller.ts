@@ -4,16 +4,13 @@ import { QueryBus } from '@nestjs/cqrs';
 import type { Request, Response } from 'express';
 import { Config } from '../../config.js';
 import { formatOptionalDateTime } from '../clock.js';
-import { Database } from '../database/database.js';
-import { Secrets } from '../secrets.js';
 import { currentReach } from '../context/request-context.js';
 import { Access, Bounded } from '../http/access.js';
 import { assertAccountKnown } from '../known-accounts.js';
 import { pageOf, sendPage } from '../http/paging.js';
 import { Answer, AnswerList, Problems } from '../http/documented.js';
 import { AuditEntryModel, AuditQuery, AuditSealModel, presentAuditRow } from './audit.dto.js';
-import { AuditRow } from './audit-row.entity.js';
-import { newestSeals } from './audit-verification.js';
+import { AuditReader } from './audit.reader.js';
 
 /** Some minutes of a busy service. */
 const SEALS_CHECKED = 50;
@@ -22,8 +19,7 @@ const SEALS_CHECKED = 50;
 @Controller('admin/audit')
 export class AuditController {
   constructor(
-    private readonly database: Database,
-    private readonly secrets: Secrets,
+    private readonly reader: AuditReader,
     private readonly queryBus: QueryBus,
     private readonly config: Config,
   ) {}
@@ -44,15 +40,7 @@ export class AuditController {
   ): Promise<AuditEntryModel[]> {
     await assertAccountKnown(this.queryBus, query.account_code, { parameter: 'account_code' });
     const page = pageOf(query);
-    const find = this.database.manager.createQueryBuilder(AuditRow, 'row').orderBy('row.id', 'DESC').limit(page.take);
-    for (const name of ['actor', 'action', 'subject', 'account_code'] as const)
-      if (query[name] !== undefined) find.andWhere(`row.${name} = :${name}`, { [name]: query[name] });
-    const reach = currentReach();
-    if (reach !== null) find.andWhere('row.account_code = ANY (:reach)', { reach });
-    if (query.from !== undefined) find.andWhere('row.at >= :from', { from: query.from });
-    if (query.to !== undefined) find.andWhere('row.at < :to', { to: query.to });
-    if (page.after !== null) find.andWhere('row.id < :after', { after: page.after });
-    const rows = (await find.getMany()).map((row) => ({ ...row, position: row.id }));
+    const rows = await this.reader.list(query, currentReach(), page);
     return sendPage(rows, page, request, response, this.config).map(({ position: _, ...row }) => presentAuditRow(row));
   }
 
@@ -65,7 +53,7 @@ export class AuditController {
   @Answer(200, AuditSealModel)
   @Problems()
   async seals(): Promise<AuditSealModel> {
-    const { last_seal_at, oldest_waiting_at, ...state } = await newestSeals(this.database, this.secrets, SEALS_CHECKED);
+    const { last_seal_at, oldest_waiting_at, ...state } = await this.reader.seals(SEALS_CHECKED);
     return {
       ...state,
       last_seal_datetime: formatOptionalDateTime(last_seal_at),

@@ -20,7 +20,7 @@ export class AuditQuery extends PageQuery {
   @Field(dateTime(), { description: 'First moment, included.' })
   from?: string;
 
-  @Field(dateTime(), { description: 'Last moment, excluded.' })
+  @Field(dateTime('end'), { description: 'Last moment, excluded.' })
   to?: string;
 }
 
@@ -49,8 +49,11 @@ export class AuditEntryModel {
   @Field(text({ max: 64 }))
   request_id: string | null;
 
-  @Field(listOf(text({ max: 200 }), 200), { description: 'Names of the members that changed, never their values.' })
-  changed: string[] | null;
+  @Field(listOf(text({ max: 200 }), 200), {
+    required: true,
+    description: 'Names of the members that changed, never their values; empty where the action says all.',
+  })
+  changed: string[];
 
   @Field(integer(1, 1e9), { description: 'How many calls the row stands for, where it gathers refused ones.' })
   count: number | null;
@@ -101,5 +104,5 @@ export class AuditSealModel {
 }
 
 export function presentAuditRow({ at, ...row }: AuditRow): AuditEntryModel {
-  return { ...row, at: formatDateTime(at) };
+  return { ...row, at: formatDateTime(at), changed: row.changed ?? [] };
 }

@@ -1,6 +1,6 @@
 import type { Change, ChangeKind } from './change.entity.js';
 
-/** What happened to a record, as the change feed tells it. */
+/** A change of a record, as an entry of the change feed. */
 export interface RecordChange {
   readonly kind: ChangeKind;
   readonly change: Change;
@@ -13,7 +13,7 @@ export interface RecordChange {
   readonly status: string;
   readonly booking_code?: string | null;
   readonly revision?: number | null;
-  /** The NotificationRequest and its place among its booking's, when partners are told. */
+  /** The NotificationRequest and its place among its booking's, when partners are notified. */
   readonly notification?: object | null;
   readonly event_sequence?: number | null;
 }

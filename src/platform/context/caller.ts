@@ -11,10 +11,10 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What clients of an account are given: `admin` and `support` are for the service's own staff. */
+/** The scopes of an account's clients: `admin` and `support` are for the service's own staff. */
 export const CLIENT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'admin' && scope !== 'support');
 
-/** Who is calling: the user that the access token was issued to, through an application. */
+/** The caller: the user that the access token was issued to, and its application. */
 export interface Caller {
   readonly username: string;
   readonly consumerKey: string;

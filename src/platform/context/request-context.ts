@@ -4,7 +4,7 @@ import { ContextValue } from './context-value.js';
 import { currentSpan, type CurrentSpan } from './current-span.js';
 import { reachOf, type Caller, type Reach } from './caller.js';
 
-/** What is known of the request that is being served; follows it through every await. */
+/** Facts about the request that is being served; they follow it through every await. */
 export interface RequestContext {
   readonly requestId: string | null;
   readonly traceparent: string | null;

@@ -23,7 +23,7 @@ interface Waiting<Question, Row> {
 /**
  * One prepared statement for the questions of many requests, without any cache.
  *
- * 1. Questions that arrive while a statement is in flight are asked together by the next one (gathering.ts). Each row that
+ * 1. Questions that arrive while a statement is in flight are asked together by the next one (`Gathering`). Each row that
  *    it answers with has the number of its question, from 1, in the column `n`.
  * 2. When a batch is refused, its questions are asked one by one: what is wrong with one of them is its own matter.
  * 3. Inside a unit of work the questions of one turn go together over the connection of the transaction; a refusal

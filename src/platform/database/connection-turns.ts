@@ -22,7 +22,7 @@ type Connect = Parameters<Pool['connect']>[0];
  * what many callers asked together, is one caller of them. A pool by itself serves whoever came first: the calls of one
  * caller, a hundred at once, made all others wait for them, and refused those whom the wait was too long for.
  *
- * What the pool's own time limit bounds is from now on how long a connection takes to be made.
+ * The pool's own time limit now bounds only the making of a connection.
  */
 export function takeTurns(pool: Pool): Turns {
   const turns = new Turns(pool.options.max, MOST_WAIT_MS, noConnectionFree);

@@ -17,12 +17,12 @@ const CONNECTION = {
   keepAlive: true,
   // A statement does not wait for the answer to the one before it (unit-of-work.ts).
   pipeline: true,
-  // What is sent in one turn leaves together (batching-socket.ts).
+  // Messages of one turn of the event loop leave together (batching-socket.ts).
   stream: batchingSocket,
 } satisfies PoolConfig;
 
 const SETTINGS = {
-  // Who waits for a lock gives up before those give up who wait for the connection (connection-turns.ts).
+  // A statement that waits for a lock gives up before the calls that wait for its connection (connection-turns.ts).
   statement_timeout: '7s',
   lock_timeout: '4s',
   idle_in_transaction_session_timeout: '60s',

@@ -50,7 +50,7 @@ async function assertSession(client: pg.Client, url: string): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       await other.query('BEGIN');
       const seen = await processOf(other);
-      // What it holds in its transaction was, or is not, its own all the time.
+      // In a session each connection keeps a server process of its own.
       if (seen === mine || seen !== (others ??= seen) || (await processOf(client)) !== mine) throw noSession();
       await other.query('COMMIT');
     }

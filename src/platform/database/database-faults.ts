@@ -62,7 +62,7 @@ const FAULTS_OF_CONNECTING: typeof FAULTS = [
   ],
 ];
 
-/** {@link databaseFault} of an error that came while connecting. First: names of options may stand in what PostgreSQL says. */
+/** {@link databaseFault} of an error that came while connecting. It comes first, as messages of PostgreSQL may contain names of options. */
 export function connectionFault(error: unknown, url: string): ConfigError | null {
   return databaseFault(error, url, [...FAULTS_OF_CONNECTING, ...FAULTS]);
 }

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { ConnectionOptions } from 'node:tls';
 import { parseDatabaseUrl, type DatabaseAddress, type DatabaseHost, type SslMode } from './database-url.js';
 
-/** What one server may take to let somebody in and say whether it can be written to. */
+/** Time for one server to accept a connection and say whether it accepts writes. */
 const PROBE_MS = 2_000;
 
 /** Whether nothing can be written: a standby, or a server that was set so. */
@@ -100,7 +100,7 @@ class DatabaseServers {
   }
 }
 
-/** What libpq tries, in this order: with TLS or without. */
+/** The attempts of libpq, in this order: with TLS or without. */
 const WAYS: Record<SslMode, readonly boolean[]> = {
   disable: [false],
   allow: [false, true],
@@ -110,7 +110,7 @@ const WAYS: Record<SslMode, readonly boolean[]> = {
   'verify-full': [true],
 };
 
-/** What PostgreSQL itself has said tells more than that nobody answers, and the last thing tried more than the first. */
+/** Prefers an error of PostgreSQL itself to a missing answer, and the last attempt to the first. */
 function tellingOf(errors: readonly unknown[]): unknown {
   return errors.findLast((error) => error instanceof pg.DatabaseError) ?? errors.at(-1);
 }

@@ -27,7 +27,7 @@ export interface DatabaseHost {
   readonly port: number;
 }
 
-/** What `DATABASE_URL` says, with the meanings that libpq gives it. */
+/** The parts of `DATABASE_URL`, with the meanings of libpq. */
 export interface DatabaseAddress {
   readonly hosts: readonly DatabaseHost[];
   readonly user: string | undefined;

@@ -34,7 +34,7 @@ export class EncryptedColumns {
   }
 
   /**
-   * @param report is told, for each table, how many values were encrypted again
+   * @param report gets, for each table, the number of values that were encrypted again
    * @returns how many values are still under an older key
    * @throws Error when no key of `SECRETS_KEY` opens a value
    */

@@ -7,33 +7,52 @@ const APPEND_ONLY = ['audit_log', 'audit_seals'];
 /** Only a start that migrates writes here, by the role that owns the tables. */
 const READ_ONLY = ['migrations'];
 
+/** What the owner of the schema owns there, by kind. A partition is reached through its table alone, so it needs no rights of its own. */
+const OF_OWNER = `
+  SELECT relkind::text AS kind, oid, relname AS name FROM pg_class
+  WHERE relkind IN ('r', 'p', 'S') AND NOT relispartition AND relnamespace = current_schema()::regnamespace
+    AND relowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('migrations'))
+  UNION ALL
+  SELECT 'f', oid, proname FROM pg_proc
+  WHERE prokind = 'f' AND pronamespace = current_schema()::regnamespace
+    AND proowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('migrations'))`;
+
 /**
  * SQL that lets a role run the service and do nothing else: it cannot change the schema, nor rewrite the audit. The role is
- * made where there is none, without a password.
+ * made where there is none, without a password; where it is there, the owner of the tables needs no right to make roles.
  */
 export async function grantsFor(role: string, database: Database): Promise<string> {
-  const tables = await database.query<{ name: string }>({
-    text: `SELECT relname AS name FROM pg_class
-           WHERE relkind IN ('r', 'p') AND relnamespace = current_schema()::regnamespace ORDER BY relname`,
+  const owned = await database.query<{ kind: string; name: string; signature: string }>({
+    text: `SELECT kind, name, CASE kind WHEN 'f' THEN pg_get_function_identity_arguments(oid) END AS signature
+           FROM (${OF_OWNER}) AS owned ORDER BY name`,
   });
   const place = await database.queryOne<{ database: string; schema: string }>({
     text: 'SELECT current_database() AS database, current_schema() AS schema',
   });
   const { database: name, schema } = place!;
   const to = identifier(role);
-  const grant = (rights: string, names: readonly string[]) =>
-    `GRANT ${rights} ON ${names.map((table) => `${identifier(schema)}.${identifier(table)}`).join(', ')} TO ${to};`;
-  const others = tables.map((table) => table.name).filter((table) => ![...APPEND_ONLY, ...READ_ONLY].includes(table));
+  const of = (kinds: string) => owned.filter(({ kind }) => kinds.includes(kind)).map((one) => one.name);
+  const address = (one: string) => `${identifier(schema)}.${identifier(one)}`;
+  const all = (names: readonly string[]) => names.map(address).join(', ');
+  const grant = (rights: string, names: readonly string[]) => `GRANT ${rights} ON ${all(names)} TO ${to};`;
+  const tables = of('rp');
+  const functions = owned.filter(({ kind }) => kind === 'f');
   return [
-    `DO $$ BEGIN CREATE ROLE ${to} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;`,
-    `REVOKE ALL ON ALL TABLES IN SCHEMA ${identifier(schema)} FROM ` + `${to};`,
+    `DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ${literal(role)}) THEN CREATE ROLE ${to} LOGIN; END IF;
+EXCEPTION WHEN duplicate_object THEN NULL; END $$;`,
+    `REVOKE ALL ON ${all(tables)} FROM ` + `${to};`,
     `REVOKE CREATE ON SCHEMA ${identifier(schema)} FROM ` + `${to};`,
     `GRANT CONNECT ON DATABASE ${identifier(name)} TO ${to};`,
     `GRANT USAGE ON SCHEMA ${identifier(schema)} TO ${to};`,
-    `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${identifier(schema)} TO ${to};`,
+    `GRANT USAGE ON SEQUENCE ${all(of('S'))} TO ${to};`,
+    `GRANT EXECUTE ON FUNCTION ${functions.map((one) => `${address(one.name)}(${one.signature})`).join(', ')} TO ${to};`,
     grant('SELECT', READ_ONLY),
     grant('SELECT, INSERT', APPEND_ONLY),
-    grant('SELECT, INSERT, UPDATE, DELETE', others),
+    grant(
+      'SELECT, INSERT, UPDATE, DELETE',
+      tables.filter((table) => ![...APPEND_ONLY, ...READ_ONLY].includes(table)),
+    ),
     `-- For CONFIRM_REPLICATED: GRANT pg_read_all_stats TO ${to};`,
     '',
   ].join('\n');
@@ -43,14 +62,17 @@ function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
 /** What a role lacks of the rights that {@link grantsFor} gives; tables of other owners are none of ours. */
 const LACKING = `
-  SELECT relname AS name FROM pg_class
-  WHERE relkind IN ('r', 'p', 'S') AND relnamespace = current_schema()::regnamespace
-    AND relowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('migrations')) AND NOT CASE
-    WHEN relkind = 'S' THEN has_sequence_privilege(oid, 'USAGE')
-    WHEN relname = ANY ($2) THEN has_table_privilege(oid, 'SELECT')
-    WHEN relname = ANY ($1) THEN has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+  SELECT name FROM (${OF_OWNER}) AS owned WHERE NOT CASE
+    WHEN kind = 'S' THEN has_sequence_privilege(oid, 'USAGE')
+    WHEN kind = 'f' THEN has_function_privilege(oid, 'EXECUTE')
+    WHEN name = ANY ($2) THEN has_table_privilege(oid, 'SELECT')
+    WHEN name = ANY ($1) THEN has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
     ELSE has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT') AND has_table_privilege(oid, 'UPDATE')
       AND has_table_privilege(oid, 'DELETE') END
   ORDER BY name`;

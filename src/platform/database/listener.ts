@@ -10,17 +10,17 @@ const ASK_MS = 5_000;
 const FAREWELL_MS = 1_000;
 
 export interface ListenerEvents {
-  /** Something was told on the channel. */
+  /** A message arrived on the channel. */
   heard(payload: string, client: pg.Client): void;
-  /** From now on all is heard; what was told before may be missed. */
+  /** From now on every message arrives; earlier ones may be missed. */
   listening?(client: pg.Client): Promise<void>;
   /** No connection to listen on: it is tried again. */
   failed(error: unknown): void;
 }
 
 /**
- * A connection of its own on which a process is told what is sent to a channel by NOTIFY. Whoever only listens does not
- * notice that nobody speaks to it any more: it asks from time to time, and connects again whenever it is not answered.
+ * A connection of its own that receives the messages of a channel (NOTIFY). A connection that only listens does not notice
+ * that the server is gone. So it asks from time to time, and connects again when it gets no answer.
  */
 export class Listener {
   private client: pg.Client | null = null;

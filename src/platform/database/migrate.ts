@@ -39,7 +39,7 @@ export async function migrate(url: string, { waitS = 300, seesReplication = fals
     if (seesReplication) await assertSeesReplication(lock);
     await acquire(lock, waitS);
     try {
-      // A role that may do nothing at all is told so, rather than that it may not migrate.
+      // A role without any right gets an error that says so, and not one about migrations.
       await run(url).finally(() => assertRights(lock));
     } finally {
       await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
@@ -75,7 +75,7 @@ async function run(url: string): Promise<void> {
   // Migrations need no entities, whose metadata take their time to be built. One connection: it keeps what is SET, and a
   // migration may take its time.
   const extra = { Client: ServiceClient, connectionString: url };
-  // TypeORM would print what fails as well: it is told once, by whoever started this.
+  // The caller reports the failure; TypeORM would print it a second time.
   const dataSource = new DataSource({ ...options, entities: [], extra, logger: 'debug' });
   await dataSource.initialize();
   try {

@@ -47,7 +47,7 @@ export class ServiceClient extends pg.Client {
   }
 
   private async open(): Promise<pg.Client> {
-    // A connection that ends before it was handed out is told by the promise alone.
+    // Only the promise reports a connection that ends before it was handed out.
     const ignore = () => undefined;
     this.on('error', ignore);
     try {

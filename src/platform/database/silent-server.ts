@@ -5,7 +5,7 @@ import { timeLimit } from '../time-limit.js';
 const LOOK_MS = 500;
 /** Nothing has come for so long although something was asked. */
 const SILENCE_MS = 2_000;
-/** What PostgreSQL may take to answer a greeting. */
+/** Time for PostgreSQL to answer a greeting. */
 const GREETING_MS = 2_000;
 /** SSLRequest (PostgreSQL's protocol, §55.7): answered with one byte before anybody has signed in. */
 const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
@@ -71,7 +71,7 @@ export class SilentServer {
     this.greeting = false;
     if (answered) {
       this.away = false;
-      // Whoever waits has a reason; the next look comes after the next silence.
+      // Waiting calls have a reason; the next look comes after the next silence.
       this.sentAt = this.receivedAt;
       return;
     }

@@ -9,8 +9,8 @@
  *  4. The server is detached and without exit hooks. It survives this process, however that ends; the next start adopts it.
  *  5. When the keeper's connection or the postmaster dies, repeat from 2, on the same port, so that `url` stays valid.
  *     When that fails, or is needed again and again, say so by `onLost`.
- *  6. To stop, trade the shared lock for the exclusive one. Whoever gets it is the last user and shuts the server down;
- *     else the server is left to the other processes that hold the shared one.
+ *  6. To stop, trade the shared lock for the exclusive one. The process that gets it is the last user and shuts the
+ *     server down; else the server is left to the other processes that hold the shared one.
  *
  * Never remove `postmaster.pid` while a postmaster of the cluster may live, and never share a data folder between
  * machines or containers: processes that cannot see one another's pids would run two servers on the same files.

@@ -85,8 +85,8 @@ async function publishElsewhere(draft: string, place: string): Promise<void> {
 }
 
 /**
- * The data folder itself, or a folder of the service when the server's user may not enter it. The names there carry a
- * hash of the data folder's path to be told apart by people, and a random part because data folders are moved and removed.
+ * The data folder itself, or a folder of the service when the server's user may not enter it. The names there have a
+ * hash of the data folder's path, so that people can distinguish them, and a random part because data folders are moved.
  */
 function clusterHome(dataDir: string, user: ServerUser | undefined): { folder: string; name: string } {
   if (mayEnter(dataDir, user)) return { folder: dataDir, name: 'postgres' };

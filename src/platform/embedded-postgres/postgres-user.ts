@@ -30,7 +30,7 @@ export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
   return user;
 }
 
-/** What `spawn` needs to become the user. The environment is a whitelist: the server is told none of our secrets. */
+/** Options of `spawn` that make it become the user. The environment is a whitelist, so that the server gets no secret. */
 export function runAs(user: ServerUser | undefined): { uid?: number; gid?: number; env: NodeJS.ProcessEnv } {
   const { PATH, SystemRoot, TEMP, TMP } = process.env;
   return {

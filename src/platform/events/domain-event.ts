@@ -1,6 +1,6 @@
 import { v7 as uuid } from 'uuid';
 
-/** What every event carries beside its own data. */
+/** The members of every event beside its own data. */
 export interface EventMeta {
   /** UUIDv7; consumers key their work by it. */
   readonly eventId: string;
@@ -36,8 +36,12 @@ export function StoredEvent(name: string) {
 }
 
 export function storedName(event: DomainEvent): string {
-  const name = storedNames.get(event.constructor);
-  if (name === undefined) throw new Error(`${event.constructor.name} has no @StoredEvent name.`);
+  return storedNameOf(event.constructor);
+}
+
+export function storedNameOf(eventClass: { readonly name: string }): string {
+  const name = storedNames.get(eventClass);
+  if (name === undefined) throw new Error(`${eventClass.name} has no @StoredEvent name.`);
   return name;
 }
 

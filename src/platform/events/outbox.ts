@@ -16,7 +16,7 @@ export const INSERT_EVENTS = `
   INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
          ${MACHINE_TIME} + make_interval(secs => ${CLAIM_SECONDS})
-  FROM unnest(${opaque('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::jsonb[], $7::timestamptz[], $8::text[])
+  FROM unnest(${opaque('$1::uuid[]')}, $2::text[], $3::text[], $4::text[], $5::int[], $6::json[], $7::timestamptz[], $8::text[])
     AS event (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent)`;
 
 export function eventValues(events: readonly DomainEvent[]): unknown[] {

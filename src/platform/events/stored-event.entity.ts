@@ -17,7 +17,8 @@ export class StoredEventRow {
   @Column('int')
   sequence: number;
 
-  @Column('jsonb')
+  /** `json`, which keeps the text as it was written. */
+  @Column('json')
   data: unknown;
 
   @Column('timestamptz')

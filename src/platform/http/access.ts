@@ -22,7 +22,7 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
 }
 
 /**
- * What keeps what a route shows, counts, streams or changes within the accounts of its caller.
+ * The bound that keeps a route within the accounts of its caller.
  *
  * - `path`: the account that the path names. The guard checks it.
  * - `row`: the account of the row that an id leads to. An id of another account is answered as an unknown one.

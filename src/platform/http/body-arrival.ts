@@ -24,8 +24,17 @@ interface Arrival {
   readonly unpack?: boolean;
   /** What came is taken as it is, however it is packed. */
   readonly asSent?: boolean;
+  /** What cannot be unpacked is read to its end, and thrown as {@link BrokenCoding} with the bytes that came. */
+  readonly keepBroken?: boolean;
   /** Charged with what comes. */
   readonly space?: BodySpace;
+}
+
+/** A body, whole, that its content coding does not unpack. */
+export class BrokenCoding extends Error {
+  constructor(readonly bytes: Buffer) {
+    super('The body does not unpack.');
+  }
 }
 
 /** Whether the request announces a body. */
@@ -43,6 +52,7 @@ export function hasBody(request: Request): boolean {
  * 5. A refused body is not read to its end: the connection is closed behind the answer.
  *
  * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request, service_unavailable
+ * @throws BrokenCoding
  */
 export async function readBytes(request: Request, response: Response, arrival: Arrival): Promise<Buffer> {
   try {
@@ -51,7 +61,7 @@ export async function readBytes(request: Request, response: Response, arrival: A
     sendContinue(request, response);
     return await new Promise<Buffer>((resolve, reject) => new Arriving(request, unpacking, arrival, resolve, reject));
   } catch (error) {
-    closeAfterAnswer(request, response);
+    if (!(error instanceof BrokenCoding)) closeAfterAnswer(request, response);
     throw error;
   }
 }
@@ -85,32 +95,55 @@ function unpackerOf(request: Request, { unpack = false, asSent = false }: Arriva
 
 /** One body on its way in. */
 class Arriving {
-  private readonly parts: Buffer[] = [];
+  private parts: Buffer[] = [];
   private bytes = 0;
   private done = false;
-  private readonly source: Request | Transform;
+  private unpacking: Transform | null;
+  /** The bytes as they came, of a body that is unpacked; null when they are not kept. */
+  private readonly sent: Buffer[] | null;
+  private isBroken = false;
   private readonly clock: ArrivalClock | null;
 
   constructor(
     private readonly request: Request,
-    private readonly unpacking: Transform | null,
+    unpacking: Transform | null,
     private readonly arrival: Arrival,
     private readonly resolve: (bytes: Buffer) => void,
     private readonly reject: (error: unknown) => void,
   ) {
-    this.source = unpacking ? request.pipe(unpacking) : request;
+    this.unpacking = unpacking;
+    this.sent = unpacking && arrival.keepBroken ? [] : null;
     // Most bodies are here already, and need no clock.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
-    unpacking?.on('error', this.onBroken);
+    if (this.sent) request.on('data', this.onSent);
+    if (unpacking) request.pipe(unpacking).on('error', this.onUnpackable);
     this.source.on('end', this.onEnd).on('data', this.onData);
   }
 
+  private get source(): Request | Transform {
+    return this.unpacking ?? this.request;
+  }
+
   private readonly onData = (part: Buffer): void => {
-    this.bytes += part.length;
-    if (this.bytes > this.arrival.limit) return this.fail(payloadTooLarge.error());
     this.parts.push(part);
-    const memory = this.arrival.space?.charge(part.length);
+    this.count(part);
+  };
+
+  private readonly onSent = (part: Buffer): void => {
+    this.sent!.push(part);
+    if (this.unpacking) this.charge(part.length);
+    else this.count(part);
+  };
+
+  private count({ length }: Buffer): void {
+    this.bytes += length;
+    if (this.bytes > this.arrival.limit) this.fail(payloadTooLarge.error());
+    else this.charge(length);
+  }
+
+  private charge(bytes: number): void {
+    const memory = this.arrival.space?.charge(bytes);
     if (!memory) return;
     this.source.pause();
     this.clock?.stop();
@@ -122,19 +155,33 @@ class Arriving {
       },
       (error: unknown) => this.fail(error),
     );
-  };
+  }
 
   private readonly onEnd = (): void => {
     this.end();
     this.arrival.space?.finish();
-    this.resolve(this.parts.length === 1 ? this.parts[0] : Buffer.concat(this.parts));
+    const { parts, sent, isBroken } = this;
+    const bytes = joined(isBroken ? sent! : parts);
+    if (isBroken) this.reject(new BrokenCoding(bytes));
+    else this.resolve(bytes);
   };
 
-  /** The sender has gone, or what came cannot be unpacked. */
+  /** The sender has gone. */
   private readonly onBroken = (): void => {
     // A request closes when it is read to its end; what is unpacked of it may still be on its way.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;
     this.fail(malformedRequest.error());
+  };
+
+  /** What came cannot be unpacked: the rest of it is read as it comes. */
+  private readonly onUnpackable = (): void => {
+    if (this.sent === null) return this.fail(malformedRequest.error());
+    this.release();
+    this.isBroken = true;
+    this.parts = [];
+    this.bytes = this.sent.reduce((sum, { length }) => sum + length, 0);
+    if (this.request.readableEnded) return this.onEnd();
+    this.request.on('end', this.onEnd).resume();
   };
 
   private fail(error: unknown): void {
@@ -146,13 +193,27 @@ class Arriving {
   private end(): void {
     this.done = true;
     this.clock?.end();
-    this.request.off('error', this.onBroken).off('close', this.onBroken);
+    this.request.off('error', this.onBroken).off('close', this.onBroken).off('data', this.onSent);
     this.source.off('end', this.onEnd).off('data', this.onData);
-    if (this.unpacking) {
-      this.request.unpipe(this.unpacking);
-      this.unpacking.on('error', () => undefined).destroy();
-    }
+    this.release();
   }
+
+  /** Unpacks no more. */
+  private release(): void {
+    const { unpacking, request } = this;
+    if (unpacking === null) return;
+    request.unpipe(unpacking);
+    unpacking
+      .off('end', this.onEnd)
+      .off('data', this.onData)
+      .on('error', () => undefined)
+      .destroy();
+    this.unpacking = null;
+  }
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
 /** Watches the pace of what comes over the wire. */

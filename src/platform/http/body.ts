@@ -12,10 +12,10 @@ import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { finalize, from, switchMap, type Observable } from 'rxjs';
 import { requestContext } from '../context/request-context.js';
-import { unsupportedMediaType, type DomainError } from '../errors.js';
+import { malformedRequest, unsupportedMediaType, type DomainError } from '../errors.js';
 import { Turns } from '../overload/turns.js';
 import { ACCESS, type AccessRule } from './access.js';
-import { codingRefusal, hasBody, readBytes } from './body-arrival.js';
+import { BrokenCoding, codingRefusal, hasBody, readBytes } from './body-arrival.js';
 import { BodyMemory, memorySpent } from '../overload/body-memory.js';
 import { BodyPace } from '../overload/body-pace.js';
 import { excessOf, parseJsonBody } from './json-text.js';
@@ -35,6 +35,7 @@ const MOST_PLAIN_VALUES = 2000;
 const CHARGE_OF_REFUSED = 120;
 /** Longer ones are read elsewhere than on the event loop, and charged by who reads them. */
 export const LABORIOUS_BYTES = 32 * KIB;
+const UNPACKABLE = 'The body is not what its Content-Encoding says.';
 const BODY_LIMIT = 'body limit';
 const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';
@@ -46,11 +47,11 @@ export const BodyLimit = (bytes: number) =>
 
 /**
  * Leaves the body of this route as the bytes that came, whatever they are: the handler reads them, by `assertJsonBytes`
- * first. A body that is not declared as JSON is an {@link UnsupportedBody}.
+ * first. A body that is not declared as JSON, or cannot be unpacked, is an {@link UnsupportedBody}.
  */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
-/** The bytes of a body that is not declared as JSON, as they came or unpacked. */
+/** The bytes of a body that is not declared as JSON, as they came or unpacked; or of one that cannot be unpacked, as they came. */
 export class UnsupportedBody {
   constructor(
     readonly bytes: Buffer,
@@ -142,12 +143,17 @@ class LargeBodyReader implements NestInterceptor {
 
   /** Resolves with what gives back what the body takes. */
   private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<() => void> {
-    const refusal = asBytes ? refusalOf(request) : null;
+    let refusal = asBytes ? refusalOf(request) : null;
     if (!asBytes) assertJson(request);
     const caller = callerName();
     const space = this.memory.begin(caller);
     try {
-      const bytes = await readBytes(request, response, { limit, unpack: true, asSent: refusal?.isPacked, space });
+      const arrival = { limit, unpack: true, asSent: refusal?.isPacked, keepBroken: asBytes, space };
+      const bytes = await readBytes(request, response, arrival).catch((error: unknown) => {
+        if (!(error instanceof BrokenCoding)) throw error;
+        refusal = { error: malformedRequest.error({ detail: UNPACKABLE }), isPacked: true };
+        return error.bytes;
+      });
       const { length } = bytes;
       if (length > LABORIOUS_BYTES) await this.pace.rest(caller);
       if (length > DEFAULT_LIMIT) await this.turns.enter(caller, length);

@@ -8,7 +8,7 @@ interface Route {
   /** `Controller_handler`: the operation id that @nestjs/swagger gives it. */
   operationId: string;
   access: AccessRule | undefined;
-  /** What keeps it within the accounts of its caller. */
+  /** The bound that keeps the route within the accounts of its caller. */
   bound: Bound | undefined;
 }
 

@@ -6,6 +6,19 @@ import { Access } from './access.js';
 
 const HEALTH = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
 
+const READINESS = {
+  type: 'object',
+  required: ['status', 'parts'],
+  properties: {
+    status: { type: 'string', enum: ['ok', 'unavailable'] },
+    parts: {
+      type: 'object',
+      description: '`ok`, or one word for what is wrong, for each part by its name.',
+      additionalProperties: { type: 'string' },
+    },
+  },
+};
+
 @ApiTags('Health')
 @Controller('health')
 export class HealthController {
@@ -22,8 +35,8 @@ export class HealthController {
   @Get('ready')
   @Access('public')
   @ApiOperation({ summary: 'Whether the process can take requests: database, migrations, delivery loop' })
-  @ApiResponse({ status: 200, description: 'It can.', schema: HEALTH })
-  @ApiResponse({ status: 503, description: 'A part is down, or the process is stopping.', schema: HEALTH })
+  @ApiResponse({ status: 200, description: 'It can.', schema: READINESS })
+  @ApiResponse({ status: 503, description: 'A part is down, or the process is stopping.', schema: READINESS })
   async ready(@Res({ passthrough: true }) response: Response): Promise<object> {
     const { ready, parts } = await this.readiness.report();
     response.status(ready ? 200 : 503);

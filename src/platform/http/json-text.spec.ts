@@ -29,7 +29,7 @@ describe('the number of values of a JSON text', () => {
     ]);
   });
 
-  it('counts what stands under a repeated name', () => {
+  it('counts the values under a repeated name', () => {
     expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
   });
 

@@ -53,8 +53,8 @@ function tooDeep(): Error {
 }
 
 /**
- * What a JSON text has too much of, whichever comes first. Values are objects, lists and what stands in them, those under
- * a repeated name included: one more than the commas, and one for each list or object that is not empty. Of a text that
+ * Finds the first limit that a JSON text exceeds. Values are objects, lists and their members, those under a repeated
+ * name included: one more than the commas, and one for each list or object that is not empty. Of a text that
  * is no JSON it says nothing of use.
  */
 export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOST_DEPTH): 'values' | 'depth' | null {

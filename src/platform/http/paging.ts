@@ -120,5 +120,5 @@ export function linkNext(request: Request, response: Response, config: Config, p
   const url = new URL(request.originalUrl, 'http://localhost');
   url.searchParams.set(parameter, value);
   const path = url.pathname.slice(config.basePath.length);
-  response.setHeader('Link', `<${config.baseUrl}${path}${url.search}>; rel="next"`);
+  response.append('Link', `<${config.baseUrl}${path}${url.search}>; rel="next"`);
 }

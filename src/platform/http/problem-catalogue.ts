@@ -7,13 +7,13 @@ export interface CatalogueEntry {
   readonly status: number;
   readonly title: string;
   readonly description: string;
-  /** What to do about it; null where the description says it. */
+  /** The remedy; null where the description has it. */
   readonly remedy: string | null;
   /** Extension members that the problem document may carry. */
   readonly members: readonly string[];
 }
 
-/** Every code that stands in `code` or in `errors[].code`, in the order of the codes. */
+/** Every value of `code` and `errors[].code`, in alphabetical order. */
 export function catalogueEntries(): CatalogueEntry[] {
   const problems = problemCatalogue().map(({ code, kind, title, description, members }) => ({
     ...{ code, status: statusOf(kind), title, description, remedy: null, members },

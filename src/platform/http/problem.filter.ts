@@ -64,7 +64,7 @@ export function statusOf(kind: ProblemKind): number {
   }
 }
 
-/** Turns whatever was thrown into an RFC 9457 problem document. What it does not know is an internal error, and logged. */
+/** Turns any thrown error into an RFC 9457 problem document. An unknown error is an internal error, and is logged. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -88,7 +88,7 @@ export class ProblemFilter implements ExceptionFilter {
     else this.send(error, request, response);
   }
 
-  /** What a stranger is refused counts for the address, and asking without end is refused in its turn. */
+  /** Counts refusals of strangers for their address, and refuses an address that asks without end. */
   private counted(error: DomainError, request: Request, response: Response): DomainError {
     if (requestContext().caller !== null) return error;
     try {

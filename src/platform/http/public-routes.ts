@@ -5,7 +5,7 @@ import type { Config } from '../../config.js';
 import { notFound } from '../errors.js';
 import { AddressLimit } from '../overload/address-limit.js';
 
-/** What is somebody's own, and open to those who are not known yet. */
+/** Personal resources that are open to unknown callers. */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
 /** Documents and pages: the same for everybody, so a caller may keep them and ask whether they have changed. */
 const DOCUMENTS = /^\/?$|^\/(openapi\.(json|yaml)|docs|problems|console|guide|\.well-known)(\/|$)/;
@@ -16,7 +16,7 @@ const SERVED_DOCS_FILE =
 const MOST_REMEMBERED = 1000;
 
 /**
- * What open routes have in common: a quota for each address, and for documents an `ETag`, whatever makes them. A caller
+ * The common parts of open routes: a quota for each address, and an `ETag` for documents. A caller
  * that has the current one gets 304.
  */
 export function publicRoutes(app: INestApplication, config: Config): RequestHandler {

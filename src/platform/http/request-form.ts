@@ -33,7 +33,7 @@ export const RequestFaults = createParamDecorator((_data: unknown, context: Exec
   return received.get(context.switchToHttp().getRequest<Request>())?.faults ?? new Faults();
 });
 
-/** What the route has against the headers of a request: named with the faults of the rest of its form. */
+/** Faults in the headers of a request, named with the faults of the rest of its form. */
 export const ChecksHeaders = (faultsOf: (request: Request) => readonly Fault[]) =>
   SetMetadata(CHECK_OF_HEADERS, faultsOf);
 
@@ -99,7 +99,7 @@ export class RequestForm implements CanActivate {
     if (body !== null) {
       const sent: unknown = request.body;
       request.body = readBody(body, sent, faults);
-      // What nobody knows is not repeated to the audit.
+      // The audit log does not repeat unknown names.
       if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
     }
     if (!faults.isEmpty && (faults.isFull || !this.checksMore(context, isUnreadable))) faults.refuse();
@@ -141,7 +141,7 @@ function readBody(dto: Dto, value: unknown, faults: Faults): object {
   return read ? read(value, faults) : inspectBody(dto, value, faults).body;
 }
 
-/** What `unknown` and the plain types are at run time. */
+/** The classes that TypeScript emits for `unknown` and the plain types. */
 const BUILT_IN = new Set<unknown>([Object, Array, String, Number, Boolean, Buffer]);
 
 function takenBy(controller: Type, method: string): Taken {

@@ -6,7 +6,7 @@ import { Metrics } from '../observability/metrics.js';
 /** From a read that finds its plan to a request that waits for the database to come back, in seconds. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** What is measured of every request, in a process that serves the API. The route's pattern stands for the path. */
+/** Metrics of every request, in a process that serves the API. The route's pattern stands for the path. */
 @Injectable()
 export class RequestMetrics {
   private readonly duration: Histogram;

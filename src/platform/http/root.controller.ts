@@ -7,7 +7,7 @@ import { Access } from './access.js';
 import { PublicProblems } from './documented.js';
 
 const NAME = 'Candidate eligibility, assessment results and event notification service';
-/** What there is for whom; names are the members of the answer to programs. */
+/** The pages by reader; names are the members of the answer to programs. */
 const WAYS = {
   guide: ['/guide/', 'How to begin, for clients, test drivers, partners and operators; concepts and reference.'],
   documents: ['/docs', 'Try every call out, with a token of your own.'],
@@ -18,7 +18,7 @@ const WAYS = {
   health: ['/health/ready', 'Whether requests can be taken.'],
 } as const;
 
-/** What this is and where it leads: a page for a browser, JSON for programs. */
+/** Describes the service and its pages: HTML for a browser, JSON for programs. */
 @ApiTags('Health')
 @Controller()
 export class RootController {

@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { malformedRequest } from '../errors.js';
 
-/** What a proxy before us and we must not read differently: of several, Node keeps the first and says nothing. */
+/** Headers that a proxy and this process must read alike: of several, Node silently keeps the first. */
 const ONCE = new Set(['host', 'authorization', 'content-type', 'transfer-encoding']);
 const LENGTHS = new Set([...ONCE].map(({ length }) => length));
 
@@ -23,7 +23,7 @@ export function refuseAmbiguous(request: Request, response: Response, next: Next
     seen.push(name);
   }
   if (isAmbiguous) {
-    // What comes next on the connection may be a part of this one.
+    // The next bytes on the connection may belong to this request.
     response.setHeader('Connection', 'close');
     next(malformedRequest.error());
   } else next();

@@ -7,7 +7,7 @@ import { headersTooLarge, malformedRequest, payloadTooLarge, requestTimeout, typ
 import { linger } from './connection.js';
 import { problemDocument, statusOf } from './problem.filter.js';
 
-/** What Node found; everything else is malformed. */
+/** Faults that Node reports; every other one is malformed. */
 const FOUND: Record<string, Problem | undefined> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: payloadTooLarge,

@@ -10,7 +10,7 @@ export type JobKind = (typeof JOB_KINDS)[number];
 export const JOB_STATES = ['PREPARING', 'RUNNING', 'PAUSED', 'DONE', 'ABORTED'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** A bulk job that an operator asked for. What its kind works on stands in tables of the module that does the work. */
+/** A bulk job that an operator asked for. Tables of the module that does the work have its items. */
 @Entity('jobs')
 export class Job {
   @PrimaryColumn('uuid')

@@ -55,7 +55,7 @@ export class Logger {
   }
 }
 
-/** A database error's message and detail quote values of the statement: only its code, constraint and stack are told. */
+/** A database error's message and detail quote values of the statement: only its code, constraint and stack are logged. */
 function describeError(error: unknown): object {
   if (!isNativeError(error)) return { type: typeof error };
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };

@@ -15,7 +15,7 @@ export class Metrics {
 
   constructor(private readonly config: Config) {
     collectDefaultMetrics({ register: this.registry });
-    // Gauges whose names end as a counter's: promtool refuses them, and the same stands in the ones by type.
+    // Gauges whose names end as a counter's: promtool refuses them, and the gauges by type have the same figures.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',

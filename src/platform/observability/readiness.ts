@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 /** A part of the service that can say whether it does its work; `null` means it does. */
 export type ReadinessCheck = () => Promise<string | null>;
 
-/** What must hold before traffic is sent here. Modules add the checks of their own parts. */
+/** Conditions for traffic to this process. Modules add the checks of their own parts. */
 @Injectable()
 export class Readiness {
   private readonly checks = new Map<string, ReadinessCheck>();

@@ -13,7 +13,7 @@ const BYTES_OF_ONE = 32 * 1024;
 const MOST_BUCKETS = 10_000;
 
 interface Bucket {
-  /** What was left at the moment `at`, in milliseconds. */
+  /** The tokens left at the moment `at`, in milliseconds. */
   left: number;
   at: number;
 }
@@ -81,7 +81,7 @@ export class AddressLimit {
     return bucket;
   }
 
-  /** Those that are full again; when none is, there are more addresses at a time than can be told apart. */
+  /** Drops full buckets, or all of them when there are more addresses at a time than it counts. */
   private forgetFull(now: number): void {
     for (const [key, { left, at }] of this.buckets) if (left + (now - at) * PER_MS >= QUOTA) this.buckets.delete(key);
     if (this.buckets.size >= MOST_BUCKETS) this.buckets.clear();

@@ -4,10 +4,10 @@ import { serviceUnavailable } from '../errors.js';
  * Bounds the memory that arriving bodies take, by what has come of them and not by what they announce.
  *
  * 1. Each piece is charged to the body's caller when it has come. A body that finds no memory is not read on: its sender waits.
- * 2. A caller has a share of the memory and no more: who sends much, or slowly, is in nobody's way but their own.
+ * 2. A caller has a share of the memory and no more: a caller that sends much, or slowly, delays nobody else.
  * 3. Bodies that came side by side cannot keep each other from their end: the oldest unfinished body of a caller may go
  *    beyond the share, and the oldest of all beyond the memory.
- * 4. Who waits too long is refused: 503.
+ * 4. A body that waits too long is refused: 503.
  * 5. A body gives its bytes back when its request is answered.
  */
 export class BodyMemory {
@@ -109,7 +109,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** What one body takes of the memory. */
+/** The memory that one body takes. */
 export class BodySpace {
   /** @internal */
   taken = 0;

@@ -3,7 +3,7 @@ import { rateLimited } from '../errors.js';
 
 /** Of a core, for the laborious bodies of one caller; the rest of the time is rest. */
 const SHARE = 1 / 4;
-/** Who sends one after the other waits, and is not refused. */
+/** A caller that sends one body after another waits, and is not refused. */
 const MOST_REST_MS = 5_000;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1000;
@@ -11,10 +11,10 @@ const MOST_REMEMBERED = 1000;
 /**
  * Bounds the processor time that laborious bodies of one caller take: reading them is work that others wait for.
  *
- * 1. Whoever has read such a body charges the time to its caller.
+ * 1. The reader of such a body charges the time to its caller.
  * 2. The caller's next one is put off until the caller has rested so long that a quarter of a core was taken, and no more.
  *    Others do not wait for it: rest before you take a turn.
- * 3. Who would wait too long is refused: 429.
+ * 3. A body that would wait too long is refused: 429.
  */
 @Injectable()
 export class BodyPace {

@@ -1,4 +1,4 @@
-/** Whose an entry is: groups take turns, and within a group its members do. */
+/** The owner of an entry: groups take turns, and within a group its members do. */
 export interface Flow {
   readonly group: string;
   readonly member: string;

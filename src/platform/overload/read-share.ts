@@ -9,7 +9,7 @@ const MOST_CREDIT_MS = 250;
 const MOST_DEBT_MS = 250;
 /** Large reads of one account at the same time: while the database does one, the process makes the answer of the other. */
 const AT_ONCE = 2;
-/** Whoever called within this time is beside the read. */
+/** A caller within this time counts as beside the read. */
 const BESIDE_MS = 1_000;
 /** How long a turn waits before it looks again whether others still call. */
 const LOOK_MS = 100;
@@ -127,7 +127,7 @@ export class ReadShare {
       reader.waiting.delete(turn);
       turn.begin();
     }
-    // Whoever is under way serves the next one.
+    // The running read serves the next one.
     if (reader.waiting.size === 0 || reader.underWay > 0 || reader.timer !== undefined) return;
     const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), LOOK_MS);
     reader.timer = setTimeout(() => {
@@ -191,7 +191,7 @@ export function heardCaller(): void {
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {
-  // Whoever is gone already says so no more, and would hold the turn for ever.
+  // A caller that is already gone reports nothing more, and would hold the turn for ever.
   if (response.destroyed) return true;
   const turn = share.begin(readerName(requestContext()));
   turns.set(response, turn);

@@ -4,8 +4,8 @@ interface Waiting {
 }
 
 /**
- * Bounds what is under way at the same time. Callers take turns at what becomes free, whatever the number of things that
- * each has waiting: who sends a flood waits for nobody's flood but their own. What is larger than the bound goes in alone.
+ * Bounds what is under way at the same time. Callers take turns at free places, whatever the number of entries that
+ * each has waiting: a flood delays only its own caller. An entry larger than the bound is admitted alone.
  */
 export class Turns {
   private taken = 0;
@@ -27,7 +27,7 @@ export class Turns {
   }
 
   /**
-   * Null when it may begin at once; else resolves when it is its turn. Whoever has entered must `leave`.
+   * Null when it may begin at once; else resolves when it is its turn. An admitted caller must `leave`.
    * @throws what `refusal` makes (in the promise)
    */
   enter(caller: string, size: number): Promise<void> | null {

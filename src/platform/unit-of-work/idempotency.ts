@@ -72,19 +72,19 @@ const KEEP = prepared(
      created_at = excluded.created_at`,
 );
 
-/** Whose key it is. */
+/** The owner of the key. */
 type Owner = Pick<IdempotencyKey, 'consumer_key' | 'username' | 'idempotency_key'>;
 type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 
 /**
  * `Idempotency-Key`, in the transaction of the change:
  *
- * 1. A transaction-level advisory lock on application, user and key: who does not get it meets a first request in progress.
+ * 1. A transaction-level advisory lock on application, user and key: a call that does not get it meets a first request in progress.
  * 2. A kept answer of the same request is replayed; of another request, refused.
  * 3. The handler runs inside this transaction (its unit of work joins), and its answer is kept in it.
  * 4. Any refusal rolls all of it back: the key is free again.
  *
- * Never keep an answer outside of the transaction: after a crash it would tell of a change that was not made.
+ * Never keep an answer outside of the transaction: after a crash it would report a change that was not made.
  */
 @Injectable()
 class IdempotencyInterceptor implements NestInterceptor {

@@ -48,7 +48,7 @@ export class RunningUnit implements Transaction {
     // It is undone with the transaction.
   }
 
-  /** Takes over what a guest has kept. */
+  /** Takes over the rows that a joined unit has kept. */
   take(guest: RunningUnit): void {
     for (const [statement, rows] of guest.kept) this.keep(statement, rows);
     this.events.push(...guest.events);
@@ -71,7 +71,7 @@ export class GuestUnit extends RunningUnit {
     super(host.runner, host.client);
   }
 
-  /** @throws MustBeAlone when another guest changes it */
+  /** @throws MustBeAlone when another joined unit changes it */
   claim(key: string): void {
     const holder = this.claims.get(key);
     if (holder && holder !== this) throw new MustBeAlone();

@@ -57,11 +57,11 @@ const MOST_GUESTS = 50;
  * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
  * 6. `part(work)` is a savepoint: work that may fail without failing the unit.
  * 7. `runWithOthers(key, work)` shares its transaction with commands that come at the same time, under other keys; a nested one adds
- *    its key. What the work throws is its own refusal and changes nothing; it may read, and `keep` rows of statements that
- *    are sent for all guests together. Whoever finds that this will not do, because a record is locked say, throws
- *    {@link MustBeAlone} and gets a transaction of its own, as does whoever meets a nested `run`, and as all guests do when
- *    theirs fails, or when one leaves it that has written. Once COMMIT is on its way only PostgreSQL's own
- *    refusal says that nothing happened: what is not known is not tried again.
+ *    its key. An error of the work is its own refusal and changes nothing; the work may read, and `keep` rows of statements that
+ *    are sent for all joined units together. Work that cannot share, because a record is locked say, throws
+ *    {@link MustBeAlone} and gets a transaction of its own. So does work with a nested `run`, and so do all joined units when
+ *    their transaction fails, or when one leaves it that has written. Once COMMIT is on its way only PostgreSQL's own
+ *    refusal says that nothing happened: work with an unknown end is not repeated.
  * 8. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
  *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
  *
@@ -257,7 +257,7 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // What comes after a refused statement is refused because of it: the first refusal is the cause.
+      // A refused statement makes PostgreSQL refuse the following ones: the first refusal is the cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {
@@ -275,7 +275,7 @@ export class UnitOfWork {
   }
 }
 
-/** What a command is refused with by itself; what has befallen the transaction is for it to try alone. */
+/** Returns the refusal of the command itself, or `MustBeAlone` after a fault of the transaction. */
 function ownRefusal(error: unknown): unknown {
   const isFinal = error instanceof DomainError || (isDatabaseUnavailable(error) && !isTimedOut(error));
   return isFinal ? error : new MustBeAlone();

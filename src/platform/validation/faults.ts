@@ -15,8 +15,8 @@ export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
 }
 
 /**
- * What is wrong with one request. Whoever checks a part of it adds to it and hands it on; whoever checks last refuses the
- * request with all of them. The first {@link MOST_FAULTS} are named; of the others only that there are some.
+ * The faults of one request. A check of a part adds to them and hands them on; the last check refuses the request with all
+ * of them. The first {@link MOST_FAULTS} are named; of the others only that there are some.
  */
 export class Faults {
   private readonly found: Fault[];
@@ -54,7 +54,7 @@ export class Faults {
     );
   }
 
-  /** The value, unless it is at fault as a whole; what stands in it may be. */
+  /** The value, unless it is at fault as a whole; its members may be at fault. */
   member<T>(pointer: string, value: T): T | undefined {
     return this.at('') || this.at(pointer) ? undefined : value;
   }

@@ -8,7 +8,7 @@ const TOLERANT_READER = Symbol('tolerant reader');
 
 export type Dto<T extends object = object> = new () => T;
 
-/** What a member says together with the others of its object. */
+/** The rule of a member together with others of its object. */
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
@@ -117,12 +117,12 @@ function declare(
     );
 }
 
-/** What the member is, then what its rule says that no pattern can. */
+/** The description of the member, then the part of its rule that no pattern can express. */
 function withDescription({ description }: { description?: string }, own: string): string {
   return description === undefined ? own : `${own} ${description}`;
 }
 
-/** What the OpenAPI document says of the member: `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1. */
+/** The schema of the member in the OpenAPI document: `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1. */
 function documented(
   schema: object,
   { required = false, notNull = required, always = required, description, example, and }: FieldOptions,

@@ -193,8 +193,27 @@ export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
   };
 }
 
-/** `YYYY-MM-DDThh:mm:ssZ`, and a moment that exists. */
-export function dateTime(): Rule {
+const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_MS = 86_400_000;
+
+/** The moments that may stand for a date: its first, its last, and the one that ends it where a bound is excluded. */
+const MOMENTS_OF_DATE = {
+  first: (date: string) => `${date}T00:00:00Z`,
+  last: (date: string) => `${date}T23:59:59Z`,
+  end: (date: string) => formatDateTime(new Date(Date.parse(`${date}T00:00:00Z`) + DAY_MS)),
+};
+
+/** What is meant by a date without a time, null for any other text. */
+function momentOfDate(value: string, meant: keyof typeof MOMENTS_OF_DATE): string | null {
+  if (!DATE_ALONE.test(value) || parseDateTime(`${value}T00:00:00Z`) === null) return null;
+  return MOMENTS_OF_DATE[meant](value);
+}
+
+/**
+ * `YYYY-MM-DDThh:mm:ssZ`, and a moment that exists.
+ * @param meant the moment that the remedy names for a date without a time
+ */
+export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
   return {
     schema: {
       type: 'string',
@@ -206,9 +225,10 @@ export function dateTime(): Rule {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
       const date = parseDateTime(value);
       // Year 0 has no place in PostgreSQL's timestamps.
-      if (date === null || date.getUTCFullYear() < 1)
-        return [fault('date_time_invalid', 'Must be a real moment in UTC, written YYYY-MM-DDThh:mm:ssZ.')];
-      return [];
+      if (date !== null && date.getUTCFullYear() >= 1) return [];
+      const moment = momentOfDate(value, meant);
+      const remedy = moment === null ? '' : ` A date needs a time: write ${moment}.`;
+      return [fault('date_time_invalid', `Must be a real moment in UTC, written YYYY-MM-DDThh:mm:ssZ.${remedy}`)];
     },
   };
 }

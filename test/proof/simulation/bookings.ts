@@ -1,4 +1,9 @@
-import { BookingCreated, BookingRescheduled, type BookingSnapshot } from '../../../src/bookings/bookings.events.js';
+import {
+  BookingCreated,
+  BookingRescheduled,
+  type ChangeReason,
+  type NotificationRequest,
+} from '../../../src/bookings/bookings.events.js';
 import { newEventId } from '../../../src/platform/events/domain-event.js';
 import { UnitOfWork } from '../../../src/platform/unit-of-work/unit-of-work.js';
 import { processOf } from './simulated-time.js';
@@ -45,7 +50,9 @@ export class SimulatedBookings {
     this.story.tell(`commit ${booking.code} ${sequence}`);
     const unitOfWork = service.apps[process].get(UnitOfWork);
     const raise = () =>
-      unitOfWork.run(() => Promise.resolve(unitOfWork.raise(new Event(snapshot(booking.code), meta))));
+      unitOfWork.run(() =>
+        Promise.resolve(unitOfWork.raise(new Event(request(booking.code, Event.changeReason), meta))),
+      );
     void processOf.run(process, raise).then(
       () => Object.assign(booking, { committed: sequence, busy: false }),
       () => (booking.busy = false),
@@ -54,21 +61,15 @@ export class SimulatedBookings {
   }
 }
 
-function snapshot(booking_code: string): BookingSnapshot {
+function request(booking_code: string, change_reason: ChangeReason): NotificationRequest {
   return {
     booking_code,
     booking_on: '2030-01-01T09:00:00Z',
     candidate_fname: 'Ada',
-    candidate_mname: null,
-    candidate_lname: 'Lovelace',
     candidate_id: 'ADA-1',
-    client_eligibility_id: null,
+    candidate_lname: 'Lovelace',
+    change_reason,
     delivery_mode: 'SVC_REMOTE_PROCTORED',
-    exam_code: null,
-    exam_portions: [],
-    location_code: null,
-    location_name: null,
-    location_address: null,
-    location_timezone: null,
+    effective_date: '2029-12-31T09:00:00Z',
   };
 }

@@ -3,7 +3,7 @@ import type { Situation } from './situations.js';
 
 const NEW_MEMBERS = 'Be ready for members that are new to you.';
 const IN_TIME = 'Answer within 10 seconds';
-const MALFORMED = 'What no second attempt would mend is answered with 400 or 415, never with 500';
+const MALFORMED = 'Answer 400 or 415, never 500, to a request that no retry would make right';
 const PARALLEL = 16;
 
 /** Form and answer. */

@@ -1,0 +1,10 @@
+// Ends the process with one line when the dependencies are not installed. Imported before whatever needs one.
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+if (!existsSync(join(root, 'node_modules/@nestjs/core/package.json'))) {
+  process.stderr.write('The dependencies are not installed: run `npm install` first.\n');
+  process.exit(1);
+}

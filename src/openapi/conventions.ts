@@ -1,0 +1,66 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { problemCatalogue } from '../platform/errors.js';
+import { catalogueEntries } from '../platform/http/problem-catalogue.js';
+
+/** What holds for all routes of a kind, or for all members, and is therefore said of none of them in its controller. */
+
+interface Answer {
+  description?: string;
+  content?: object;
+}
+interface Operation {
+  responses: Record<string, Answer>;
+  parameters?: { schema?: { nullable?: boolean; type?: string | string[]; enum?: unknown[] } }[];
+}
+
+const CHECKS_QUERY = /^\/(accounts|admin)(\/|$)/;
+
+function operationsOf(document: OpenAPIObject): [string, Operation][] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.values(item as Record<string, Operation>).map((operation): [string, Operation] => [path, operation]),
+  );
+}
+
+/**
+ * An unknown query parameter is 400 on every route below `/accounts` and `/admin`. Decorators that declare the same answer twice have
+ * their descriptions joined by @nestjs/swagger: one of them is enough.
+ */
+export function completeAnswers(document: OpenAPIObject): void {
+  for (const [path, { responses }] of operationsOf(document)) {
+    const { '401': like } = responses;
+    if (CHECKS_QUERY.test(path) && responses['400'] === undefined && like !== undefined)
+      responses['400'] = { ...like, description: 'The request breaks a rule; `errors` names every fault.' };
+    for (const answer of Object.values(responses))
+      answer.description = [...new Set(answer.description?.split('\n\n') ?? [])].join('\n\n');
+  }
+}
+
+/** A parameter of a query or path is there or not: it has no null. */
+export function withoutNullParameters(document: OpenAPIObject): void {
+  for (const [, { parameters = [] }] of operationsOf(document))
+    for (const { schema = {} } of parameters) {
+      delete schema.nullable;
+      if (Array.isArray(schema.type)) [schema.type] = schema.type.filter((type) => type !== 'null');
+      if (schema.enum) schema.enum = schema.enum.filter((value) => value !== null);
+    }
+}
+
+/** Names the codes of the error catalogue where they stand. */
+export function nameCodes(document: OpenAPIObject): void {
+  const models = document.components?.schemas as Record<
+    string,
+    { properties: Record<string, { enum?: string[] } | undefined> }
+  >;
+  const name = (model: string, codes: string[]) => {
+    const code = models[model]?.properties['code'];
+    if (code) models[model].properties['code'] = { ...code, enum: codes };
+  };
+  name(
+    'ErrorModel',
+    problemCatalogue().map(({ code }) => code),
+  );
+  name(
+    'ErrorModelFault',
+    catalogueEntries().map(({ code }) => code),
+  );
+}

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { In, LessThan } from 'typeorm';
+import type { Reach } from '../context/caller.js';
+import { Database } from '../database/database.js';
+import type { Page } from '../http/paging.js';
+import { Secrets } from '../secrets.js';
+import type { AuditQuery } from './audit.dto.js';
+import { AuditRow } from './audit-row.entity.js';
+import { newestSeals } from './audit-verification.js';
+
+/** An audit row with its place in the list. */
+export type PlacedAuditRow = AuditRow & { position: number };
+
+/** Reads the audit log, newest first. */
+@Injectable()
+export class AuditReader {
+  constructor(
+    private readonly database: Database,
+    private readonly secrets: Secrets,
+  ) {}
+
+  /** Returns the rows of these accounts (null: of all) that match the filters. */
+  async list(query: AuditQuery, reach: Reach, page: Page): Promise<PlacedAuditRow[]> {
+    const find = this.database.manager.createQueryBuilder(AuditRow, 'row').orderBy('row.id', 'DESC').limit(page.take);
+    for (const name of ['actor', 'action', 'subject', 'account_code'] as const)
+      if (query[name] !== undefined) find.andWhere(`row.${name} = :${name}`, { [name]: query[name] });
+    if (reach !== null) find.andWhere('row.account_code = ANY (:reach)', { reach });
+    if (query.from !== undefined) find.andWhere('row.at >= :from', { from: query.from });
+    if (query.to !== undefined) find.andWhere('row.at < :to', { to: query.to });
+    if (page.after !== null) find.andWhere('row.id < :after', { after: page.after });
+    return (await find.getMany()).map(placed);
+  }
+
+  /** Returns the rows of an account about any of the subjects. A code may be another account's too. */
+  async ofSubjects(accountCode: string, subjects: readonly string[], page: Page): Promise<PlacedAuditRow[]> {
+    const rows = await this.database.manager.find(AuditRow, {
+      where: {
+        account_code: accountCode,
+        subject: In(subjects),
+        ...(page.after === null ? {} : { id: LessThan(page.after) }),
+      },
+      order: { id: 'DESC' },
+      take: page.take,
+    });
+    return rows.map(placed);
+  }
+
+  /** Compares so many of the newest seals with their rows. */
+  seals(most: number): ReturnType<typeof newestSeals> {
+    return newestSeals(this.database, this.secrets, most);
+  }
+}
+
+function placed(row: AuditRow): PlacedAuditRow {
+  return { ...row, position: row.id };
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Config, ConfigError } from './config.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'secret-files-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const file = (name: string, content: string) => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+const key = randomBytes(32);
+const faultsOf = (env: NodeJS.ProcessEnv) => {
+  try {
+    new Config(env);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).faults;
+  }
+};
+
+describe('a secret in a file', () => {
+  it('is read, without the line break at its end', () => {
+    const config = new Config({
+      DATABASE_URL_FILE: file('url', 'postgres://service@db.example/eligibility\n'),
+      SECRETS_KEY_FILE: file('key', `${key.toString('base64')}\r\n`),
+    });
+    expect(config.databaseUrl).toBe('postgres://service@db.example/eligibility');
+    expect(config.secretsKeys).toEqual([key]);
+  });
+
+  it('stops the start with one line for each variable when it is set twice, missing or empty', () => {
+    const faults = faultsOf({
+      DATABASE_URL: 'postgres://service@db.example/eligibility',
+      DATABASE_URL_FILE: file('url', 'postgres://other@db.example/eligibility'),
+      SECRETS_KEY_FILE: file('empty', '\n'),
+      OIDC_CLIENT_SECRET_FILE: join(folder, 'nothing'),
+    });
+    expect(faults.filter((fault) => fault.includes('_FILE'))).toEqual([
+      'DATABASE_URL_FILE and DATABASE_URL must not both be set',
+      'SECRETS_KEY_FILE names an empty file',
+      'OIDC_CLIENT_SECRET_FILE names a file that cannot be read (ENOENT)',
+    ]);
+  });
+});

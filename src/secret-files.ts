@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+
+/** Settings that a file may hold, as Docker, Kubernetes and systemd hand secrets to a process. */
+const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET'];
+
+/**
+ * Reads each secret `X` from the file that `X_FILE` names; a line break at its end does not count.
+ * @param fault is told of a variable that is at fault
+ */
+export function withSecretFiles(
+  env: NodeJS.ProcessEnv,
+  fault: (name: string, what: string) => void,
+): NodeJS.ProcessEnv {
+  const read = { ...env };
+  for (const name of SECRETS) {
+    const variable = `${name}_FILE`;
+    const file = env[variable];
+    if (file === undefined || file === '') continue;
+    if (env[name]) fault(variable, `and ${name} must not both be set`);
+    try {
+      read[name] = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+      if (read[name] === '') fault(variable, 'names an empty file');
+    } catch (error) {
+      fault(variable, `names a file that cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    }
+  }
+  return read;
+}

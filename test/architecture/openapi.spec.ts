@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import { problemCatalogue } from '../../src/platform/errors';
+import '../../src/app.module';
+
+/** docs/openapi.json, which test/routes.e2e.ts compares with the code. */
+type Json = Record<string, any>;
+const text = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
+const document = JSON.parse(text) as Json;
+
+const operations = Object.entries(document['paths'] as Record<string, Json>).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    name: `${method.toUpperCase()} ${path}`,
+    operation: operation as Json,
+  })),
+);
+const answers = operations.flatMap(({ name, operation }) =>
+  Object.entries(operation['responses'] as Record<string, Json>).flatMap(([status, { content = {} }]) =>
+    Object.entries(content as Record<string, Json>).map(([type, media]) => ({ name, status, type, media })),
+  ),
+);
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats(ajv);
+ajv.addSchema({ $id: 'openapi', components: document['components'] as object });
+const absolute = (schema: object) =>
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')) as object;
+const compiled = new Map<string, ValidateFunction>();
+function faultsOf(schema: object, value: unknown): string[] {
+  const key = JSON.stringify(schema);
+  const validate = compiled.get(key) ?? ajv.compile(absolute(schema));
+  compiled.set(key, validate);
+  return validate(value) ? [] : [ajv.errorsText(validate.errors)];
+}
+const resolved = (example: Json): Json =>
+  '$ref' in example
+    ? (document['components'].examples[(example['$ref'] as string).split('/').at(-1)!] as Json)
+    : example;
+
+describe('the names of operations', () => {
+  const ids = operations.map(({ name, operation }) => `${operation['operationId'] as string} ${name}`);
+
+  it('are unique, and not names of classes', () => {
+    const names = ids.map((line) => line.split(' ')[0]);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
+  });
+
+  it('are those of the list, to which a release only adds', () => {
+    const list = readFileSync(join(__dirname, '../fixtures/operation-ids.txt'), 'utf8').trim().split('\n');
+    expect(ids.sort()).toEqual(list.sort());
+  });
+});
+
+describe('every parameter and every member', () => {
+  it('is described', () => {
+    const parameters = operations.flatMap(({ name, operation }) =>
+      ((operation['parameters'] ?? []) as Json[])
+        .filter(({ description }) => description === undefined)
+        .map((parameter) => `${name} ${parameter['name'] as string}`),
+    );
+    const members = Object.entries(document['components'].schemas as Record<string, Json>).flatMap(
+      ([model, { properties = {} }]) =>
+        Object.entries(properties as Record<string, Json>)
+          .filter(([, { description }]) => description === undefined)
+          .map(([member]) => `${model}.${member}`),
+    );
+    expect([...parameters, ...members]).toEqual([]);
+  });
+
+  it('is described once', () => {
+    const doubled: string[] = [];
+    JSON.stringify(document, (key, value: unknown) => {
+      if (key === 'description' && typeof value === 'string' && /(.{12,}?)\s+\1/s.test(value)) doubled.push(value);
+      return value;
+    });
+    expect(doubled).toEqual([]);
+  });
+
+  it('of a query has no null', () => {
+    const nullable = operations.flatMap(({ name, operation }) =>
+      ((operation['parameters'] ?? []) as Json[])
+        .filter((parameter) => JSON.stringify(parameter).includes('"null"'))
+        .map((parameter) => `${name} ${parameter['name'] as string}`),
+    );
+    expect(nullable).toEqual([]);
+  });
+});
+
+describe('every answer', () => {
+  it('that has a body has an example, or one for each code', () => {
+    const without = answers.filter(
+      ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,
+    );
+    expect(without.map(({ name, status, type }) => `${name} ${status} ${type}`)).toEqual([]);
+  });
+
+  it('has examples that its schema accepts', () => {
+    const faults = answers.flatMap(({ name, status, media }) => {
+      const examples = [
+        ...('example' in media ? [media['example'] as unknown] : []),
+        ...Object.values((media['examples'] ?? {}) as Record<string, Json>).map(
+          (one) => resolved(one)['value'] as unknown,
+        ),
+      ];
+      return examples.flatMap((example) =>
+        faultsOf(media['schema'] as object, example).map((fault) => `${name} ${status}: ${fault}`),
+      );
+    });
+    expect(faults).toEqual([]);
+    // It would see one.
+    expect(faultsOf({ $ref: '#/components/schemas/ErrorModel' }, { status: 'x' })).toHaveLength(1);
+  });
+
+  it('says that a request can be at fault, below /accounts and /admin', () => {
+    const silent = operations.filter(
+      ({ name, operation }) => / \/(accounts|admin)\//.test(name) && operation['responses']['400'] === undefined,
+    );
+    expect(silent.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('has the headers that every answer has', () => {
+    const silent = operations.flatMap(({ name, operation }) =>
+      Object.entries(operation['responses'] as Record<string, Json>)
+        .filter(
+          ([, { headers = {} }]) =>
+            !('X-Request-Id' in headers) || !(name.includes(' /health/') || 'RateLimit' in headers),
+        )
+        .map(([status]) => `${name} ${status}`),
+    );
+    expect(silent).toEqual([]);
+  });
+});
+
+it('has every code of the catalogue at some answer, but those of unknown routes and of the sandbox', () => {
+  const placed = new Set(answers.flatMap(({ media }) => Object.keys((media['examples'] ?? {}) as Json)));
+  const nowhere = problemCatalogue()
+    .map(({ code }) => code)
+    .filter((code) => !placed.has(code));
+  expect(nowhere.sort()).toEqual(['event_not_possible', 'headers_too_large', 'method_not_allowed']);
+});

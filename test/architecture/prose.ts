@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Private words, each with the field's word for it. Words of code (`lane`) are not read. */
+const PRIVATE_WORDS: [RegExp, string][] = [
+  [/\b(?:is|are|was|were|be|been|being) told\b/i, 'is notified, is informed'],
+  [/\btells? (?:of|apart)\b/i, 'reports, shows'],
+  [/\b(?:is|are|was|were) owed\b/i, 'is due'],
+  [/\bserved (?:its|their) time\b/i, 'has expired'],
+  [/\bstands? (?:in|at|there|for itself|beside|behind|under|elsewhere)\b/i, 'is in; the page has'],
+  [/\bin place of\b/i, 'instead of'],
+  [/\bgatherings?\b/i, 'batch, batcher'],
+  [/\bguests?\b/i, 'joined unit of work'],
+  [/\blanes?\b/i, 'queue of a partner'],
+  [/\bsound\b/i, 'valid'],
+  [/\bmend(?:s|ed|ing)?\b/i, 'fix, correct'],
+  [/\bknock(?:s|ed|ing)?\b/i, 'attempt'],
+];
+
+const FIRST = /^(?:What|Who|Whatever|Whoever|Whom|Whose|That which)\b/;
+
+export interface Fault {
+  rule: 'first word' | 'private word';
+  text: string;
+}
+
+function sentencesOf(passage: string): string[] {
+  return passage.split(/(?<=[.!?]["”)*_]*)\s+/).map((sentence) => sentence.replace(/^["“(*_]+/, ''));
+}
+
+/** Finds sentences that begin with a relative pronoun (questions may), and private words. */
+export function faultsOf(passage: string): Fault[] {
+  const plain = passage
+    .replaceAll(/`[^`]*`/g, 'code')
+    .replaceAll(/\]\([^)]*\)/g, ']')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return sentencesOf(plain).flatMap((sentence): Fault[] => {
+    const text = sentence.slice(0, 80);
+    return [
+      ...(FIRST.test(sentence) && !sentence.includes('?') ? [{ rule: 'first word', text } as const] : []),
+      ...PRIVATE_WORDS.filter(([word]) => word.test(sentence)).map(
+        ([, better]) => ({ rule: 'private word', text: `${text} (${better})` }) as const,
+      ),
+    ];
+  });
+}
+
+/** Splits Markdown into paragraphs, headings, items of lists and cells of tables, without blocks of code. */
+export function passagesOfMarkdown(markdown: string): string[] {
+  return markdown
+    .replaceAll(/^( *)```[^]*?^\1```$/gm, '')
+    .replaceAll(/<!--[^]*?-->/g, '')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |#|\|))/)
+    .flatMap((block) => (block.trimStart().startsWith('|') ? block.split(/\s\|\s?|^\s*\|\s/) : [block]))
+    .map((block) => block.replace(/^\s*(?:[-*] |\d+\. |#+ (?:\d+\. )?)/, '').trim())
+    .filter((block) => block !== '');
+}
+
+/** Takes the comments and the titles of tests out of a program's text. */
+export function passagesOfProgram(source: string): string[] {
+  const blocks = [...source.matchAll(/(?:^|\s)\/\*\*?\s([^]*?)\*\//g)].map(([, text]) =>
+    text.replaceAll(/^\s*\* ?/gm, '').trim(),
+  );
+  const lines = [...source.matchAll(/(?:^[ \t]*\/\/ .*\n?)+|[ \t]\/\/ .*/gm)].map(([text]) =>
+    text.replaceAll(/^\s*\/\/ /gm, '').trim(),
+  );
+  const titles = [...source.matchAll(/\b(?:describe|it|test)(?:\.each\([^`'"]*?\))?\(\s*([`'"])(.+?)\1,/g)].map(
+    ([, , title]) => title,
+  );
+  return [...blocks, ...lines, ...titles];
+}
+
+/** Lists the files below a folder that have one of the endings, without installed and built ones. */
+export function filesIn(root: string, folder: string, endings: string[]): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => {
+      const file = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) return ['node_modules', 'dist'].includes(entry.name) ? [] : filesIn(root, file, endings);
+      return endings.some((ending) => entry.name.endsWith(ending)) ? [file] : [];
+    })
+    .sort();
+}
+
+export const read = (root: string, file: string): string => readFileSync(join(root, file), 'utf8');

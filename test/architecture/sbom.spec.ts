@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const root = join(__dirname, '../..');
+const manifest = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<
+    string,
+    Record<string, string> | undefined
+  > & {
+    name: string;
+    version: string;
+  };
+
+/** The folder of a package as Node finds it from another; null where an optional one is not installed. */
+function found(name: string, from: string): string | null {
+  for (let folder = from; folder.startsWith(root); folder = dirname(folder)) {
+    const place = join(folder, 'node_modules', name);
+    if (existsSync(join(place, 'package.json'))) return place;
+  }
+  return null;
+}
+
+/** What runs, found by walking through node_modules from the dependencies of the service. */
+function running(): Set<string> {
+  const seen = new Set([root]);
+  for (const folder of seen) {
+    const { dependencies = {}, optionalDependencies = {} } = manifest(folder);
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const place = found(name, folder);
+      if (place) seen.add(place);
+    }
+  }
+  seen.delete(root);
+  return new Set([...seen].map((folder) => `${manifest(folder).name}@${manifest(folder).version}`));
+}
+
+it('the bill of materials has every package that runs, and the licence of each is allowed', () => {
+  execFileSync(process.execPath, [join(root, 'scripts/sbom.mjs')], { cwd: root });
+  const { components } = JSON.parse(readFileSync(join(root, 'dist/sbom.cdx.json'), 'utf8')) as {
+    components: { 'bom-ref': string }[];
+  };
+  const listed = new Set(components.map((component) => component['bom-ref']));
+  const packages = [...running()];
+  expect(packages.length).toBeGreaterThan(150);
+  expect(packages.filter((name) => !listed.has(name))).toEqual([]);
+});
