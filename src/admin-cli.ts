@@ -27,7 +27,7 @@ const USAGE = `usage:
   npm run admin -- disable-user --username NAME         ends every access of a user, at once
   npm run admin -- verify-audit [--from SEAL]           compares the audit with its seals, and with one kept elsewhere
   npm run admin -- grants --role NAME                   prints the SQL of a database role with least rights
-  npm run admin -- rotate-launch-key                    signs launches with a new key; the old one is known for a while
+  npm run admin -- rotate-launch-key                    signs launch tokens and client assertions with a new key; the old one is known for a while
   npm run admin -- reencrypt                            puts what is encrypted under the newest key of SECRETS_KEY
 The password of create-operator is asked for, or read from standard input.
 `;

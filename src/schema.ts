@@ -15,7 +15,6 @@ import { Eligibility } from './eligibility/eligibility.entity.js';
 import { ImportChunk } from './imports/import-chunk.entity.js';
 import { ImportTurn } from './imports/import-turn.entity.js';
 import { Import } from './imports/import.entity.js';
-import { LaunchKey } from './launch/launch-key.entity.js';
 import { Launch } from './launch/launch.entity.js';
 import { Delivery } from './notifications/delivery/delivery.entity.js';
 import { ErrorQueueCause } from './notifications/delivery/error-queue-cause.entity.js';
@@ -30,6 +29,7 @@ import { AuditSeal } from './platform/audit/audit-seal.entity.js';
 import { StoredEventRow } from './platform/events/stored-event.entity.js';
 import { poolConfig } from './platform/database/connections.js';
 import { Job } from './platform/jobs/job.entity.js';
+import { SigningKey } from './platform/signing-keys/signing-key.entity.js';
 import { IdempotencyKey } from './platform/unit-of-work/idempotency-key.entity.js';
 import { AccountResultId } from './results/account-result-id.entity.js';
 import { RegistrationLocator } from './results/registration-locator.entity.js';
@@ -74,7 +74,7 @@ const ENTITIES = [
   Import,
   ImportChunk,
   ImportTurn,
-  LaunchKey,
+  SigningKey,
   Launch,
   Delivery,
   ErrorQueueCause,

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
 import { setTimeout as elapsed } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
 import { AttemptNotBegun } from '../src/notifications/partner/partner-connection.js';
 import { PartnerAddressGuard } from '../src/notifications/partner/partner-address.js';
@@ -118,10 +118,35 @@ describe('what was sent', () => {
       `Basic ${Buffer.from('Ann:e:pä:ss').toString('base64')}`,
     ],
     [{ type: 'bearer', token: 'abc.def' } as const, 'Bearer abc.def'],
+    [
+      { type: 'headers', headers: [{ name: 'Authorization', value: 'ApiKey abc' }] } satisfies PartnerEndpoint['auth'],
+      'ApiKey abc',
+    ],
   ])('carries %o', async (auth, expected) => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner, { auth }), headers, body);
     expect(partner.requests[0].headers.authorization).toBe(expected);
+  });
+
+  it.each<PartnerEndpoint['auth']>([
+    { type: 'none' },
+    { type: 'headers' },
+    { type: 'basic', username: 'ann', password: 'secret' },
+    { type: 'bearer', token: 'abc.def' },
+  ])('carries the headers of the partner beside %o, and asks for no content coding', async (auth) => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    const own = [
+      { name: 'X-Api-Key', value: 'k3y with blanks' },
+      { name: 'x-tenant', value: 't' },
+    ];
+    await client.put(endpointOf(partner, { auth: { ...auth, headers: own } }), headers, body);
+    expect(partner.requests[0].headers).toMatchObject({
+      ...headers,
+      'x-api-key': 'k3y with blanks',
+      'x-tenant': 't',
+      'user-agent': 'candidate-eligibility-service',
+      'accept-encoding': 'identity',
+    });
   });
 
   it('a bearer token that would break the header is an auth failure, and nothing is sent', async () => {
@@ -305,6 +330,27 @@ describe('the excerpt', () => {
     const echo = `${JSON.stringify({ password: auth.password })} ${Buffer.from('ann:Tops"cret&').toString('base64')} ${encodeURIComponent(auth.password)}`;
     const excerpt = await excerptOf({ status: 400, body: echo }, { auth });
     expect(excerpt).toMatch(/^\{"password":"\*+"\} \*+ \*+$/);
+    const bytes = Buffer.from(auth.password).toString('hex');
+    const spelled = [
+      bytes,
+      bytes.toUpperCase(),
+      Buffer.from(auth.password).toString('base64url'),
+      'Tops&quot;cret&amp;',
+      'Tops&#34;cret&#x26;',
+      'Tops\\u0022cret\\x26',
+      'Top%73%22cret&amp;',
+      [...auth.password].map((character) => `&#x${character.charCodeAt(0).toString(16)};`).join(''),
+    ];
+    for (const text of spelled)
+      expect(await excerptOf({ status: 400, body: `<p>${text}</p> &lt;end&gt;` }, { auth })).toMatch(
+        /^<p>\*+<\/p> &lt;end&gt;$/,
+      );
+    const ofHeader = { type: 'headers', headers: [{ name: 'authorization', value: 'ApiKey 0123456789' }] } as const;
+    const told = await excerptOf(
+      { status: 401, body: 'unknown key 0123456789' },
+      { auth: structuredClone(ofHeader) as never },
+    );
+    expect(told).toBe('unknown key **********');
     const straddling = await excerptOf({ status: 400, body: 'x'.repeat(2044) + auth.password }, { auth });
     expect(straddling).toBe(`${'x'.repeat(2044)}****`);
   });
@@ -768,6 +814,18 @@ describe('OAuth2 client credentials', () => {
       'auth',
       'token_malformed',
     ],
+    [
+      'a life that is below nothing',
+      { body: JSON.stringify({ ...good, expires_in: -1 }) },
+      'auth',
+      'token_expires_in_invalid',
+    ],
+    [
+      'a life that is no number',
+      { body: JSON.stringify({ ...good, expires_in: 'soon' }) },
+      'auth',
+      'token_expires_in_invalid',
+    ],
     ['too much', { body: Buffer.alloc(100_000, ' ') }, 'auth', 'token_answer_cut'],
     ['a reset', { rst: 'before' }, 'auth', 'token_connect_ECONNRESET'],
     ['silence', { endless: 'silence' }, 'auth', 'token_'],
@@ -781,6 +839,52 @@ describe('OAuth2 client credentials', () => {
     expect(outcome.durationMs).toBeLessThan(3500);
     expect(partner.requests).toHaveLength(0);
     await client.close();
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+  ])('a token that comes as %s is read, though none was asked for', async (coding, pack) => {
+    const { partner, put } = await anOAuthPartner();
+    const answer = JSON.stringify({ ...good, access_token: 'abc' });
+    partner.answerToken({ body: pack(answer), headers: { 'content-encoding': coding } });
+    await put();
+    expect(partner.tokenRequests[0].headers['accept-encoding']).toBe('identity');
+    expect(partner.requests[0].headers.authorization).toBe('Bearer abc');
+  });
+
+  it.each([
+    ['a coding that nobody knows', { body: 'x', headers: { 'content-encoding': 'zstd2' } }],
+    ['no gzip', { body: 'x', headers: { 'content-encoding': 'gzip' } }],
+    ['a gzip bomb', { body: gzipSync(Buffer.alloc(20_000_000)), headers: { 'content-encoding': 'gzip' } }],
+  ])('a token answer in %s is told as such', async (_name, answer) => {
+    const { partner, put } = await anOAuthPartner();
+    partner.answerToken(answer);
+    expect(await put()).toMatchObject({ ...failed('auth'), reason: 'token_answer_encoded' });
+  });
+
+  it('asks for an audience and a resource, with id and secret in the form', async () => {
+    const { partner, put } = await anOAuthPartner({
+      client_auth: 'post',
+      audience: 'https://api.partner.example/',
+      resource: 'https://partner.example/events',
+      headers: [{ name: 'x-api-key', value: 'for the partner alone' }],
+    } as object);
+    partner.answerToken({ body: JSON.stringify(good) });
+    await put();
+    const [request] = partner.tokenRequests;
+    expect(Object.fromEntries(new URLSearchParams(request.raw.toString()))).toEqual({
+      grant_type: 'client_credentials',
+      audience: 'https://api.partner.example/',
+      resource: 'https://partner.example/events',
+      client_id: secret.clientId,
+      client_secret: secret.clientSecret,
+    });
+    expect(request.headers.authorization).toBeUndefined();
+    expect(request.headers['x-api-key']).toBeUndefined();
+    expect(partner.requests[0].headers['x-api-key']).toBe('for the partner alone');
   });
 
   it('a token type in other letters and a life that is not told will do', async () => {

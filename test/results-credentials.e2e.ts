@@ -210,7 +210,7 @@ describe('keys', () => {
     const kid = /^kid: (\S+)\n$/.exec(out)?.[1];
     expect(code).toBe(0);
     expect(await keys()).toEqual([kid, before]);
-    await app.given.sql(`UPDATE launch_keys SET created_at = created_at - interval '25 hours'`);
+    await app.given.sql(`UPDATE signing_keys SET created_at = created_at - interval '25 hours'`);
     expect(await keys()).toEqual([kid]);
   });
 });

@@ -1,3 +1,4 @@
+import { createLocalJWKSet, jwtVerify } from 'jose';
 import { startApp, type TestApp } from './support/app';
 import { sharedCertificates, startPartner, type Partner } from './support/partner';
 
@@ -80,13 +81,43 @@ test.each([
       type: 'oauth2_client_credentials',
       token_url: 'https://partner.example/token',
       client_id: 'svc',
+      client_auth: 'basic',
       scope: null,
+      audience: null,
+      resource: null,
     },
+  ],
+  [
+    {
+      type: 'oauth2_client_credentials',
+      token_url: 'https://partner.example/token',
+      client_id: 'svc',
+      client_auth: 'private_key_jwt',
+      audience: 'https://api.partner.example/',
+      resource: 'https://partner.example/events',
+      headers: [{ name: 'X-Api-Key', value: 'another-client-secret' }],
+    },
+    {
+      type: 'oauth2_client_credentials',
+      token_url: 'https://partner.example/token',
+      client_id: 'svc',
+      client_auth: 'private_key_jwt',
+      scope: null,
+      audience: 'https://api.partner.example/',
+      resource: 'https://partner.example/events',
+      headers: [{ name: 'X-Api-Key' }],
+    },
+  ],
+  [
+    { type: 'headers', headers: [{ name: 'Authorization', value: 'ApiKey a-key-of-ours' }] },
+    { type: 'headers', headers: [{ name: 'Authorization' }] },
   ],
 ])('secrets are never shown nor kept in clear: %j', async (auth, shown) => {
   const created = await call('POST', '', minimal({ auth }));
   expect(created.body.auth).toEqual(shown);
-  const secret = Object.entries(auth).find(([name]) => ['password', 'token', 'client_secret'].includes(name))![1];
+  const { headers = [], ...members } = auth as { headers?: { value: string }[] };
+  const own = Object.entries(members).find(([name]) => ['password', 'token', 'client_secret'].includes(name));
+  const secret = headers[0]?.value ?? (own![1] as string);
   expect((await call('GET', `/${created.body.id}`)).text).not.toContain(secret);
   const [row] = await app.given.sql('SELECT subscriptions::text AS row FROM subscriptions WHERE id = $1', [
     created.body.id,
@@ -143,6 +174,76 @@ test.each<[object, string, string]>([
     '/auth/token_url',
     'address_blocked',
   ],
+  [{ auth: { type: 'headers' } }, '/auth/headers', 'required'],
+  [{ auth: { type: 'headers', headers: [] } }, '/auth/headers', 'too_few'],
+  [{ auth: { type: 'headers', headers: 'x' } }, '/auth/headers', 'type_invalid'],
+  [{ auth: { type: 'headers', headers: ['x'] } }, '/auth/headers/0', 'type_invalid'],
+  [{ auth: { type: 'headers', headers: [{ name: 'x' }] } }, '/auth/headers/0/value', 'required'],
+  [{ auth: { type: 'headers', headers: [{ name: 'a b', value: 'x' }] } }, '/auth/headers/0/name', 'format_invalid'],
+  [{ auth: { type: 'headers', headers: [{ name: 'a', value: ' x' }] } }, '/auth/headers/0/value', 'format_invalid'],
+  [{ auth: { type: 'headers', headers: [{ name: 'a', value: 'ä' }] } }, '/auth/headers/0/value', 'format_invalid'],
+  [
+    { auth: { type: 'headers', headers: [{ name: 'a', value: 'x\r\nb: c' }] } },
+    '/auth/headers/0/value',
+    'control_character',
+  ],
+  [
+    { auth: { type: 'headers', headers: Array.from({ length: 11 }, (_, at) => ({ name: `h${at}`, value: 'x' })) } },
+    '/auth/headers',
+    'too_many',
+  ],
+  [
+    { auth: { type: 'none', headers: ['a', 'A'].map((name) => ({ name, value: 'x' })) } },
+    '/auth/headers/1/name',
+    'header_repeated',
+  ],
+  ...[
+    'Content-Type',
+    'webhook-id',
+    'Webhook-Signature',
+    'event-sequence',
+    'traceparent',
+    'User-Agent',
+    'Accept-Encoding',
+    'Host',
+    'Content-Length',
+    'Transfer-Encoding',
+    'Connection',
+    'TE',
+    'Upgrade',
+    'Expect',
+    'Proxy-Authorization',
+    'Cache-Control',
+    'If-None-Match',
+  ].map((name): [object, string, string] => [
+    { auth: { type: 'headers', headers: [{ name, value: 'x' }] } },
+    '/auth/headers/0/name',
+    'header_reserved',
+  ]),
+  [
+    { auth: { type: 'bearer', token: 'x', headers: [{ name: 'authorization', value: 'x' }] } },
+    '/auth/headers/0/name',
+    'header_reserved',
+  ],
+  ...(
+    [
+      [{ client_secret: 'b', client_auth: 'guess' }, 'client_auth', 'client_auth_unknown'],
+      [{ client_secret: 'b', client_auth: 'private_key_jwt' }, 'client_secret', 'unknown_field'],
+      [{ client_auth: 'post' }, 'client_secret', 'required'],
+      [{ client_secret: 'b', resource: 'events' }, 'resource', 'format_invalid'],
+    ] as [object, string, string][]
+  ).map(([members, name, code]): [object, string, string] => [
+    {
+      auth: {
+        type: 'oauth2_client_credentials',
+        token_url: 'https://partner.example/token',
+        client_id: 'a',
+        ...members,
+      },
+    },
+    `/auth/${name}`,
+    code,
+  ]),
   [{ ca_pem: 'no certificate' }, '/ca_pem', 'certificate_invalid'],
   [{ client_key_pem: 'x' }, '/client_cert_pem', 'certificate_missing'],
   [{ wait_ms: 999 }, '/wait_ms', 'out_of_range'],
@@ -196,6 +297,32 @@ test('verify sends a complete, signed sample, with the authentication, and store
     const answer = await call('POST', `/${created.body.id}/${action}`);
     expect([answer.status, answer.body.code]).toEqual([409, 'subscription_unverified']);
   }
+});
+
+test('a client signs its assertion with a key of the key set, for the token service alone', async () => {
+  const issuer = await startPartner({ oauth: { clientId: 'svc', clientSecret: 'unused' } });
+  issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 }) });
+  const other = await startPartner();
+  const auth = { type: 'oauth2_client_credentials', token_url: issuer.tokenUrl, client_id: 'svc' };
+  const created = await call('POST', '', {
+    account_code: account,
+    partner_url: other.url,
+    ca_pem: other.caPem,
+    auth: { ...auth, client_auth: 'private_key_jwt' },
+  });
+  expect((await call('POST', `/${created.body.id}/verify`)).body.state).toBe('ACTIVE');
+  const form = new URLSearchParams(issuer.tokenRequests[0].raw.toString());
+  expect(form.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+  const keys = (await app.call('GET', '/.well-known/jwks.json')).body;
+  const { payload } = await jwtVerify(form.get('client_assertion')!, createLocalJWKSet(keys), {
+    issuer: 'svc',
+    subject: 'svc',
+    audience: issuer.tokenUrl,
+    maxTokenAge: 60,
+  });
+  expect([payload.jti?.length, payload.exp! - payload.iat!]).toEqual([36, 120]);
+  expect(other.requests[0].headers.authorization).toBe('Bearer abc');
+  await Promise.all([issuer.stop(), other.stop()]);
 });
 
 test('a verify that fails says what the partner said', async () => {

@@ -1,4 +1,3 @@
-import { SignJWT } from 'jose';
 import { Injectable } from '@nestjs/common';
 import { QueryBus, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { v4 as uuid } from 'uuid';
@@ -7,11 +6,11 @@ import { eligibilityNotFound } from '../eligibility/eligibility.errors.js';
 import { FindLaunchSubject, type LaunchSubject } from '../eligibility/eligibility.queries.js';
 import { Clock, formatDateTime } from '../platform/clock.js';
 import { Database, prepared } from '../platform/database/database.js';
+import { SigningKeys } from '../platform/signing-keys/signing-keys.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { notFound } from '../platform/errors.js';
 import type { Caller } from '../platform/context/caller.js';
 import { GENERATED_TOKEN, generatedToken, sha256 } from '../platform/secrets.js';
-import { LaunchKeys } from './launch-keys.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 import { FindLaunchTime } from './launch.queries.js';
 
@@ -52,7 +51,7 @@ export class LaunchLinks {
     private readonly unitOfWork: UnitOfWork,
     private readonly clock: Clock,
     private readonly config: Config,
-    private readonly keys: LaunchKeys,
+    private readonly keys: SigningKeys,
     private readonly queryBus: QueryBus,
   ) {}
 
@@ -103,17 +102,17 @@ export class LaunchLinks {
   }
 
   private async statement(record: LaunchSubject, target: URL, now: Date): Promise<string> {
-    const { kid, privateKey } = await this.keys.signingKey();
     const issuedAt = Math.floor(now.getTime() / 1000);
-    return new SignJWT({ exam_code: record.svc_eligiblity_id, booking_code: record.booking_code })
-      .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid })
-      .setIssuer(this.config.baseUrl)
-      .setAudience(target.origin)
-      .setSubject(record.candidate_id)
-      .setJti(uuid())
-      .setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + TOKEN_LIFE_S)
-      .sign(privateKey);
+    return this.keys.sign({
+      exam_code: record.svc_eligiblity_id,
+      booking_code: record.booking_code,
+      iss: this.config.baseUrl,
+      aud: target.origin,
+      sub: record.candidate_id,
+      jti: uuid(),
+      iat: issuedAt,
+      exp: issuedAt + TOKEN_LIFE_S,
+    });
   }
 }
 

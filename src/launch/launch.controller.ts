@@ -7,7 +7,7 @@ import type { Caller } from '../platform/context/caller.js';
 import { Access, CurrentCaller, Bounded } from '../platform/http/access.js';
 import { Answer, PageProblems, Problems, PublicProblems } from '../platform/http/documented.js';
 import { LaunchPath, TestLaunchInfo } from './launch.dto.js';
-import { LaunchKeys } from './launch-keys.js';
+import { SigningKeys } from '../platform/signing-keys/signing-keys.js';
 import { LaunchLinks } from './launch-links.js';
 import { LaunchPageFilter } from './launch-page.filter.js';
 
@@ -16,7 +16,7 @@ import { LaunchPageFilter } from './launch-page.filter.js';
 export class LaunchController {
   constructor(
     private readonly launch: LaunchLinks,
-    private readonly keys: LaunchKeys,
+    private readonly keys: SigningKeys,
   ) {}
 
   @Get('eligibilities/:svc_eligibility_code/testLaunchInfo')
@@ -63,7 +63,7 @@ export class LaunchController {
 
   @Get('.well-known/jwks.json')
   @Access('public')
-  @ApiOperation({ summary: 'The keys that verify launch tokens (RFC 7517)' })
+  @ApiOperation({ summary: 'The keys that verify launch tokens and client assertions (RFC 7517)' })
   @ApiResponse({
     status: 200,
     description: 'The key set.',

@@ -119,6 +119,13 @@ export class Platform1763640200000 implements MigrationInterface {
       );
       CREATE INDEX jobs_active_ix ON jobs (position) WHERE state IN ('PREPARING', 'RUNNING', 'PAUSED');
 
+      CREATE TABLE signing_keys (
+        kid text CONSTRAINT signing_keys_pk PRIMARY KEY,
+        public_jwk jsonb NOT NULL,
+        private_key bytea NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT now()
+      );
+
       -- A table that was empty when it was vacuumed counts as empty until it is analysed: every index is as good as any other then,
       -- and what was planned is kept. As its owner, since the role of the service does not own the tables.
       CREATE FUNCTION analyse_grown_tables() RETURNS int

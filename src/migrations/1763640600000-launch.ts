@@ -11,13 +11,6 @@ export class Launch1763640600000 implements MigrationInterface {
       );
       CREATE INDEX launches_used_ix ON launches (svc_eligiblity_id, used_at) WHERE used_at IS NOT NULL;
       CREATE INDEX launches_unused_ix ON launches (expires_at) WHERE used_at IS NULL;
-
-      CREATE TABLE launch_keys (
-        kid text CONSTRAINT launch_keys_pk PRIMARY KEY,
-        public_jwk jsonb NOT NULL,
-        private_key bytea NOT NULL,
-        created_at timestamptz NOT NULL DEFAULT now()
-      );
     `);
   }
 

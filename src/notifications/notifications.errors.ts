@@ -11,6 +11,12 @@ declareFaults({
   http_status_invalid: ['The value is not a status of HTTP.', 'Send a number of three digits.'],
   auto_retry_unknown: ['Nothing like this can be retried automatically.', 'Use one of those that the document names.'],
   auth_type_unknown: ['There is no such kind of credentials.', 'Use one of the types that the document names.'],
+  client_auth_unknown: ['There is no such way for a client to sign in.', 'Use basic, post or private_key_jwt.'],
+  header_reserved: [
+    'The service sets this header itself, or it steers the connection or a cache.',
+    'Use the header that the partner asks for; Authorization may stand in the types none and headers only.',
+  ],
+  header_repeated: ['The header stands in the list twice.', 'Send each header once.'],
   url_scheme: ['The address does not begin with https.', 'Use an https address.'],
   url_userinfo: ['The address holds a user name or a password.', 'Take them out; credentials go into auth.'],
   url_query: ['The address has a query.', 'Take it out.'],

@@ -30,6 +30,7 @@ import { TracingShutdown } from './observability/tracing.js';
 import { PersonalDataHolders } from './personal-data.js';
 import { PlatformPersonalData } from './platform-personal-data.js';
 import { Secrets } from './secrets.js';
+import { SigningKeys } from './signing-keys/signing-keys.js';
 import { Logger } from './observability/logger.js';
 
 const ground = [
@@ -37,6 +38,7 @@ const ground = [
   Clock,
   Logger,
   Secrets,
+  SigningKeys,
   Database,
   DatabaseMetrics,
   UnitOfWork,

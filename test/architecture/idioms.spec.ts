@@ -9,7 +9,6 @@ const planted = join(__dirname, 'violations');
 const EXCEPTIONS = {
   'handlers stand in *.handlers.ts': [
     'src/imports/import-list.ts',
-    'src/launch/launch-keys.ts',
     'src/launch/launch-links.ts',
     'src/notifications/delivery/attempt-hours.ts',
     'src/notifications/delivery/translation.ts',

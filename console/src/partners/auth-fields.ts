@@ -1,7 +1,8 @@
 import type { Option } from '../components/fields';
 import type { Schemas } from '../api/client';
 
-export type AuthType = NonNullable<Schemas['SubscriptionModel']['auth']['type']>;
+/** The types of one line each; headers of a partner's own are set by the API. */
+export type AuthType = Exclude<NonNullable<Schemas['SubscriptionModel']['auth']['type']>, 'headers'>;
 
 /** What each way to sign in at a partner needs: members of the body, with their labels. */
 export const AUTH_FIELDS: Record<AuthType, Record<string, string>> = {
@@ -13,6 +14,8 @@ export const AUTH_FIELDS: Record<AuthType, Record<string, string>> = {
     'auth/client_id': 'Client id',
     'auth/client_secret': 'Client secret',
     'auth/scope': 'Scope',
+    'auth/audience': 'Audience',
+    'auth/resource': 'Resource',
   },
 };
 

@@ -6,6 +6,8 @@ export function signInText({ type, ...rest }: Schemas['SubscriptionModel']['auth
   switch (type) {
     case 'basic':
       return `User name ${username}`;
+    case 'headers':
+      return 'Headers of the partner’s own';
     case 'bearer':
       return 'A token';
     case 'oauth2_client_credentials':

@@ -16,7 +16,7 @@ import {
 } from './partner-credentials.js';
 import { type Answer } from './partner-exchange.js';
 import { type AddressLookup, systemLookup } from './partner-names.js';
-import { PartnerToken } from './partner-oauth.js';
+import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
@@ -25,6 +25,8 @@ export interface PartnerEndpoint extends PartnerCertificates {
   /** The partner_url; the request goes to `{url}/notifications`. */
   url: string;
   auth: PartnerAuth;
+  /** For `private_key_jwt`. */
+  signAssertion?: AssertionSigner;
   /** Milliseconds for the whole attempt, from the name look-up to the last byte, token request included. */
   waitMs: number;
   /** At most so many connections at once. */
@@ -34,7 +36,8 @@ export interface PartnerEndpoint extends PartnerCertificates {
 /** Connections and tokens of an endpoint that nobody has called for so long are let go. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
-const USER_AGENT = 'candidate-eligibility-service';
+/** Of every request. The answer is for people, in part, and nothing is unpacked for them. */
+const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
 /** For `HttpModule.register`: axios with the partner transport in place of its own; every status is an answer. */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
@@ -47,6 +50,8 @@ interface Session {
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
   authorization: string | null;
+  /** The same with every request: the partner's own headers, and those of the service. */
+  headers: Record<string, string>;
   secrets: string[];
   lastUsed: number;
 }
@@ -127,7 +132,7 @@ export class PartnerClient implements OnApplicationShutdown {
   ): Promise<Answer> {
     const send = (authorization: string | null) => {
       // Written out: of an object that is spread into another V8 makes a dictionary.
-      const own = { ...headers, 'user-agent': USER_AGENT };
+      const own = { ...session.headers, ...headers };
       return session.pool.send(
         {
           method: 'PUT',
@@ -184,6 +189,7 @@ export class PartnerClient implements OnApplicationShutdown {
       tokenPool: null,
       token: null,
       authorization: authorizationOf(auth),
+      headers: headersOf(auth),
       secrets: secretsOf(auth),
       lastUsed: 0,
     };
@@ -194,9 +200,9 @@ export class PartnerClient implements OnApplicationShutdown {
       session.tokenPool = tokenPool;
       session.token = new PartnerToken(
         auth,
-        (headers, form, deadline) =>
-          this.post(tokenPool, path, { ...headers, 'user-agent': USER_AGENT }, form, deadline),
+        (headers, form, deadline) => this.post(tokenPool, path, { ...OWN_HEADERS, ...headers }, form, deadline),
         waitMs,
+        endpoint.signAssertion,
       );
     }
     return session;
@@ -228,6 +234,12 @@ async function withToken(
   puts.secrets.push(...spellings(renewed));
   puts.begin();
   return send(`Bearer ${renewed}`);
+}
+
+/** The partner's own headers, which are never sent to its token service, and those of the service. */
+function headersOf({ headers = [] }: PartnerAuth): Record<string, string> {
+  const own = headers.map(({ name, value }) => [name.toLowerCase(), value]);
+  return { ...Object.fromEntries(own), ...OWN_HEADERS } as Record<string, string>;
 }
 
 function authorizationOf(auth: PartnerAuth): string | null {

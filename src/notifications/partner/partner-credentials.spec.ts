@@ -54,6 +54,17 @@ it('a client id and secret are form-encoded before base64 (RFC 6749 §2.3.1)', (
 it('a secret is known in every spelling in which a partner may say it back', () => {
   const secrets = secretsOf({ type: 'basic', username: 'u', password: 'p"&' });
   const base64 = (text: string) => Buffer.from(text).toString('base64');
-  expect(new Set(secrets)).toEqual(new Set(['p"&', 'p\\"&', 'p%22%26', base64('p"&'), base64('u:p"&')]));
+  const hex = ['702226', base64('p"&')];
+  expect(new Set(secrets)).toEqual(new Set(['p"&', 'p\\"&', 'p%22%26', ...hex, base64('u:p"&')]));
   expect(secretsOf({ type: 'none' })).toEqual([]);
+});
+
+it('the credential behind the scheme of a header is a secret of its own, a short word is not', () => {
+  const headers = [
+    { name: 'Authorization', value: 'ApiKey 0123456789' },
+    { name: 'X-Tenant', value: 'we two' },
+  ];
+  const secrets = secretsOf({ type: 'headers', headers });
+  expect(secrets).toEqual(expect.arrayContaining(['ApiKey 0123456789', '0123456789', 'we two']));
+  expect(secrets).not.toContain('two');
 });

@@ -1,15 +1,36 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
+/** A header with a credential in it, as a partner's own scheme asks for it. */
+export interface PartnerHeader {
+  name: string;
+  value: string;
+}
+
+/** How the service shows a token service who it is (RFC 6749 §2.3.1, RFC 7523 §2.2). */
+export type ClientAuth = 'basic' | 'post' | 'private_key_jwt';
+
 /** How the service shows a partner who it is. */
-export type PartnerAuth =
+export type PartnerAuth = { headers?: PartnerHeader[] } & (
   | { type: 'none' }
+  | { type: 'headers' }
   | { type: 'basic'; username: string; password: string }
   | { type: 'bearer'; token: string }
-  | { type: 'oauth2_client_credentials'; token_url: string; client_id: string; client_secret: string; scope?: string };
+  | {
+      type: 'oauth2_client_credentials';
+      token_url: string;
+      client_id: string;
+      /** None with `private_key_jwt`. */
+      client_secret?: string;
+      client_auth?: ClientAuth;
+      scope?: string;
+      audience?: string;
+      resource?: string;
+    }
+);
 
 export interface PartnerCertificates {
-  /** Takes the place of the system's roots. */
+  /** Takes the place of the roots of Node.js. */
   caPem?: string | null;
   clientCertPem?: string | null;
   clientKeyPem?: string | null;
@@ -101,22 +122,48 @@ export function isHeaderSafeToken(token: unknown): token is string {
 
 /** Everything in which a partner could say our credentials back to us, longest first. */
 export function secretsOf(auth: PartnerAuth): string[] {
+  const ofHeaders = (auth.headers ?? []).flatMap(({ value }) => [...spellings(value), ...credentialOf(value)]);
+  return [...ofType(auth), ...ofHeaders].sort((a, b) => b.length - a.length);
+}
+
+function ofType(auth: PartnerAuth): string[] {
   switch (auth.type) {
     case 'none':
+    case 'headers':
       return [];
     case 'basic':
       return spellings(auth.password, basicAuthorization(auth.username, auth.password));
     case 'bearer':
       return spellings(auth.token);
     case 'oauth2_client_credentials':
-      return spellings(auth.client_secret, clientAuthorization(auth.client_id, auth.client_secret));
+      return auth.client_secret === undefined
+        ? []
+        : spellings(auth.client_secret, clientAuthorization(auth.client_id, auth.client_secret));
   }
 }
 
-/** A secret as it is, and as JSON, a form or a Basic header would show it. */
+/** Of `ApiKey 0123456789`, the part behind the name of the scheme: a partner may say that back alone. */
+function credentialOf(value: string): string[] {
+  const [, credential] = /^[A-Za-z][\w-]* +(\S{8,})$/.exec(value) ?? [];
+  return credential === undefined ? [] : spellings(credential);
+}
+
+/**
+ * A secret as it is, and as JSON, a form, a Basic header or a dump of bytes would show it. Spellings that replace single
+ * characters (HTML, percent-encoding, JSON) in any mixture are for `partner-excerpt.ts`.
+ */
 export function spellings(secret: string, authorization?: string): string[] {
-  const texts = new Set([secret, JSON.stringify(secret).slice(1, -1), formEncoded(secret), encodeURIComponent(secret)]);
-  texts.add(base64(secret));
+  const bytes = Buffer.from(secret, 'utf8');
+  const texts = new Set([
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    formEncoded(secret),
+    encodeURIComponent(secret),
+    bytes.toString('base64'),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+  ]);
   if (authorization !== undefined) texts.add(authorization.replace('Basic ', ''));
   return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
 }

@@ -3,21 +3,89 @@ import { type Answer } from './partner-exchange.js';
 const EXCERPT_BYTES = 2048;
 const LINE_BREAKS = /[\t\r\n]+/g;
 const UNREADABLE = /\p{Cc}|\p{Cs}/gu;
+/** The longest way to spell one character: `&#x00041;`. */
+const LONGEST_SPELLING = 10;
 
 /**
  * The beginning of an answer as text for people: no control characters, nothing that is not UTF-8 and so PostgreSQL
  * would refuse, and none of `secrets`, which a partner may say back to us. That of a redirect begins with its `Location`.
  */
-export function excerptOf({ status, body, encoded, location }: Answer, secrets: string[]): string | null {
+export function excerptOf(
+  { status, body, coding, location }: Pick<Answer, 'status' | 'body' | 'coding' | 'location'>,
+  secrets: string[],
+): string | null {
   if (body.length === 0 && location === null) return null;
   const longest = Math.max(0, ...secrets.map((secret) => secret.length));
-  const said = encoded ? '' : body.toString('utf8', 0, EXCERPT_BYTES + 4 * longest);
+  const said = coding !== null ? '' : body.toString('utf8', 0, EXCERPT_BYTES + LONGEST_SPELLING * longest);
   const leads = status >= 300 && status < 400 && location !== null ? `Location: ${location}\n` : '';
   let text = leads + said;
   // Masked before the cut and by equal length, so that no secret is cut in two and shows its first half.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
+  text = withoutSpelled(text, secrets);
   const readable = text.replace(LINE_BREAKS, ' ').replace(UNREADABLE, '');
   return cutToBytes(readable, EXCERPT_BYTES).trim() || null;
+}
+
+/** One character that is not written as itself: in HTML, percent-encoded, or escaped as in JSON and JavaScript. */
+const SPELLED = new RegExp(
+  [
+    '&#(?<decimal>[0-9]{1,7});',
+    '&#[xX](?<hex>[0-9a-fA-F]{1,6});',
+    '&(?<name>amp|lt|gt|quot|apos|sol|colon|equals|plus|nbsp);',
+    '(?<percent>(?:%[0-9a-fA-F]{2})+)',
+    '\\\\u(?<unicode>[0-9a-fA-F]{4})',
+    '\\\\x(?<byte>[0-9a-fA-F]{2})',
+    '\\\\(?<escaped>["\'\\\\/])',
+  ].join('|'),
+  'g',
+);
+const NAMED: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  sol: '/',
+  colon: ':',
+  equals: '=',
+  plus: '+',
+  nbsp: '\u{a0}',
+};
+
+/** Masks secrets of which any characters are spelled as {@link SPELLED} says, by the length of what stands there. */
+function withoutSpelled(text: string, secrets: string[]): string {
+  if (secrets.length === 0) return text;
+  // Of each character of `plain`, where its spelling begins in `text`; and the end of the text.
+  const starts: number[] = [];
+  let plain = '';
+  const take = (characters: string, at: number, each = 0) => {
+    for (let index = 0; index < characters.length; index++) starts.push(at + index * each);
+    plain += characters;
+  };
+  let last = 0;
+  for (const match of text.matchAll(SPELLED)) {
+    take(text.slice(last, match.index), last, 1);
+    take(characterOf(match.groups!), match.index);
+    last = match.index + match[0].length;
+  }
+  if (last === 0) return text;
+  take(text.slice(last), last, 1);
+  starts.push(text.length);
+  let masked = text;
+  for (const secret of secrets)
+    for (let at = plain.indexOf(secret); at !== -1; at = plain.indexOf(secret, at + secret.length)) {
+      const [from, to] = [starts[at], starts[at + secret.length]];
+      masked = masked.slice(0, from) + '*'.repeat(to - from) + masked.slice(to);
+    }
+  return masked;
+}
+
+function characterOf({ decimal, hex, name, percent, unicode, byte, escaped }: Record<string, string>): string {
+  if (percent !== undefined) return Buffer.from(percent.replaceAll('%', ''), 'hex').toString('utf8');
+  if (name !== undefined) return NAMED[name];
+  if (escaped !== undefined) return escaped;
+  const code = decimal === undefined ? Number.parseInt(hex ?? unicode ?? byte, 16) : Number(decimal);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : '\u{fffd}';
 }
 
 function cutToBytes(text: string, bytes: number): string {

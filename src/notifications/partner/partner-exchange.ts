@@ -25,8 +25,8 @@ export interface Answer {
   body: Buffer;
   /** `cut`: longer than 64 KiB, and the connection dropped; `late`: not at its end in time; `broken`: it broke off. */
   ending: 'complete' | 'cut' | 'late' | 'broken';
-  /** It has a content coding, which is never undone: a few bytes can hold gigabytes. */
-  encoded: boolean;
+  /** Its content coding; null when it has none. A partner's is never undone: a few bytes can hold gigabytes. */
+  coding: string | null;
   /** Where a redirect leads, as it stands. */
   location: string | null;
   /** `Retry-After`, as it stands. */
@@ -139,7 +139,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
   private readonly chunks: Buffer[] = [];
   private status = 0;
-  private encoded = false;
+  private coding: string | null = null;
   private location: string | null = null;
   private retryAfter: string | null = null;
   private writtenAt = 0;
@@ -167,7 +167,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.status = status;
-    this.encoded = hasContentCoding(headers);
+    this.coding = contentCoding(headers);
     this.location = headers.location === undefined ? null : String(headers.location);
     this.retryAfter = headers['retry-after'] === undefined ? null : String(headers['retry-after']);
   }
@@ -225,7 +225,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       status: this.status,
       body: body.length > MAX_BODY_BYTES ? body.subarray(0, MAX_BODY_BYTES) : body,
       ending,
-      encoded: this.encoded,
+      coding: this.coding,
       location: this.location,
       retryAfter: this.retryAfter,
     });
@@ -249,7 +249,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-function hasContentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): boolean {
+function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {
   // undici makes a list of a header that is repeated.
-  return coding !== undefined && String(coding).trim().toLowerCase() !== 'identity';
+  const name = coding === undefined ? 'identity' : String(coding).trim().toLowerCase();
+  return name === 'identity' ? null : name;
 }

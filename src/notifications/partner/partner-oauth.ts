@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { timeLimit } from '../../platform/time-limit.js';
 import { PartnerFault } from './partner-connection.js';
 import { clientAuthorization, isHeaderSafeToken, type PartnerAuth } from './partner-credentials.js';
@@ -7,6 +10,19 @@ export type OAuthClient = Extract<PartnerAuth, { type: 'oauth2_client_credential
 
 /** Sends one form to the token endpoint; rejects with a `PartnerFault`. */
 export type TokenCall = (headers: Record<string, string>, form: string, deadline: number) => Promise<Answer>;
+
+/** Signs the claims of a client assertion with the service's own key (RFC 7523 §3). */
+export type AssertionSigner = (claims: Record<string, unknown>) => Promise<string>;
+
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+const ASSERTION_LIFE_S = 120;
+const MOST_UNPACKED_BYTES = 64 * 1024;
+const UNPACK = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+};
 
 /** For tokens whose answer does not say how long they live (RFC 6749 §5.1 leaves it open). */
 const ASSUMED_LIFE_S = 300;
@@ -24,6 +40,7 @@ export class PartnerToken {
     private readonly client: OAuthClient,
     private readonly call: TokenCall,
     private readonly limitMs: number,
+    private readonly signAssertion: AssertionSigner | null = null,
   ) {}
 
   /** Rejects with a `PartnerFault`: `blocked`, or `auth` for all else that keeps the token away, its time included. */
@@ -40,39 +57,71 @@ export class PartnerToken {
   }
 
   private async fetch(deadline: number): Promise<string> {
-    const { client_id, client_secret, scope } = this.client;
-    const form = new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) });
-    const headers = {
-      authorization: clientAuthorization(client_id, client_secret),
+    const { scope, audience, resource } = this.client;
+    const form = new URLSearchParams({ grant_type: 'client_credentials' });
+    for (const [name, value] of Object.entries({ scope, audience, resource })) if (value) form.set(name, value);
+    const headers: Record<string, string> = {
       'content-type': 'application/x-www-form-urlencoded',
       accept: 'application/json',
     };
+    await this.authenticate(form, headers);
     const asked = performance.now();
     const answer = await this.call(headers, form.toString(), deadline).catch((error: unknown) => {
       if (!(error instanceof PartnerFault)) throw error;
       const failure = error.failure === 'blocked' ? 'blocked' : 'auth';
       throw new PartnerFault(failure, `token_${error.failure}_${error.reason}`);
     });
-    const { token, lifeS } = readToken(answer);
+    const { token, lifeS } = await readToken(answer);
     // Shortly before the end, counted from when it was asked for: a tenth of its life, half a minute at most.
     const usableS = lifeS - Math.min(30, lifeS / 10);
     this.current = { token, usableUntil: asked + usableS * 1000 };
     return token;
   }
+
+  private async authenticate(form: URLSearchParams, headers: Record<string, string>): Promise<void> {
+    const { client_id, client_secret = '', client_auth = 'basic', token_url } = this.client;
+    if (client_auth === 'basic') {
+      headers.authorization = clientAuthorization(client_id, client_secret);
+      return;
+    }
+    form.set('client_id', client_id);
+    if (client_auth === 'post') {
+      form.set('client_secret', client_secret);
+      return;
+    }
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: client_id, sub: client_id, aud: token_url, jti: randomUUID(), iat: now };
+    const assertion = await this.signAssertion?.({ ...claims, exp: now + ASSERTION_LIFE_S }).catch(() => undefined);
+    if (assertion === undefined) throw new PartnerFault('auth', 'assertion_not_signed');
+    form.set('client_assertion_type', ASSERTION_TYPE);
+    form.set('client_assertion', assertion);
+  }
 }
 
-function readToken(answer: Answer): { token: string; lifeS: number } {
+async function readToken(answer: Answer): Promise<{ token: string; lifeS: number }> {
   if (answer.ending === 'late') throw new PartnerFault('auth', 'token_answer_late');
   if (answer.status !== 200) throw new PartnerFault('auth', `token_http_${answer.status}`);
   if (answer.ending !== 'complete') throw new PartnerFault('auth', `token_answer_${answer.ending}`);
-  const fields = parseObject(answer.body.toString('utf8'));
+  const fields = parseObject((await unpacked(answer)).toString('utf8'));
   if (fields === null) throw new PartnerFault('auth', 'token_answer_malformed');
   if (typeof fields.token_type !== 'string' || fields.token_type.toLowerCase() !== 'bearer') {
     throw new PartnerFault('auth', 'token_type_unknown');
   }
   if (!isHeaderSafeToken(fields.access_token)) throw new PartnerFault('auth', 'token_malformed');
+  // Not told is left open by RFC 6749 §5.1; a life that is below nothing, or no number, is a fault of the token service.
   const life = Number(fields.expires_in ?? ASSUMED_LIFE_S);
-  return { token: fields.access_token, lifeS: life >= 0 ? Math.min(life, MAX_LIFE_S) : ASSUMED_LIFE_S };
+  if (!(life >= 0)) throw new PartnerFault('auth', 'token_expires_in_invalid');
+  return { token: fields.access_token, lifeS: Math.min(life, MAX_LIFE_S) };
+}
+
+/** The body without its content coding: asked for is none, but some gateways put one on all the same. */
+async function unpacked({ body, coding }: Answer): Promise<Buffer> {
+  if (coding === null) return body;
+  const unpack = Object.hasOwn(UNPACK, coding) ? UNPACK[coding as keyof typeof UNPACK] : undefined;
+  if (unpack === undefined) throw new PartnerFault('auth', 'token_answer_encoded');
+  return unpack(body, { maxOutputLength: MOST_UNPACKED_BYTES }).catch(() => {
+    throw new PartnerFault('auth', 'token_answer_encoded');
+  });
 }
 
 function parseObject(text: string): Record<string, unknown> | null {

@@ -4,6 +4,7 @@ import { Config } from '../../config.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { sha256 } from '../../platform/secrets.js';
+import { SigningKeys } from '../../platform/signing-keys/signing-keys.js';
 import { PartnerClient, type PartnerEndpoint } from '../partner/partner-client.js';
 import { signingKey, webhookSignature } from '../partner/signature.js';
 import type { Subscription } from './subscription.entity.js';
@@ -76,6 +77,7 @@ export class PartnerDirectory {
     private readonly secrets: SubscriptionSecrets,
     private readonly client: PartnerClient,
     private readonly logger: Logger,
+    private readonly keys: SigningKeys,
   ) {}
 
   /** The profile of this version; null when it is not the one that was read last. */
@@ -140,6 +142,7 @@ export class PartnerDirectory {
         key: `${id}:${digestOf(subscription)}`,
         url: subscription.partner_url,
         auth: this.secrets.openAuth(subscription),
+        signAssertion: (claims) => this.keys.sign(claims),
         caPem: subscription.ca_pem,
         clientCertPem: subscription.client_cert_pem,
         clientKeyPem:

@@ -61,6 +61,7 @@ export function reportOf(
 
 const SIGN_IN: Record<PartnerAuth['type'], string> = {
   none: 'The partner asks for no sign-in.',
+  headers: 'Sent with the headers of the subscription.',
   basic: 'Sent with user name and password.',
   bearer: 'Sent with the token of the subscription.',
   oauth2_client_credentials: 'Sent with a token of the partner’s token service.',

@@ -34,35 +34,74 @@ export class SubscriptionSecrets {
     return this.secrets.decrypt(sealed, purpose(id, column)).toString('utf8');
   }
 
-  /** `auth` as it is shown, and its secret apart, sealed. */
+  /** `auth` as it is shown, and its secrets apart, sealed. */
   sealAuth(auth: PartnerAuth, id: string): { auth: ShownAuth; auth_secret: Buffer | null } {
-    const sealed = (secret: string) => this.seal(secret, id, 'auth');
-    switch (auth.type) {
-      case 'none':
-        return { auth: { type: 'none' }, auth_secret: null };
-      case 'basic':
-        return { auth: { type: 'basic', username: auth.username }, auth_secret: sealed(auth.password) };
-      case 'bearer':
-        return { auth: { type: 'bearer' }, auth_secret: sealed(auth.token) };
-      case 'oauth2_client_credentials': {
-        const { type, token_url, client_id, scope } = auth;
-        return { auth: { type, token_url, client_id, scope: scope ?? null }, auth_secret: sealed(auth.client_secret) };
-      }
-    }
+    const headers = auth.headers ?? [];
+    const secrets: AuthSecrets = { secret: secretOf(auth), values: headers.map(({ value }) => value) };
+    const shown = shownOf(auth);
+    if (headers.length > 0) shown.headers = headers.map(({ name }) => ({ name }));
+    const isSecret = secrets.secret !== undefined || secrets.values.length > 0;
+    return { auth: shown, auth_secret: isSecret ? this.seal(JSON.stringify(secrets), id, 'auth') : null };
   }
 
   openAuth({ id, auth, auth_secret }: Pick<Subscription, 'id' | 'auth' | 'auth_secret'>): PartnerAuth {
-    const secret = auth_secret === null ? '' : this.open(auth_secret, id, 'auth');
+    const { secret, values }: AuthSecrets =
+      auth_secret === null ? { values: [] } : (JSON.parse(this.open(auth_secret, id, 'auth')) as AuthSecrets);
+    const headers = auth.headers?.map(({ name }, index) => ({ name, value: values[index] }));
     switch (auth.type) {
       case 'none':
-        return auth;
+      case 'headers':
+        return { type: auth.type, headers };
       case 'basic':
-        return { ...auth, password: secret };
+        return { ...auth, password: secret ?? '', headers };
       case 'bearer':
-        return { ...auth, token: secret };
-      case 'oauth2_client_credentials':
-        return { ...auth, client_secret: secret, scope: auth.scope ?? undefined };
+        return { ...auth, token: secret ?? '', headers };
+      case 'oauth2_client_credentials': {
+        const { scope, audience, resource, ...rest } = auth;
+        const asked = { scope: scope ?? undefined, audience: audience ?? undefined, resource: resource ?? undefined };
+        return { ...rest, ...asked, client_secret: secret, headers };
+      }
     }
+  }
+}
+
+/** What is sealed of an `auth`: its own secret, and the values of its headers in their order. */
+interface AuthSecrets {
+  secret?: string;
+  values: string[];
+}
+
+function secretOf(auth: PartnerAuth): string | undefined {
+  switch (auth.type) {
+    case 'basic':
+      return auth.password;
+    case 'bearer':
+      return auth.token;
+    case 'oauth2_client_credentials':
+      return auth.client_secret ?? undefined;
+    default:
+      return undefined;
+  }
+}
+
+function shownOf(auth: PartnerAuth): ShownAuth {
+  switch (auth.type) {
+    case 'basic':
+      return { type: 'basic', username: auth.username };
+    case 'oauth2_client_credentials': {
+      const { type, token_url, client_id, client_auth, scope, audience, resource } = auth;
+      return {
+        type,
+        token_url,
+        client_id,
+        client_auth: client_auth ?? 'basic',
+        scope: scope ?? null,
+        audience: audience ?? null,
+        resource: resource ?? null,
+      };
+    }
+    default:
+      return { type: auth.type };
   }
 }
 

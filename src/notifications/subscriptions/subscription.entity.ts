@@ -1,15 +1,26 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ChangeReason } from '../../bookings/bookings.events.js';
+import type { ClientAuth } from '../partner/partner-credentials.js';
 
 export type SubscriptionState = 'UNVERIFIED' | 'ACTIVE' | 'SUSPENDED';
 export type PartnerHealth = 'UP' | 'DOWN';
 
 /** The members of `auth` that may be shown. */
-export type ShownAuth =
+export type ShownAuth = { headers?: { name: string }[] } & (
   | { type: 'none' }
+  | { type: 'headers' }
   | { type: 'basic'; username: string }
   | { type: 'bearer' }
-  | { type: 'oauth2_client_credentials'; token_url: string; client_id: string; scope: string | null };
+  | {
+      type: 'oauth2_client_credentials';
+      token_url: string;
+      client_id: string;
+      client_auth: ClientAuth;
+      scope: string | null;
+      audience: string | null;
+      resource: string | null;
+    }
+);
 
 /** A partner that is told of an account's events. Never removed: its notifications outlive it. */
 @Entity('subscriptions')
@@ -32,7 +43,7 @@ export class Subscription {
   @Column('jsonb')
   auth: ShownAuth;
 
-  /** Encrypted password, token or client secret. */
+  /** Encrypted: JSON of the password, token or client secret, and of the values of headers. */
   @Column('bytea', { nullable: true })
   auth_secret: Buffer | null;
 

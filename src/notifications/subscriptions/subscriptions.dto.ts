@@ -3,8 +3,9 @@ import { Field } from '../../platform/validation/fields.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
-import { AUTO_RETRY_CAUSES, authRule, partnerUrl, pem, shownAuthRule } from './subscription.rules.js';
 import { PACE, paceRule, PAUSED_UNTIL } from './pace.fields.js';
+import { authRule, shownAuthRule } from './partner-auth.rules.js';
+import { AUTO_RETRY_CAUSES, partnerUrl, pem } from './subscription.rules.js';
 import type { PartnerHealth, ShownAuth, SubscriptionState } from './subscription.entity.js';
 
 const changeReasons = listOf(oneOf(CHANGE_REASONS, 'change_reason_unknown'), 20, 1);
@@ -17,7 +18,11 @@ class SubscriptionSettings {
   @Field(authRule)
   auth?: PartnerAuth | null;
 
-  @Field(pem, { description: "Takes the place of the system's roots." })
+  @Field(pem, {
+    description:
+      'Replaces the roots that the service trusts otherwise, for partner_url and for token_url alike: with both behind different ' +
+      'authorities, send the certificates of both.',
+  })
   ca_pem?: string | null;
 
   @Field(pem)

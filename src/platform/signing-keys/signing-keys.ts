@@ -4,35 +4,35 @@ import {
   exportPKCS8,
   generateKeyPair,
   importPKCS8,
+  SignJWT,
   type CryptoKey,
   type JWK,
+  type JWTPayload,
 } from 'jose';
 import { Injectable } from '@nestjs/common';
-import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import { Database, prepared } from '../platform/database/database.js';
-import { EncryptedColumns } from '../platform/database/encrypted-columns.js';
-import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
-import { Secrets } from '../platform/secrets.js';
-import { RotateLaunchKey } from './launch.commands.js';
-import { LaunchKey } from './launch-key.entity.js';
+import { Database, prepared } from '../database/database.js';
+import { EncryptedColumns } from '../database/encrypted-columns.js';
+import { UnitOfWork } from '../unit-of-work/unit-of-work.js';
+import { Secrets } from '../secrets.js';
+import { SigningKey } from './signing-key.entity.js';
 
-const KEY_PURPOSE = 'launch_keys.private_key';
+const KEY_PURPOSE = 'signing_keys.private_key';
 
 // Those that sign, or did within a day: whoever verifies may have fetched the set before the newest was made.
 const SHOWN = prepared(
-  'launch-keys-shown',
-  `SELECT public_jwk FROM launch_keys key
-   WHERE NOT EXISTS (SELECT FROM launch_keys newer
+  'signing-keys-shown',
+  `SELECT public_jwk FROM signing_keys key
+   WHERE NOT EXISTS (SELECT FROM signing_keys newer
                      WHERE newer.created_at > key.created_at AND newer.created_at < now() - interval '1 day')
    ORDER BY created_at DESC`,
 );
 
 /**
- * The ES256 keys that sign launch statements: made by the service, shared by all processes, their private parts encrypted at
- * rest. The newest signs from the moment it is made; the one before stays in the key set for a day.
+ * The ES256 keys that sign launch tokens and client assertions (RFC 7523): made by the service, shared by all processes, their
+ * private parts encrypted at rest. The newest signs from the moment it is made; the one before stays in the key set for a day.
  */
 @Injectable()
-export class LaunchKeys {
+export class SigningKeys {
   private cached: { kid: string; privateKey: CryptoKey } | null = null;
 
   constructor(
@@ -41,7 +41,7 @@ export class LaunchKeys {
     private readonly secrets: Secrets,
     encrypted: EncryptedColumns,
   ) {
-    encrypted.add({ table: 'launch_keys', key: ['kid'], columns: { private_key: () => KEY_PURPOSE } });
+    encrypted.add({ table: 'signing_keys', key: ['kid'], columns: { private_key: () => KEY_PURPOSE } });
   }
 
   async signingKey(): Promise<{ kid: string; privateKey: CryptoKey }> {
@@ -53,7 +53,13 @@ export class LaunchKeys {
     return this.cached;
   }
 
-  /** RFC 7517 key set for those who verify launch statements. */
+  /** Returns `claims` as a JWT of the newest key, in compact form. */
+  async sign(claims: JWTPayload): Promise<string> {
+    const { kid, privateKey } = await this.signingKey();
+    return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' }).sign(privateKey);
+  }
+
+  /** RFC 7517 key set for those who verify what the service signed. */
   async jwks(): Promise<{ keys: JWK[] }> {
     await this.ensureKey();
     const rows = await this.database.query<{ public_jwk: JWK }>(SHOWN);
@@ -61,7 +67,7 @@ export class LaunchKeys {
   }
 
   /** A new key, which signs from now on. */
-  async rotate(): Promise<LaunchKey> {
+  async rotate(): Promise<SigningKey> {
     return this.unitOfWork.run(async () => {
       const made = await this.make();
       this.unitOfWork.audit('launch-key.rotate', made.kid);
@@ -69,34 +75,25 @@ export class LaunchKeys {
     });
   }
 
-  private async ensureKey(): Promise<LaunchKey> {
-    const newest = () => this.database.manager.find(LaunchKey, { order: { created_at: 'DESC' }, take: 1 });
+  private async ensureKey(): Promise<SigningKey> {
+    const newest = () => this.database.manager.find(SigningKey, { order: { created_at: 'DESC' }, take: 1 });
     const [existing] = await newest();
     if (existing) return existing;
     return this.unitOfWork.run(async () => {
-      await this.database.query({ text: 'LOCK TABLE launch_keys IN SHARE ROW EXCLUSIVE MODE' });
+      await this.database.query({ text: 'LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE' });
       const [made] = await newest();
       return made ?? this.make();
     });
   }
 
-  private async make(): Promise<LaunchKey> {
+  private async make(): Promise<SigningKey> {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const jwk = await exportJWK(publicKey);
     const kid = await calculateJwkThumbprint(jwk);
-    return this.database.manager.save(LaunchKey, {
+    return this.database.manager.save(SigningKey, {
       kid,
       public_jwk: { ...jwk, kid, alg: 'ES256', use: 'sig' },
       private_key: this.secrets.encrypt(await exportPKCS8(privateKey), KEY_PURPOSE),
     });
-  }
-}
-
-@CommandHandler(RotateLaunchKey)
-export class RotateLaunchKeyHandler implements ICommandHandler<RotateLaunchKey> {
-  constructor(private readonly keys: LaunchKeys) {}
-
-  async execute(): Promise<string> {
-    return (await this.keys.rotate()).kid;
   }
 }

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-@Entity('launch_keys')
-export class LaunchKey {
+@Entity('signing_keys')
+export class SigningKey {
   @PrimaryColumn('text')
   kid: string;
 
