@@ -27,6 +27,9 @@ const notificationLayers = ['partner', 'subscriptions', 'delivery', 'error-queue
 /** The rooms of auth: tokens, then those who make users and applications, then the console's sessions. */
 const authLayers = ['tokens', 'administration', 'sessions'];
 
+/** The rooms of results: a body, the records made of it, the bodies that match no exam, and those who deliver and accept. */
+const resultLayers = ['body', 'records', 'unmatched', 'delivery'];
+
 /** No layer of `folder` may use one that comes after it. */
 const oneDirection = (folder, layers) =>
   layers.slice(0, -1).map((layer, index) => ({
@@ -41,6 +44,7 @@ module.exports = {
     ...oneDirection('platform', platformLayers),
     ...oneDirection('notifications', notificationLayers),
     ...oneDirection('auth', authLayers),
+    ...oneDirection('results', resultLayers),
     {
       name: 'eligibility-knows-no-operators',
       severity: 'error',

@@ -1,26 +1,26 @@
 import { Module } from '@nestjs/common';
-import { OperatorResultsController } from './operator-results.controller.js';
-import { ResultReader } from './result-reader.js';
-import { ExamOfCode } from './exam-of-code.js';
-import { LikelyExams } from './likely-exams.js';
-import { ForgetMediaHandler } from './media.handler.js';
-import { ResultPersonalData } from './result-personal-data.js';
-import { ResultReception } from './result-reception.js';
-import { ResultReads } from './result-reads.js';
-import { ResultQuota } from './result-quota.js';
-import { ResultStore } from './result-store.js';
-import { DeliveryController, ResultsController } from './results.controller.js';
-import { DeliverAccountResultHandler, DeliverRegistrationResultHandler } from './results.handlers.js';
-import { OperatorRevisions } from './operator-revisions.js';
-import { ResultAcceptance } from './result-acceptance.js';
-import { AcceptUnmatchedResultHandler } from './unmatched-acceptance.handler.js';
-import { RejectUnmatchedResultHandler } from './unmatched-rejection.handler.js';
-import { CountUnmatchedHandler } from './unmatched-count.handler.js';
-import { EraseUnmatchedResultsHandler } from './unmatched-erasure.handler.js';
-import { UnmatchedStore } from './unmatched-store.js';
-import { SameBodies } from './same-bodies.js';
-import { UnmatchedSweep } from './unmatched-sweep.js';
-import { UnmatchedResultsController } from './unmatched.controller.js';
+import { OperatorResultsController } from './delivery/operator-results.controller.js';
+import { ResultReader } from './body/result-reader.js';
+import { ExamOfCode } from './unmatched/exam-of-code.js';
+import { LikelyExams } from './unmatched/likely-exams.js';
+import { ForgetMediaHandler } from './records/media.handlers.js';
+import { ResultPersonalData } from './unmatched/result-personal-data.js';
+import { ResultReception } from './delivery/result-reception.js';
+import { ResultReads } from './records/result-reads.js';
+import { ResultQuota } from './records/result-quota.js';
+import { ResultStore } from './records/result-store.js';
+import { DeliveryController, ResultsController } from './delivery/results.controller.js';
+import { DeliverAccountResultHandler, DeliverRegistrationResultHandler } from './delivery/results.handlers.js';
+import { OperatorRevisions } from './records/operator-revisions.js';
+import { ResultAcceptance } from './delivery/result-acceptance.js';
+import { AcceptUnmatchedResultHandler } from './delivery/unmatched-acceptance.handlers.js';
+import { RejectUnmatchedResultHandler } from './unmatched/unmatched-rejection.handlers.js';
+import { CountUnmatchedHandler } from './unmatched/unmatched-count.handlers.js';
+import { EraseUnmatchedResultsHandler } from './unmatched/unmatched-erasure.handlers.js';
+import { UnmatchedStore } from './unmatched/unmatched-store.js';
+import { SameBodies } from './records/same-bodies.js';
+import { UnmatchedSweep } from './unmatched/unmatched-sweep.js';
+import { UnmatchedResultsController } from './unmatched/unmatched.controller.js';
 
 /** Results: the two delivery routes, their matching and revisions, and what no exam was found for. */
 @Module({

@@ -75,11 +75,11 @@ const ASSEMBLED: Readonly<Record<string, Assemble>> = {
     return new exports.EncryptedColumns(database, value).renew('domain_events', ['event_id'], {}, 'data', '');
   },
   'src/platform/housekeeping.ts: run': ({ exports }, database) => new exports.Housekeeping(database, {}, NOBODY).run(),
-  'src/results/media.handler.ts: execute': async ({ exports }, database) => {
+  'src/results/records/media.handlers.ts: execute': async ({ exports }, database) => {
     for (const media of ['photo', 'video_link'])
       await new exports.ForgetMediaHandler(database).execute({ accountCode: 'ACME', media, before: null });
   },
-  'src/results/same-bodies.ts: ': ({ evaluate }, database) => {
+  'src/results/records/same-bodies.ts: ': ({ evaluate }, database) => {
     const { query } = database as { query: (statement: Statement) => void };
     for (const name of ['IS_NEWEST_OF_ACCOUNT', 'IS_NEWEST_OF_REGISTRATION']) query(evaluate(name) as Statement);
   },

@@ -15,11 +15,6 @@ const EXCEPTIONS = {
     'src/notifications/delivery/undelivered-figures.ts',
     'src/notifications/error-queue/partner-reader.ts',
     'src/notifications/subscriptions/subscription-verification.ts',
-    'src/results/media.handler.ts',
-    'src/results/unmatched-acceptance.handler.ts',
-    'src/results/unmatched-count.handler.ts',
-    'src/results/unmatched-erasure.handler.ts',
-    'src/results/unmatched-rejection.handler.ts',
   ],
   'controllers leave the database to a reader': [
     'src/notifications/error-queue/statistics.controller.ts',

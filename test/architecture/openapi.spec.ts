@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { problemCatalogue } from '../../src/platform/errors';
 import '../../src/app.module';
 
-/** docs/openapi.json, which test/routes.e2e.ts compares with the code. */
+/** docs/openapi.json, which test/http/routes.e2e.ts compares with the code. */
 type Json = Record<string, any>;
 const text = readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8');
 const document = JSON.parse(text) as Json;

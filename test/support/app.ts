@@ -7,7 +7,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp, listen } from '../../src/app';
 import { Config } from '../../src/config';
 import { openApiDocument } from '../../src/openapi/document';
-import { ResultReader } from '../../src/results/result-reader';
+import { ResultReader } from '../../src/results/body/result-reader';
 import { Database } from '../../src/platform/database/database';
 import { cloneDatabase } from './database';
 import { Given } from './given';

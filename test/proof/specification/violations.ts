@@ -16,7 +16,7 @@ const BOOKING = 'src/bookings/booking-store.ts';
 const EVENTS = 'src/bookings/bookings.events.ts';
 const PARTNER = 'src/notifications/partner/partner-client.ts';
 const TOKEN = 'src/auth/tokens/token-endpoint.ts';
-const BODY = 'src/results/result-body.ts';
+const BODY = 'src/results/body/result-body.ts';
 
 const of = (file: string, changes: [sentence: string, from: string, to: string][]): Violation[] =>
   changes.map(([sentence, from, to]) => ({ sentence, file, from, to }));
@@ -72,12 +72,12 @@ export const VIOLATIONS: readonly Violation[] = [
     ['5.14', `[VIDEO_LINK]: videoLink.value`, `[VIDEO_LINK]: null`],
     ['5.23', `const members = [photo, videoLink, credentials]`, `const members = [photo, videoLink]`],
   ]),
-  ...of('src/results/results.controller.ts', [['9.6', `@HttpCode(200)`, `@HttpCode(202)`]]),
+  ...of('src/results/delivery/results.controller.ts', [['9.6', `@HttpCode(200)`, `@HttpCode(202)`]]),
   ...of('src/results/results.errors.ts', [
     ['14.2', `'registration_not_found',\n  'invalid'`, `'registration_not_found',\n  'not_found'`],
     ['14.3', `'candidate_exam_not_found',\n  'invalid'`, `'candidate_exam_not_found',\n  'not_found'`],
   ]),
-  ...of('src/results/component-down.filter.ts', [
+  ...of('src/results/delivery/component-down.filter.ts', [
     [
       '14.7',
       `problem.kind === 'unavailable' || problem.kind === 'timed_out' ? 500 : statusOf(problem.kind)`,

@@ -1,0 +1,161 @@
+import { endOfString, parseJson } from '../../platform/http/json-text.js';
+
+/**
+ * Members that are kept apart from the text of a body, wherever they stand in it.
+ *
+ * 1. `takeApart` copies the text without them, and remembers at which byte of the copy each of them stood. What stands in
+ *    such a member goes with it. Blanks between members are not copied.
+ * 2. `putBack` puts any of them in again at their places: the text is well-formed whichever of them are there.
+ * 3. The text is walked once, by bytes: a body may have megabytes and 100,000 values.
+ *
+ * Never give `putBack` another text than `takeApart` left.
+ */
+export interface MemberApart {
+  readonly name: string;
+  /** Its place among all that were taken out. */
+  readonly order: number;
+  /** The byte of the copy at which it stood. */
+  readonly at: number;
+  /** The text of name, colon and value. */
+  readonly member: string;
+}
+
+const QUOTE = 0x22;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const COMMA = 0x2c;
+const NULL = 0x6e;
+/** An escape in a name may spell any of them. */
+const ESCAPE = '\\u';
+
+/** Takes the members of these names out of a well-formed JSON text. A member that is null stays. */
+export function takeApart(json: Buffer, names: readonly string[]): { text: Buffer; apart: MemberApart[] } {
+  if (!json.includes(ESCAPE) && !names.some((name) => json.includes(name))) return { text: json, apart: [] };
+  const copy = new Copy(json, new Set(names));
+  copy.value(afterBlanks(json, 0));
+  return copy.apart.length === 0 ? { text: json, apart: [] } : { text: copy.text, apart: copy.apart };
+}
+
+/** Puts members back into the text that {@link takeApart} left. */
+export function putBack(text: string, apart: readonly Omit<MemberApart, 'name'>[]): string {
+  if (apart.length === 0) return text;
+  const bytes = Buffer.from(text);
+  const places = new Map<number, string[]>();
+  for (const { at, member } of [...apart].sort((one, other) => one.order - other.order))
+    places.set(at, [...(places.get(at) ?? []), member]);
+  const pieces: string[] = [];
+  let from = 0;
+  for (const [at, members] of places) {
+    const isFirst = bytes[at - 1] === OPEN;
+    pieces.push(bytes.toString('utf8', from, at), isFirst ? '' : ',', members.join(','));
+    if (isFirst && bytes[at] !== CLOSE) pieces.push(',');
+    from = at;
+  }
+  return pieces.join('') + bytes.toString('utf8', from);
+}
+
+class Copy {
+  readonly apart: MemberApart[] = [];
+  private readonly out: Buffer;
+  private length = 0;
+
+  constructor(
+    private readonly json: Buffer,
+    private readonly names: ReadonlySet<string>,
+  ) {
+    this.out = Buffer.allocUnsafe(json.length);
+  }
+
+  get text(): Buffer {
+    return Buffer.from(this.out.subarray(0, this.length));
+  }
+
+  /** Copies the value that begins at the byte; returns the byte behind it. */
+  value(at: number): number {
+    const opening = this.json[at];
+    if (opening === OPEN) return this.object(at);
+    if (opening === OPEN_LIST) return this.list(at);
+    const end = endOfScalar(this.json, at);
+    this.keep(at, end);
+    return end;
+  }
+
+  private object(start: number): number {
+    const { json } = this;
+    this.put(OPEN);
+    let isFirst = true;
+    let at = afterBlanks(json, start + 1);
+    while (json[at] !== CLOSE) {
+      if (json[at] === COMMA) at = afterBlanks(json, at + 1);
+      const nameEnd = endOfString(json, at) + 1;
+      const valueAt = afterBlanks(json, afterBlanks(json, nameEnd) + 1);
+      const name = nameOf(json.subarray(at, nameEnd));
+      if (this.names.has(name) && json[valueAt] !== NULL) {
+        const end = endOfValue(json, valueAt);
+        const member = json.toString('utf8', at, end);
+        this.apart.push({ name, order: this.apart.length, at: this.length, member });
+        at = afterBlanks(json, end);
+        continue;
+      }
+      if (!isFirst) this.put(COMMA);
+      isFirst = false;
+      this.keep(at, valueAt);
+      at = afterBlanks(json, this.value(valueAt));
+    }
+    this.put(CLOSE);
+    return at + 1;
+  }
+
+  private list(start: number): number {
+    const { json } = this;
+    this.put(OPEN_LIST);
+    let at = afterBlanks(json, start + 1);
+    while (json[at] !== CLOSE_LIST) {
+      if (json[at] === COMMA) {
+        this.put(COMMA);
+        at = afterBlanks(json, at + 1);
+      }
+      at = afterBlanks(json, this.value(at));
+    }
+    this.put(CLOSE_LIST);
+    return at + 1;
+  }
+
+  private put(byte: number): void {
+    this.out[this.length++] = byte;
+  }
+
+  private keep(from: number, to: number): void {
+    this.length += this.json.copy(this.out, this.length, from, to);
+  }
+}
+
+/** A name as it means, whatever escapes it is written with. */
+function nameOf(literal: Buffer): string {
+  return literal.includes('\\')
+    ? (parseJson(literal.toString('utf8')) as string)
+    : literal.toString('utf8', 1, literal.length - 1);
+}
+
+function afterBlanks(json: Buffer, at: number): number {
+  while (json[at] === 0x20 || json[at] === 0x0a || json[at] === 0x0d || json[at] === 0x09) at++;
+  return at;
+}
+
+function endOfScalar(json: Buffer, at: number): number {
+  if (json[at] === QUOTE) return endOfString(json, at) + 1;
+  while (at < json.length && !/[\s,\]}]/.test(String.fromCharCode(json[at]))) at++;
+  return at;
+}
+
+function endOfValue(json: Buffer, at: number): number {
+  if (json[at] !== OPEN && json[at] !== OPEN_LIST) return endOfScalar(json, at);
+  for (let depth = 0; ; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfString(json, at);
+    else if (byte === OPEN || byte === OPEN_LIST) depth++;
+    else if ((byte === CLOSE || byte === CLOSE_LIST) && --depth === 0) return at + 1;
+  }
+}

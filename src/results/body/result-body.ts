@@ -1,0 +1,276 @@
+import { isAscii } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { malformedJson } from '../../platform/errors.js';
+import { endOfString, parseJson, withoutMark } from '../../platform/http/json-text.js';
+import { canonicalJson } from '../../platform/http/canonical-json.js';
+import { formOf, isObject } from '../../platform/validation/fields.js';
+import { judge, type Judged, type KeptFault } from './result-judgement.js';
+import { putBack, takeApart, type MemberApart } from './members-apart.js';
+
+/**
+ * A result's body as it came, in parts.
+ *
+ * 1. The bytes are split at the borders of the outermost members; photo and video link are taken out, each as the JSON
+ *    text of its value. They are kept encrypted, and put back for callers who may see them.
+ *    So are the members of {@link CREDENTIALS} at any depth, and photos and links deeper than that (members-apart.ts).
+ * 2. What is left is kept as text, so that numbers beyond a double, repeated names and the order of members stay; as bytes, which
+ *    a thread hands over and PostgreSQL takes as they are.
+ * 3. The values are parsed beside it, to be checked, matched and hashed.
+ *
+ * Never rebuild the kept text from parsed values.
+ */
+export const PHOTO = 'userPhotoBase64String';
+export const VIDEO_LINK = 'videoReviewLink';
+/** What opens the exam at the driver. */
+const CREDENTIALS = ['examPassword', 'extExamToken'];
+const APART = [...CREDENTIALS, PHOTO, VIDEO_LINK];
+
+type Dto = new () => object;
+
+/** What is kept of a body. */
+export interface KeptBody {
+  /** The JSON text without photo, video link and credentials, in UTF-8. */
+  readonly text: Buffer;
+  /** JSON text of the outermost members' values, with those that stand deeper as {@link Kept} has them; null without any. */
+  readonly photo: Buffer | null;
+  readonly videoLink: Buffer | null;
+  /** The members of {@link CREDENTIALS}, as {@link Kept} has them; null without any. */
+  readonly credentials: Buffer | null;
+  /** Equal for bodies that say the same, whatever the order of their members. */
+  readonly hash: Buffer;
+}
+
+/** A result as it was delivered, by whom and when. */
+export interface Delivery {
+  readonly body: KeptBody;
+  readonly faults: readonly KeptFault[];
+  readonly username: string;
+  readonly receivedAt: Date;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const NULL_TEXT = 'null';
+
+/**
+ * Reads a body that is a JSON object, whatever is wrong with its members: `faults` names that.
+ * @param deciding as {@link judge} has it
+ * @throws DomainError malformed_json, payload_too_large, validation_error for what is no object
+ */
+export function readResultBody<T extends object>(
+  dto: new () => T,
+  bytes: Buffer | undefined,
+  deciding: readonly (readonly string[])[] | null = null,
+): { value: T; kept: KeptBody } & Judged {
+  const { value, whole, text, photo, videoLink, credentials } =
+    bytes === undefined ? NOTHING : split(withoutMark(bytes));
+  const judged = judge(dto, deciding, value);
+  const hash = hashOf(dto, value as Record<string, unknown>, whole);
+  return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
+}
+
+/** The kept text with photo and video link in it again. */
+export function withMembers(text: string, members: Record<string, string | null>): string {
+  const added = Object.entries(members).flatMap(([name, value]) =>
+    value === null ? [] : [`${JSON.stringify(name)}:${value}`],
+  );
+  if (added.length === 0) return text;
+  const inner = text.slice(1, -1).trim();
+  return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`;
+}
+
+/** The hash of a body that is no JSON object: that of its bytes, and never that of an object. */
+export function hashOfRaw(bytes: Buffer): Buffer {
+  return createHash('sha256').update('raw ').update(bytes).digest();
+}
+
+/** Begins what is kept of members that are not the outermost ones; no JSON text does. */
+const DEEPER = '@';
+type Kept = { value: string | null; members: [order: number, at: number, member: string][] };
+
+function keptMembers(value: Buffer | null, apart: readonly MemberApart[]): Buffer | null {
+  if (apart.length === 0) return value;
+  const members = apart.map(({ order, at, member }): Kept['members'][number] => [order, at, member]);
+  const kept: Kept = { value: value && value.toString('utf8'), members };
+  return Buffer.from(DEEPER + JSON.stringify(kept));
+}
+
+function readKept(kept: Buffer | null): Kept {
+  if (kept === null) return { value: null, members: [] };
+  const text = kept.toString('utf8');
+  return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
+}
+
+/** The kept text with whatever of it is kept apart and not null. */
+export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
+  const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
+  const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);
+  const whole = putBack(
+    text,
+    members.map(([order, at, member]) => ({ order, at, member })),
+  );
+  return withMembers(whole, { [PHOTO]: photo.value, [VIDEO_LINK]: videoLink.value });
+}
+
+/** `whole` is the text with what is kept apart deeper than its outermost members. */
+type Parts = Omit<KeptBody, 'hash'> & { value: unknown; whole: Buffer };
+
+const EMPTY = Buffer.alloc(0);
+const NOTHING: Parts = { value: undefined, whole: EMPTY, text: EMPTY, photo: null, videoLink: null, credentials: null };
+
+function split(json: Buffer): Parts {
+  const members = membersOf(json);
+  if (members === null) return { ...NOTHING, value: parseJson(json.toString('utf8')) };
+  const apart = new Map<string, Buffer>();
+  const kept: Buffer[] = [];
+  for (const { name, member, value } of members)
+    if (name === PHOTO || name === VIDEO_LINK) apart.set(name, value);
+    else kept.push(member);
+  const whole = objectOf(kept);
+  const value = parseJson(whole.toString('utf8')) as Record<string, unknown>;
+  const { text, apart: deeper } = takeApart(whole, APART);
+  for (const [name, literal] of apart) {
+    value[name] = valueOf(literal);
+    if (value[name] === null) apart.delete(name);
+  }
+  const of = (name: string) =>
+    keptMembers(
+      apart.get(name) ?? null,
+      deeper.filter((member) => member.name === name),
+    );
+  const credentials = keptMembers(
+    null,
+    deeper.filter(({ name }) => CREDENTIALS.includes(name)),
+  );
+  return { value, whole, text, photo: of(PHOTO), videoLink: of(VIDEO_LINK), credentials };
+}
+
+/** The value of a JSON text. A plain text of megabytes is read with one copy. */
+function valueOf(literal: Buffer): unknown {
+  const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
+  if (!plain) return parseJson(literal.toString('utf8'));
+  const text = literal.toString('latin1', 1, literal.length - 1);
+  // RFC 8259 §7
+
+  return /[\u0000-\u001f]/.test(text) ? malformed() : text;
+}
+
+const OPEN = Buffer.from('{');
+const COMMA = Buffer.from(',');
+const CLOSE = Buffer.from('}');
+
+/** The text of the object with these members. */
+function objectOf(members: readonly Buffer[]): Buffer {
+  const parts: Buffer[] = [OPEN];
+  for (const member of members) {
+    if (parts.length > 1) parts.push(COMMA);
+    parts.push(member);
+  }
+  return Buffer.concat([...parts, CLOSE]);
+}
+
+interface Member {
+  readonly name: string;
+  /** The text of name, colon and value. */
+  readonly member: Buffer;
+  readonly value: Buffer;
+}
+
+/** The members of a JSON object, null when the text is none. What stands inside of a value is left to JSON.parse. */
+function membersOf(json: Buffer): Member[] | null {
+  let at = afterBlanks(json, 0);
+  if (json[at] !== 0x7b) return null;
+  const members: Member[] = [];
+  at = afterBlanks(json, at + 1);
+  if (json[at] === 0x7d) return afterBlanks(json, at + 1) === json.length ? [] : malformed();
+  for (;;) {
+    if (json[at] !== QUOTE) malformed();
+    const start = at;
+    at = afterString(json, at);
+    const name = parseJson(json.toString('utf8', start, at)) as string;
+    at = afterBlanks(json, at);
+    if (json[at] !== 0x3a) malformed();
+    const valueAt = afterBlanks(json, at + 1);
+    at = afterValue(json, valueAt);
+    members.push({ name, member: json.subarray(start, at), value: json.subarray(valueAt, at) });
+    at = afterBlanks(json, at);
+    if (json[at] === 0x7d) return afterBlanks(json, at + 1) === json.length ? members : malformed();
+    if (json[at] !== 0x2c) malformed();
+    at = afterBlanks(json, at + 1);
+  }
+}
+
+function malformed(): never {
+  throw malformedJson.error();
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function afterBlanks(json: Buffer, at: number): number {
+  while (isBlank(json[at])) at++;
+  return at;
+}
+
+/** `at` is the place of the opening quote. */
+function afterString(json: Buffer, at: number): number {
+  const end = endOfString(json, at);
+  return end < json.length ? end + 1 : malformed();
+}
+
+function afterValue(json: Buffer, at: number): number {
+  if (json[at] === QUOTE) return afterString(json, at);
+  let depth = 0;
+  for (; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = afterString(json, at) - 1;
+    else if (byte === 0x7b || byte === 0x5b) depth++;
+    else if (depth === 0 && (byte === 0x2c || byte === 0x7d || isBlank(byte))) return at;
+    else if ((byte === 0x7d || byte === 0x5d) && --depth <= 0) return at + 1;
+  }
+  return malformed();
+}
+
+function hashOf(dto: Dto, body: Record<string, unknown>, text: Buffer): Buffer {
+  const hash = createHash('sha256').update(canonicalBody(dto, body, [PHOTO, VIDEO_LINK]));
+  hash.update(JSON.stringify(longNumbers(text)));
+  for (const apart of [body[VIDEO_LINK], body[PHOTO]]) {
+    if (apart == null) hash.update(NULL_TEXT);
+    else if (typeof apart === 'string' && apart.isWellFormed()) hash.update('"').update(apart).update('"');
+    else hash.update(canonicalJson(apart));
+  }
+  return hash.digest();
+}
+
+/** As `canonicalJson`; null for a known member is as left out. Nothing is copied: a body may have 100,000 members. */
+function canonicalBody(dto: Dto, value: Record<string, unknown>, leftOut: readonly string[] = []): string {
+  const { fields } = formOf(dto);
+  const members: string[] = [];
+  for (const name of Object.keys(value).sort()) {
+    const field = fields.get(name);
+    const member = value[name];
+    if (leftOut.includes(name) || (field && member === null)) continue;
+    const text = field?.nested ? canonicalMember(field.nested(), member) : canonicalJson(member);
+    members.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${members.join(',')}}`;
+}
+
+function canonicalMember(dto: Dto, member: unknown): string {
+  if (Array.isArray(member)) return `[${member.map((entry) => canonicalMember(dto, entry)).join(',')}]`;
+  return isObject(member) ? canonicalBody(dto, member) : canonicalJson(member);
+}
+
+/** The numbers that a double may not hold exactly: parsed, two of them could look alike. */
+function longNumbers(bytes: Buffer): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const quote = bytes.indexOf(QUOTE, at);
+    const between = bytes.toString('latin1', at, quote < 0 ? bytes.length : quote);
+    for (const [number] of between.matchAll(/\d[\d.eE+-]*/g))
+      if (number.length > 15 || /e/i.test(number)) found.push(number);
+    at = quote < 0 ? bytes.length : afterString(bytes, quote);
+  }
+  return found.sort();
+}

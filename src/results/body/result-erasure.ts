@@ -1,0 +1,80 @@
+import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
+import { isObject } from '../../platform/validation/fields.js';
+import type { KeptBody } from './result-body.js';
+import type { ResultSource } from './results.rules.js';
+
+type Kept = { readonly [name: string]: true | Kept };
+
+/** What stays of a body: what was achieved, when and how, and nothing that a driver may have added. */
+const KEPT: Record<ResultSource, Kept> = {
+  REGISTRATION: {
+    examDate: true,
+    examProcessingStatus: true,
+    keySetVersion: true,
+    reviewStatus: true,
+    examApiData: {
+      duration: true,
+      examName: true,
+      examSponsor: true,
+      organization: true,
+      reviewedExam: true,
+      extProduct: true,
+      orgExtra: { examEndDate: true, examStartDate: true, noOfStudents: true },
+    },
+    examMetaData: {
+      examName: true,
+      examSponsor: true,
+      organization: true,
+      reviewedExam: true,
+      simulatedExam: true,
+      extProduct: true,
+    },
+  },
+  ACCOUNT: {
+    category_scores: { category_name: true, category_order: true, category_score_pct: true },
+    category_total_count: true,
+    overall_score_label: true,
+    overall_score_pct: true,
+    overall_score_scaled: true,
+    result: true,
+  },
+};
+
+/** The JSON text of a body without whom it is about; the candidate that it names is the pseudonym. */
+export function erasedBody(source: ResultSource, text: string, pseudonym: string): string {
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const left = keep(body, KEPT[source]) as Record<string, unknown>;
+  return JSON.stringify('candidate_id' in body ? { candidate_id: pseudonym, ...left } : left);
+}
+
+/**
+ * What is kept of a body that comes for a record that is erased; null for any other record, of which all is kept. The hash
+ * tells the same body when it comes again.
+ */
+export function keptOf(
+  { erased_datetime, candidate_id }: LockedEligibility,
+  source: ResultSource,
+  { text, hash }: KeptBody,
+): KeptBody | null {
+  if (erased_datetime === null) return null;
+  const erased = erasedBody(source, text.toString('utf8'), candidate_id);
+  return { text: Buffer.from(erased), hash, photo: null, videoLink: null, credentials: null };
+}
+
+function keep(value: unknown, kept: Kept): unknown {
+  if (Array.isArray(value)) return value.map((entry) => keep(entry, kept));
+  if (!isObject(value)) return null;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => Object.hasOwn(kept, name))
+      .map(([name, member]) => {
+        const rule = kept[name];
+        return [name, rule === true ? scalar(member) : keep(member, rule)];
+      }),
+  );
+}
+
+/** A known member has no objects in it; what is one is a driver's addition. */
+function scalar(value: unknown): unknown {
+  return typeof value === 'object' ? null : value;
+}

@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { DomainError, problemCatalogue, type Fault } from '../../platform/errors.js';
+import { requestContext } from '../../platform/context/request-context.js';
+import { LABORIOUS_BYTES } from '../../platform/http/body.js';
+import { BodyPace } from '../../platform/overload/body-pace.js';
+import { WorkerThread } from '../../platform/worker-thread.js';
+import { readDelivered, type Delivered, type FactsOf } from './result-delivered.js';
+import type { ResultSource } from './results.rules.js';
+
+/** A body of 8 MiB and 100,000 values takes a third of it. */
+const MOST_HEAP_MB = 256;
+
+interface Refusal {
+  code: string;
+  detail: string;
+  errors: Fault[];
+}
+type Answer = { workMs: number } & (
+  { kept: object; facts: object; faults: Fault[]; isRefused: boolean } | { refusal: Refusal; bytes: Uint8Array }
+);
+
+/** Bytes that are no JSON object, and what is said of them. */
+export interface Unread {
+  readonly refusal: DomainError;
+  readonly bytes: Buffer | undefined;
+}
+
+/** The milliseconds that a mebibyte costs on its way to the thread. */
+const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
+/** Charged for a body at which the thread dies. */
+const MOST_WORK_MS = 10_000;
+/** What is refused for its form is charged manifold: one in a second. */
+const CHARGE_OF_REFUSED = 40;
+
+/** Reads results: parses, checks and hashes them. Large ones in a thread, so that no body keeps the event loop. */
+@Injectable()
+export class ResultReader implements OnApplicationShutdown {
+  /** How the thread's program is started, beyond what it is by itself: the tests run the sources. */
+  static readonly execArgv: string[] = [];
+
+  private readonly thread = new WorkerThread<{ source: ResultSource; bytes: Buffer }, Answer>(
+    join(__dirname, 'result-reader-thread.cjs'),
+    { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
+  );
+  /** The job before; one at a time. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly pace: BodyPace) {}
+
+  /**
+   * A body that is no JSON object is answered with, not thrown: whoever asks still has its bytes.
+   * @throws DomainError rate_limited
+   */
+  async read<Source extends ResultSource>(
+    source: Source,
+    bytes: Buffer | undefined,
+  ): Promise<Delivered<FactsOf[Source]> | Unread> {
+    if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readHere(source, bytes);
+    // What is handed to the thread is gone from here.
+    const { length } = bytes;
+    let workMs = MOST_WORK_MS;
+    try {
+      const job = this.last.then(() => this.thread.run({ source, bytes }, own(bytes)));
+      this.last = job.catch(() => undefined);
+      const answer = await job;
+      const isRefused = 'refusal' in answer || answer.isRefused;
+      workMs = (answer.workMs + length * ARRIVAL_MS_PER_BYTE) * (isRefused ? CHARGE_OF_REFUSED : 1);
+      return deliveredIn(answer) as Delivered<FactsOf[Source]> | Unread;
+    } finally {
+      this.pace.charge(requestContext().caller!.consumerKey, workMs);
+    }
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.thread.end();
+  }
+}
+
+/** A body that is alone in its memory is handed over with it, and not copied. */
+function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
+  return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];
+}
+
+function readHere<Source extends ResultSource>(
+  source: Source,
+  bytes: Buffer | undefined,
+): Delivered<FactsOf[Source]> | Unread {
+  try {
+    return readDelivered(source, bytes);
+  } catch (refusal) {
+    if (refusal instanceof DomainError) return { refusal, bytes };
+    throw refusal;
+  }
+}
+
+function deliveredIn(answer: Answer): Delivered<unknown> | Unread {
+  if ('refusal' in answer) return { refusal: refused(answer.refusal), bytes: bufferOf(answer.bytes) };
+  const { facts, faults, isRefused, kept } = answer;
+  return { facts, faults, isRefused, kept: withBuffers(kept) as Delivered<unknown>['kept'] };
+}
+
+function refused({ code, detail, errors }: Refusal): DomainError {
+  return problemCatalogue()
+    .find((problem) => problem.code === code)!
+    .error({ detail, errors });
+}
+
+/** Buffers come out of a thread as plain bytes. */
+function withBuffers(kept: object): object {
+  return Object.fromEntries(
+    Object.entries(kept).map(([name, value]: [string, unknown]) => [
+      name,
+      value instanceof Uint8Array ? bufferOf(value) : value,
+    ]),
+  );
+}
+
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}

@@ -1,0 +1,141 @@
+import { ACTIVE_STATUSES, type EligibilityStatus } from '../../eligibility/eligibility.fields.js';
+import type { Problem } from '../../platform/errors.js';
+import {
+  candidateExamAmbiguous,
+  candidateExamNotFound,
+  registrationAmbiguous,
+  registrationMismatch,
+  registrationNotFound,
+  resultIdConflict,
+} from '../results.errors.js';
+import {
+  MOST_LETTERS,
+  MOST_LETTERS_OF_CODE,
+  type CandidateResultData,
+  type CandidateResultsDetails,
+} from './results.dto.js';
+import { idIn } from './spelled-rules.js';
+
+export const RESULT_SOURCES = ['REGISTRATION', 'ACCOUNT'] as const;
+export type ResultSource = (typeof RESULT_SOURCES)[number];
+
+/** The id of the eligibility whose exam it is, or why there is none. */
+export type Match = { svcEligibilityId: string } | { refusal: Problem };
+
+const refuse = (refusal: Problem): Match => ({ refusal });
+
+/** What an exam code may be, in the order in which it is tried. */
+const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
+
+/** A registration that something in the result leads to. `status` is the one of this moment. */
+export interface FoundRegistration {
+  by: (typeof CODES)[number] | 'locator' | 'test_and_email';
+  svc_eligiblity_id: string;
+  status: EligibilityStatus;
+  /** The record locator that it has, as {@link locatorKey}. */
+  locator_key: string | null;
+}
+
+/** Record locators are compared in any case. */
+export function locatorKey(locator: string): string {
+  return locator.toLowerCase();
+}
+
+/** Finds the registration of a result. Names never decide; a wrong match is worse than a refusal. */
+export function matchRegistration(found: readonly FoundRegistration[], locator: string | null): Match {
+  const open = found.filter(({ status }) => status !== 'CANCELLED');
+  const foundBy = (way: FoundRegistration['by']) => open.filter(({ by }) => by === way);
+  const byCode = CODES.map(foundBy).find((registrations) => registrations.length > 0) ?? [];
+  const byLocator = foundBy('locator');
+  if (byCode.length > 1) return refuse(registrationAmbiguous);
+  const [coded] = byCode;
+  if (coded && byLocator.length > 0 && !byLocator.some((one) => one.svc_eligiblity_id === coded.svc_eligiblity_id))
+    return refuse(registrationMismatch);
+  if (!coded && byLocator.length > 1) return refuse(registrationAmbiguous);
+  const live = foundBy('test_and_email').filter(({ status }) => ACTIVE_STATUSES.includes(status));
+  const matched = coded ?? byLocator[0] ?? (live.length === 1 ? live[0] : undefined);
+  if (!matched) return refuse(live.length > 1 ? registrationAmbiguous : registrationNotFound);
+  if (locator !== null && matched.locator_key !== null && matched.locator_key !== locatorKey(locator))
+    return refuse(registrationMismatch);
+  return { svcEligibilityId: matched.svc_eligiblity_id };
+}
+
+/** An exam of the candidate that the result names. `status` is the one of this moment. */
+export interface CandidateExam {
+  svc_eligiblity_id: string;
+  status: EligibilityStatus;
+  /** Of the booking that is open, or under which the exam was taken. */
+  booking_on: Date | null;
+  has_account_result: boolean;
+}
+
+const UNBOOKED: readonly EligibilityStatus[] = ['ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'];
+
+/** Finds the exam of a candidate that waits for an account result: taken, booked and over, booked, or not booked. */
+export function matchCandidateExam(exams: readonly CandidateExam[], now: Date): Match {
+  const waiting = exams.filter((exam) => !exam.has_account_result);
+  const isPast = ({ booking_on }: CandidateExam) => booking_on !== null && booking_on <= now;
+  const booked = waiting.filter(({ status }) => status === 'SCHEDULED');
+  const groups = [waiting.filter(({ status }) => status === 'COMPLETED'), booked.filter(isPast), booked];
+  const group = groups.find((some) => some.length > 0);
+  if (group) {
+    const latest = Math.max(...group.map(timeOf));
+    const [exam, tied] = group.filter((one) => timeOf(one) === latest);
+    return tied ? refuse(candidateExamAmbiguous) : { svcEligibilityId: exam.svc_eligiblity_id };
+  }
+  const [exam, another] = waiting.filter(({ status }) => UNBOOKED.includes(status));
+  if (!exam) return refuse(candidateExamNotFound);
+  return another ? refuse(candidateExamAmbiguous) : { svcEligibilityId: exam.svc_eligiblity_id };
+}
+
+function timeOf({ booking_on }: CandidateExam): number {
+  return booking_on?.getTime() ?? 0;
+}
+
+/** The exam of a `result_id` that the account has seen, for a result that names this candidate or none. */
+export function matchResultId(
+  seen: { svc_eligiblity_id: string; candidate_id: string },
+  candidateId: string | null,
+): Match {
+  return candidateId === null || candidateId === seen.candidate_id
+    ? { svcEligibilityId: seen.svc_eligiblity_id }
+    : refuse(resultIdConflict);
+}
+
+/**
+ * What of a registration result decides. An empty text says no more than one that was left out; a member of a wrong type
+ * says nothing.
+ */
+export interface RegistrationFacts {
+  examCode: string | null;
+  locator: string | null;
+  email: string | null;
+  simulated: boolean;
+}
+
+export function registrationFacts({
+  examMetaData,
+  examApiData,
+  examTakerEmail,
+}: CandidateResultsDetails): RegistrationFacts {
+  return {
+    examCode: idIn(examMetaData?.examCode, MOST_LETTERS_OF_CODE) ?? idIn(examApiData?.examCode, MOST_LETTERS_OF_CODE),
+    locator: idIn(examMetaData?.extRecordLocator, MOST_LETTERS_OF_CODE),
+    email: idIn(examTakerEmail, MOST_LETTERS),
+    simulated: isTrue(examMetaData?.simulatedExam),
+  };
+}
+
+/** What of an account result decides. */
+export interface AccountFacts {
+  candidateId: string | null;
+  resultId: string | null;
+}
+
+export function accountFacts({ candidate_id, result_id }: CandidateResultData): AccountFacts {
+  return { candidateId: idIn(candidate_id, MOST_LETTERS_OF_CODE), resultId: idIn(result_id, MOST_LETTERS_OF_CODE) };
+}
+
+function isTrue(flag: boolean | string | null | undefined): boolean {
+  return flag === true || (typeof flag === 'string' && flag.toLowerCase() === 'true');
+}

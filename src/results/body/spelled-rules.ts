@@ -1,0 +1,77 @@
+import { characterFault, fault, integer, text, type Rule } from '../../platform/validation/rules.js';
+
+/** What test drivers write for a value of another type: it says the same, and is kept as it came. */
+
+/** A text, or a number in its place. */
+export function spelledText(options: { max: number; lines?: boolean }): Rule {
+  const rule = text(options);
+  return { schema: rule.schema, faults: (value) => (typeof value === 'number' ? [] : rule.faults(value)) };
+}
+
+/** A text that a record is found by, or a number that is written in one way only. */
+export function spelledId(max: number): Rule {
+  const rule = text({ max });
+  return { schema: rule.schema, faults: (value) => (textOfNumber(value) === null ? rule.faults(value) : []) };
+}
+
+/** An integer, or a text of one. */
+export function spelledInteger(min: number, max: number): Rule {
+  const rule = integer(min, max);
+  const read = (value: unknown) =>
+    typeof value === 'string' && /^\s*[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\s*$/.test(value) ? Number(value) : value;
+  return { schema: rule.schema, faults: (value) => rule.faults(read(value)) };
+}
+
+/** What a member says that a record is found by; null when that is nothing, or nothing that may be asked for. */
+export function idIn(value: unknown, max: number): string | null {
+  if (typeof value === 'number') return textOfNumber(value);
+  if (typeof value !== 'string' || value === '' || value.length > 2 * max) return null;
+  return characterFault(value, true) === null ? value : null;
+}
+
+/** A number of so many digits may have been another one before it was parsed. */
+const MOST_DIGITS = 15;
+
+function textOfNumber(value: unknown): string | null {
+  if (typeof value !== 'number') return null;
+  const written = String(value);
+  return Number.isFinite(value) && !written.includes('e') && written.replace(/\D/g, '').length <= MOST_DIGITS
+    ? written
+    : null;
+}
+
+/** Base64 or base64url, in one line or several (RFC 2045), or a `data:` URL of either; the empty text is allowed. */
+export function photo(maxBytes: number): Rule {
+  return {
+    schema: { type: 'string', contentEncoding: 'base64' },
+    faults(value) {
+      if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
+      const letters = lettersOf(value);
+      if (letters === null || !isBase64(letters)) return [fault('base64_invalid', 'Must be base64.')];
+      return Buffer.byteLength(letters, 'base64') > maxBytes
+        ? [fault('too_long', `Must decode to at most ${maxBytes} bytes.`)]
+        : [];
+    },
+  };
+}
+
+const MOST_PREFIX = 200;
+
+/** Without what stands around and between the letters. */
+function lettersOf(value: string): string | null {
+  let letters = value;
+  if (/^\s*data:/i.test(value.slice(0, MOST_PREFIX))) {
+    const prefix = /^\s*data:[^,]*;base64,/i.exec(value.slice(0, MOST_PREFIX));
+    if (prefix === null) return null;
+    letters = value.slice(prefix[0].length);
+  }
+  return /[ \t\r\n]/.test(letters) ? letters.replaceAll(/[ \t\r\n]+/g, '') : letters;
+}
+
+/** One pass over megabytes: a pattern with groups would fill the stack of the pattern matcher. */
+function isBase64(letters: string): boolean {
+  const padding = letters.endsWith('==') ? 2 : letters.endsWith('=') ? 1 : 0;
+  const inner = padding === 0 ? letters : letters.slice(0, -padding);
+  if (padding === 0 ? inner.length % 4 === 1 : letters.length % 4 !== 0) return false;
+  return !/[^A-Za-z0-9+/]/.test(inner) || !/[^A-Za-z0-9_-]/.test(inner);
+}

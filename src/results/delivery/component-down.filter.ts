@@ -1,0 +1,20 @@
+import { Catch } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { DomainError } from '../../platform/errors.js';
+import { ProblemFilter, statusOf, UNAVAILABLE_RETRY_AFTER_S } from '../../platform/http/problem.filter.js';
+
+/**
+ * Test drivers send again after 500, and after no other answer (specification, Errors): so whatever sending again would help
+ * against is 500. The code says what it was.
+ */
+@Catch()
+export class ComponentDownFilter extends ProblemFilter {
+  protected override statusFor({ problem }: DomainError): number {
+    return problem.kind === 'unavailable' || problem.kind === 'timed_out' ? 500 : statusOf(problem.kind);
+  }
+
+  protected override send(error: DomainError, request: Request, response: Response): void {
+    if (this.statusFor(error) === 500) response.set('Retry-After', String(UNAVAILABLE_RETRY_AFTER_S));
+    super.send(error, request, response);
+  }
+}

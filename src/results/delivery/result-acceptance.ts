@@ -1,0 +1,159 @@
+import { CommandBus } from '@nestjs/cqrs';
+import { Injectable } from '@nestjs/common';
+import { CompleteExam } from '../../bookings/bookings.commands.js';
+import { LockEligibility, type LockedEligibility } from '../../eligibility/eligibility.commands.js';
+import { statusAt } from '../../eligibility/eligibility.fields.js';
+import { Clock } from '../../platform/clock.js';
+import { ACROSS_ACCOUNTS, type Reach } from '../../platform/context/caller.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { DomainError } from '../../platform/errors.js';
+import type { Delivery } from '../body/result-body.js';
+import { keptOf } from '../body/result-erasure.js';
+import { ResultQuota } from '../records/result-quota.js';
+import { ResultReception } from './result-reception.js';
+import { ResultStore } from '../records/result-store.js';
+import {
+  candidateExamAmbiguous,
+  candidateExamNotFound,
+  registrationAmbiguous,
+  registrationMismatch,
+  registrationNotFound,
+  resultIdConflict,
+} from '../results.errors.js';
+import type { ResultSource } from '../body/results.rules.js';
+import { SameBodies } from '../records/same-bodies.js';
+import { UnmatchedStore } from '../unmatched/unmatched-store.js';
+
+const ATTEMPTS = 5;
+
+const REFUSALS = new Set([
+  registrationMismatch,
+  registrationAmbiguous,
+  registrationNotFound,
+  resultIdConflict,
+  candidateExamNotFound,
+  candidateExamAmbiguous,
+]);
+
+/** An operator has accepted the body for another exam: nothing that was written for this one stays. */
+class SettledElsewhere extends Error {}
+
+/**
+ * What both routes and the operator share.
+ *
+ * 1. The eligibility is held first, then its booking (by CompleteExam): results and bookings never wait for each other.
+ * 2. What was matched before the row was held is matched again once it is: nothing can change it from there on.
+ * 3. The revision, the completion, the event and the audit row commit together.
+ * 4. A refusal rolls back; only then is the body kept for an operator, in a transaction of its own (result-reception.ts).
+ * 5. Behind the exam, its locator and its `result_id` come the rows of the same body among the unmatched results, in the
+ *    operator's unit of work as in the driver's: one body completes one exam, and whoever comes second finds it settled.
+ * 6. Of what comes for a record that is erased no more is kept than an erasure leaves: the held row says so.
+ */
+@Injectable()
+export class ResultAcceptance {
+  constructor(
+    private readonly store: ResultStore,
+    private readonly sameBodies: SameBodies,
+    private readonly unmatched: UnmatchedStore,
+    private readonly reception: ResultReception,
+    private readonly quota: ResultQuota,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Adds the revision to an exam that is held; the same body as its newest changes nothing, and is answered with false.
+   * @param isOperators an operator has the last word, wherever the same body has been accepted before
+   * @throws SettledElsewhere
+   */
+  async accept(
+    exam: LockedEligibility,
+    source: ResultSource,
+    { body, faults, username, receivedAt }: Delivery,
+    { resultId, simulated }: { resultId: string | null; simulated: boolean },
+    isOperators = false,
+  ): Promise<boolean> {
+    const { svc_eligiblity_id, account_code, candidate_id, test_code } = exam;
+    const erased = keptOf(exam, source, body);
+    const newest = await this.sameBodies.findNewest(exam, source, body.hash, username);
+    if (newest.is_elsewhere && !isOperators) throw new SettledElsewhere();
+    if (newest.is_waiting)
+      this.unmatched.settleMatched(source, exam, { username, hash: body.hash }, this.clock.now(), erased);
+    if (newest.body_hash?.equals(body.hash)) return false;
+    const revision = await this.store.add(newest, {
+      svc_eligiblity_id,
+      account_code,
+      source,
+      body: erased ?? body,
+      faults: erased ? [] : [...faults],
+      result_id: erased && resultId !== null ? this.store.erasedKey(resultId) : resultId,
+      simulated,
+      username,
+      received_datetime: receivedAt,
+    });
+    const { booking_code } = newest;
+    this.unitOfWork.audit('result.accept', svc_eligiblity_id, { accountCode: account_code });
+    if (!simulated && (await this.commandBus.execute(new CompleteExam(svc_eligiblity_id, revision)))) return true;
+    const now = this.clock.now();
+    this.unitOfWork.change({
+      kind: 'RESULT',
+      change: revision === 1 ? 'RESULT_RECEIVED' : 'RESULT_REVISED',
+      at: now,
+      account_code,
+      svc_eligiblity_id,
+      candidate_id,
+      test_code,
+      booking_code,
+      status: statusAt(exam, now),
+      revision,
+    });
+    return true;
+  }
+
+  /**
+   * Does the work in a transaction; a body that it refuses to match is kept for an operator.
+   * @param work answers with the account that has a new revision by it, or null
+   * @throws DomainError result_quota_exceeded, and what `work` throws
+   */
+  async deliver(
+    source: ResultSource,
+    accountCode: string | null,
+    delivery: Delivery,
+    examCode: string | null,
+    work: () => Promise<string | null>,
+  ): Promise<void> {
+    const { body } = delivery;
+    try {
+      await this.quota.explaining(() =>
+        this.unitOfWork.run(async () => {
+          const account = await work();
+          if (account !== null) this.quota.countMatched(account, body);
+        }),
+      );
+    } catch (error) {
+      if (error instanceof SettledElsewhere) return;
+      if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
+      // What led to its exam, an operator or a record that was open, leads there no more; the same body changes nothing.
+      if (await this.sameBodies.isNewestSomewhere(accountCode, body)) return;
+      throw await this.reception.keep(error, source, accountCode, delivery, examCode);
+    }
+  }
+
+  /** Holds the eligibility of an exam: deliveries for it stand in a queue. */
+  lock(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
+    return this.commandBus.execute(new LockEligibility(svcEligibilityId, reach));
+  }
+
+  /** Finds the exam and holds it. */
+  async hold(find: () => Promise<string>): Promise<LockedEligibility> {
+    let id = await find();
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const exam = await this.lock(id, ACROSS_ACCOUNTS);
+      const again = await find();
+      if (exam && again === id) return exam;
+      id = again;
+    }
+    throw new Error('What the result matches changed again and again.');
+  }
+}

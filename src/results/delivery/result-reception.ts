@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { LockEligibility } from '../../eligibility/eligibility.commands.js';
+import { Clock } from '../../platform/clock.js';
+import { ACROSS_ACCOUNTS } from '../../platform/context/caller.js';
+import { requestContext } from '../../platform/context/request-context.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { payloadTooLarge, validationError, type DomainError } from '../../platform/errors.js';
+import type { Delivery, KeptBody } from '../body/result-body.js';
+import type { FactsOf } from '../body/result-delivered.js';
+import { keptOf } from '../body/result-erasure.js';
+import { keptFaults } from '../body/result-judgement.js';
+import { ResultQuota } from '../records/result-quota.js';
+import { ResultReader } from '../body/result-reader.js';
+import { ResultStore } from '../records/result-store.js';
+import type { DeliveredBody } from '../results.commands.js';
+import type { ResultSource } from '../body/results.rules.js';
+import { SameBodies } from '../records/same-bodies.js';
+import { UnmatchedStore, type NewUnmatched } from '../unmatched/unmatched-store.js';
+
+/** A body that may be matched. */
+interface Received<Facts> {
+  readonly facts: Facts;
+  readonly delivery: Delivery;
+}
+
+/**
+ * Receives what drivers send, and loses nothing of it.
+ *
+ * 1. A body that is no JSON object is kept as the bytes that came; any other in parts, as a revision is.
+ * 2. A refusal is answered only when the body is committed: where it cannot be kept, the answer is 429 or 500, and the driver
+ *    sends it again.
+ * 3. The refusal names the id under which operators find it.
+ * 4. A body beyond the limits (413) is not kept, nor is one of no bytes.
+ */
+@Injectable()
+export class ResultReception {
+  constructor(
+    private readonly reader: ResultReader,
+    private readonly store: ResultStore,
+    private readonly sameBodies: SameBodies,
+    private readonly unmatched: UnmatchedStore,
+    private readonly quota: ResultQuota,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly commandBus: CommandBus,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Reads a body. Returns null when it was refused before and an operator has accepted it since: nothing is left to do.
+   * @throws DomainError the refusal, once the body is kept; payload_too_large, result_quota_exceeded, rate_limited
+   */
+  async receive<Source extends ResultSource>(
+    source: Source,
+    accountCode: string | null,
+    { bytes, username, refusal, isOpaque }: DeliveredBody,
+  ): Promise<Received<FactsOf[Source]> | null> {
+    const receivedAt = this.clock.now();
+    const sent = { source, accountCode, username, receivedAt };
+    if (refusal !== undefined && isOpaque) throw await this.keepRaw(refusal, bytes, sent);
+    const read = await this.reader.read(source, bytes);
+    if ('refusal' in read) throw await this.keepRaw(refusal ?? read.refusal, read.bytes, sent);
+    const { facts, kept, faults, isRefused } = read;
+    const delivery: Delivery = { body: kept, faults: keptFaults(faults), username, receivedAt };
+    if (refusal === undefined && !isRefused) return { facts, delivery };
+    if (refusal === undefined && (await this.sameBodies.isNewestSomewhere(accountCode, kept))) return null;
+    const error = refusal ?? validationError.error({ errors: [...faults] });
+    throw await this.keep(error, source, accountCode, delivery, 'examCode' in facts ? facts.examCode : null);
+  }
+
+  /**
+   * Keeps a body that is refused, for an operator, in a transaction of its own. Returns the refusal that says so.
+   * @throws DomainError result_quota_exceeded
+   */
+  keep(
+    error: DomainError,
+    source: ResultSource,
+    accountCode: string | null,
+    { body, ...delivery }: Delivery,
+    examCode: string | null,
+  ): Promise<DomainError> {
+    return this.add(error, body, async () => {
+      const left = examCode === null ? null : await this.leftOf(examCode, source, body);
+      return { source, accountCode, ...delivery, body: left ?? body, raw: null, hash: body.hash, examCode };
+    });
+  }
+
+  private async keepRaw(
+    error: DomainError,
+    bytes: Buffer | undefined,
+    sent: Pick<NewUnmatched, 'source' | 'accountCode' | 'username' | 'receivedAt'>,
+  ): Promise<DomainError> {
+    if (bytes === undefined || bytes.length === 0 || error.problem === payloadTooLarge) return error;
+    const faults = keptFaults(error.errors);
+    const hash = this.unmatched.hashOfRaw(bytes);
+    return this.add(error, bytes, () =>
+      Promise.resolve({ ...sent, faults, body: null, raw: bytes, hash, examCode: null }),
+    );
+  }
+
+  private async add(
+    error: DomainError,
+    counted: KeptBody | Buffer,
+    find: () => Promise<NewUnmatched>,
+  ): Promise<DomainError> {
+    const id = await this.quota.explaining(() =>
+      this.unitOfWork.run(async () => {
+        const result = await find();
+        const kept = await this.unmatched.keep(error.code, result);
+        if (kept.added) this.quota.countUnmatched(result.accountCode ?? requestContext().caller!.consumerKey, counted);
+        return kept.id;
+      }),
+    );
+    return error.problem.error({
+      detail: `${error.detail} The body was kept: operators find it for 30 days by \`unmatched_result_id\`..`,
+      errors: error.errors,
+      members: { ...error.members, unmatched_result_id: id },
+      headers: error.headers,
+      cause: error,
+    });
+  }
+
+  /** What is kept of a body that names a record by its code, when that is erased; it is held until the body is kept. */
+  private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
+    const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);
+    const exam = await this.commandBus.execute(new LockEligibility(booked ?? examCode, ACROSS_ACCOUNTS));
+    return exam && keptOf(exam, source, body);
+  }
+}

@@ -1,0 +1,64 @@
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { bookingNotFound } from '../../bookings/bookings.errors.js';
+import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
+import { eligibilityNotFound } from '../../eligibility/eligibility.errors.js';
+import { Clock } from '../../platform/clock.js';
+import { currentReach } from '../../platform/context/request-context.js';
+import { forbiddenOperation } from '../../platform/errors.js';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+import { ResultAcceptance } from './result-acceptance.js';
+import { keptOf } from '../body/result-erasure.js';
+import { ResultStore } from '../records/result-store.js';
+import { SameBodies } from '../records/same-bodies.js';
+import { AcceptUnmatchedResult } from '../results.commands.js';
+import { unmatchedResultSettled } from '../results.errors.js';
+import { assertOpen } from '../unmatched/unmatched.rules.js';
+import { factsOf, UnmatchedStore } from '../unmatched/unmatched-store.js';
+
+@CommandHandler(AcceptUnmatchedResult)
+export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmatchedResult> {
+  constructor(
+    private readonly acceptance: ResultAcceptance,
+    private readonly store: ResultStore,
+    private readonly sameBodies: SameBodies,
+    private readonly unmatched: UnmatchedStore,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly clock: Clock,
+  ) {}
+
+  async execute({ id, exam: named, reason }: AcceptUnmatchedResult): Promise<void> {
+    await this.unitOfWork.run(async () => {
+      const found = assertOpen(await this.unmatched.find(id));
+      const { source, username, faults, received_datetime: receivedAt } = found;
+      if (found.body === null)
+        throw forbiddenOperation.error({ detail: 'A body that is no JSON object cannot be the result of an exam.' });
+      const exam = await this.holdNamed(named);
+      if (found.account_code !== null && found.account_code !== exam.account_code)
+        throw forbiddenOperation.error({ detail: 'The result was delivered for another account.' });
+      if (exam.status === 'CANCELLED')
+        throw forbiddenOperation.error({ detail: 'A record that is CANCELLED does not take a result.' });
+      const facts = factsOf(source, found.body);
+      // The operator has the last word: a locator or result_id that belongs elsewhere stays there.
+      if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
+      if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
+      // Behind the exam, as every delivery holds it: whoever settled it meanwhile was first.
+      const { body } = assertOpen(await this.unmatched.lock(id));
+      if (await this.sameBodies.isAcceptedElsewhere(exam, source, body!.hash, username))
+        throw unmatchedResultSettled.error();
+      await this.unmatched.settle(id, exam, this.clock.now(), keptOf(exam, source, body!), reason);
+      await this.acceptance.accept(exam, source, { body: body!, faults, username, receivedAt }, facts, true);
+      this.unitOfWork.audit('unmatched-result.accept', id, { accountCode: exam.account_code });
+    });
+  }
+
+  /** @throws DomainError booking_not_found, eligibility_not_found */
+  private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedEligibility> {
+    const reach = currentReach();
+    const id =
+      'bookingCode' in named ? await this.store.findExamOfBooking(named.bookingCode, reach) : named.svcEligibilityId;
+    if (id === null) throw bookingNotFound.error();
+    const exam = await this.acceptance.lock(id, reach);
+    if (!exam) throw eligibilityNotFound.error();
+    return exam;
+  }
+}

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { currentReach } from '../../platform/context/request-context.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import type { ListedRevision, RevisionKey } from './result-store.js';
+import type { ResultRevision } from './result-revision.entity.js';
+
+const OPERATOR = `SELECT svc_eligiblity_id, eligibilities.account_code, test_code, revision, source, received_datetime,
+  username, faults, simulated, photo IS NOT NULL AS has_photo, video_link IS NOT NULL AS has_video_link
+  FROM result_revisions JOIN eligibilities USING (svc_eligiblity_id)`;
+const OF_RECORDS = prepared(
+  'results-of-records',
+  `${OPERATOR} WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY result_revisions.position DESC`,
+  acrossAccounts.keyInHand,
+);
+const FIND_FOR_OPERATOR = prepared(
+  'results-find-for-operator',
+  `${OPERATOR} WHERE svc_eligiblity_id = $1 AND revision = $2
+     AND ($3::text[] IS NULL OR eligibilities.account_code = ANY ($3))`,
+);
+export type OperatorRevision = ListedRevision &
+  Pick<ResultRevision, 'account_code' | 'source' | 'received_datetime' | 'username' | 'simulated' | 'faults'> & {
+    test_code: string;
+  };
+
+/** Revisions of results as operators list them. */
+@Injectable()
+export class OperatorRevisions {
+  constructor(private readonly database: Database) {}
+
+  /** All revisions of these records, newest first. */
+  ofRecords(svcEligibilityIds: readonly string[]): Promise<OperatorRevision[]> {
+    return this.database.query<OperatorRevision>(OF_RECORDS, [svcEligibilityIds]);
+  }
+
+  find({ svc_eligiblity_id: id, revision }: RevisionKey): Promise<OperatorRevision | null> {
+    return this.database.queryOne<OperatorRevision>(FIND_FOR_OPERATOR, [id, revision, currentReach()]);
+  }
+}

@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
+
+/** What a caller is about to be shown of one subject. */
+export interface ResultRead {
+  readonly subject: string;
+  readonly accountCode: string | null;
+  readonly photo: boolean;
+  readonly videoLink: boolean;
+}
+
+/** Photos and video links show people: who reads one leaves an audit row before it is sent. */
+@Injectable()
+export class ResultReads {
+  constructor(private readonly unitOfWork: UnitOfWork) {}
+
+  async record(kind: 'result' | 'unmatched-result', reads: readonly ResultRead[]): Promise<void> {
+    const entries = new Map<string, { action: string; subject: string; accountCode: string | null }>();
+    for (const { subject, accountCode, photo, videoLink } of reads) {
+      const add = (action: string) => entries.set(`${action} ${subject}`, { action, subject, accountCode });
+      if (photo) add(`${kind}.read-photo`);
+      if (videoLink) add(`${kind}.read-video-link`);
+    }
+    if (entries.size === 0) return;
+    await this.unitOfWork.run(() => {
+      for (const { action, subject, accountCode } of entries.values())
+        this.unitOfWork.audit(action, subject, { accountCode });
+      return Promise.resolve();
+    });
+  }
+
+  /** As {@link record}, of bytes in which anything may stand. */
+  recordRaw(subject: string, accountCode: string | null): Promise<void> {
+    return this.unitOfWork.run(() => {
+      this.unitOfWork.audit('unmatched-result.read-raw', subject, { accountCode });
+      return Promise.resolve();
+    });
+  }
+}

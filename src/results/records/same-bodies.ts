@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
+import { currentReach } from '../../platform/context/request-context.js';
+import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
+import type { KeptBody } from '../body/result-body.js';
+import type { ResultSource } from '../body/results.rules.js';
+
+const isNewestSomewhere = (source: ResultSource, account: string) =>
+  prepared(
+    `results-is-newest-somewhere-${source.toLowerCase()}`,
+    `SELECT 1 FROM result_revisions same
+     WHERE ${account} AND body_hash = $2 AND source = '${source}'
+       AND NOT EXISTS (SELECT FROM result_revisions newer
+                       WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = '${source}'
+                         AND newer.revision > same.revision)
+     LIMIT 1`,
+  );
+const IS_NEWEST_OF_ACCOUNT = isNewestSomewhere('ACCOUNT', 'account_code = $1');
+const IS_NEWEST_OF_REGISTRATION = isNewestSomewhere(
+  'REGISTRATION',
+  '($1::text[] IS NULL OR account_code = ANY ($1::text[]))',
+);
+const IS_ACCEPTED_ELSEWHERE = prepared(
+  'results-is-accepted-elsewhere',
+  `SELECT 1 FROM result_revisions same
+   WHERE account_code = $1 AND body_hash = $2 AND source = $3 AND username = $4 AND svc_eligiblity_id <> $5
+     AND NOT EXISTS (SELECT FROM result_revisions newer
+                     WHERE newer.svc_eligiblity_id = same.svc_eligiblity_id AND newer.source = $3
+                       AND newer.revision > same.revision)
+   LIMIT 1`,
+);
+const FIND_NEWEST = prepared(
+  'results-find-newest',
+  // The same body from the same user as it is kept for operators: whoever settles one holds its row behind that of the exam.
+  `WITH same AS (
+     SELECT accepted_datetime IS NULL AS is_waiting, settled_by = 'OPERATOR' AND svc_eligiblity_id <> $1 AS is_elsewhere
+     FROM unmatched_results
+     WHERE body_hash = $3 AND source = $2 AND username = $4 AND account_code IS NOT DISTINCT FROM $5
+     ORDER BY id FOR UPDATE)
+   SELECT coalesce(max(revision), 0) AS revision,
+     EXISTS (SELECT FROM same WHERE is_waiting) AS is_waiting,
+     EXISTS (SELECT FROM same WHERE is_elsewhere) AS is_elsewhere,
+     (SELECT booking_code FROM bookings WHERE svc_eligiblity_id = $1 AND status IN ('BOOKED', 'ABSENT', 'COMPLETED')
+      ORDER BY created_datetime DESC LIMIT 1) AS booking_code,
+     (SELECT body_hash FROM result_revisions WHERE svc_eligiblity_id = $1 AND source = $2
+      ORDER BY revision DESC LIMIT 1) AS body_hash
+   FROM result_revisions WHERE svc_eligiblity_id = $1`,
+  acrossAccounts.matching,
+);
+/** What a body comes upon at its exam. */
+export interface Newest {
+  /** The number of the newest revision; 0 before the first. */
+  readonly revision: number;
+  readonly booking_code: string | null;
+  /** Of the newest revision of the same source. */
+  readonly body_hash: Buffer | null;
+  /** The same body from the same user waits for an operator. */
+  readonly is_waiting: boolean;
+  /** An operator has accepted the same body from the same user for another exam. */
+  readonly is_elsewhere: boolean;
+}
+
+/** Finds where the same body has been accepted, or waits for an operator. */
+@Injectable()
+export class SameBodies {
+  constructor(private readonly database: Database) {}
+
+  /** Whether the body is the newest account result of some exam of the account; null: registration result of one in reach. */
+  async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
+    const found =
+      accountCode === null
+        ? this.database.queryOne(IS_NEWEST_OF_REGISTRATION, [currentReach(), hash])
+        : this.database.queryOne(IS_NEWEST_OF_ACCOUNT, [accountCode, hash]);
+    return (await found) !== null;
+  }
+
+  /** Whether the body, from the same user, is the newest of its source of another exam of the account. */
+  async isAcceptedElsewhere(
+    { svc_eligiblity_id, account_code }: LockedEligibility,
+    source: ResultSource,
+    hash: Buffer,
+    username: string,
+  ): Promise<boolean> {
+    const values = [account_code, hash, source, username, svc_eligiblity_id];
+    return (await this.database.queryOne(IS_ACCEPTED_ELSEWHERE, values)) !== null;
+  }
+
+  /**
+   * Finds what a body comes upon at an exam that is held. The rows of the same body among the unmatched results are held
+   * from here on.
+   */
+  async findNewest(exam: LockedEligibility, source: ResultSource, hash: Buffer, username: string): Promise<Newest> {
+    const account = source === 'ACCOUNT' ? exam.account_code : null;
+    const newest = await this.database.queryOne<Newest>(FIND_NEWEST, [
+      ...[exam.svc_eligiblity_id, source, hash, username],
+      account,
+    ]);
+    return newest!;
+  }
+}

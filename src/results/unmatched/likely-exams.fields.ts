@@ -1,0 +1,16 @@
+import { OperatorEligibilityModel } from '../../eligibility/operator-record.fields.js';
+import { Field, ObjectField } from '../../platform/validation/fields.js';
+import { listOf, oneOf } from '../../platform/validation/rules.js';
+import { LIKENESSES, type Likeness } from './likely-exams.rules.js';
+
+/** An exam that an unmatched result may belong to. */
+export class LikelyExamModel {
+  @ObjectField(() => OperatorEligibilityModel, { required: true })
+  record: OperatorEligibilityModel;
+
+  @Field(listOf(oneOf(LIKENESSES, 'format_invalid'), LIKENESSES.length), {
+    required: true,
+    description: 'What both have in common, the strongest first.',
+  })
+  because: Likeness[];
+}

@@ -1,0 +1,195 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Response } from 'express';
+import { requestContext } from '../../platform/context/request-context.js';
+import { formatDateTime, formatOptionalDateTime } from '../../platform/clock.js';
+import { BodyMemory } from '../../platform/overload/body-memory.js';
+import { answered, inReadTurns } from '../../platform/overload/read-share.js';
+import { Field } from '../../platform/validation/fields.js';
+import { dateTime, integer, oneOf, text, type Rule } from '../../platform/validation/rules.js';
+import type { KeptFault } from '../body/result-judgement.js';
+import { PHOTO, VIDEO_LINK, wholeText } from '../body/result-body.js';
+import type { ReadRevision } from '../records/result-store.js';
+import { RESULT_SOURCES, type ResultSource } from '../body/results.rules.js';
+import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
+
+const MOST_WAIT_MS = 8_000;
+
+/** Whatever the driver sent. */
+const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
+
+export const FAULTS_OF_REVISION = 'Of known members that decide nothing: the result was accepted with them.';
+
+/** Faults as they are kept with a body. */
+export const anyFaults: Rule = {
+  schema: {
+    type: 'array',
+    items: {
+      type: 'object',
+      properties: { pointer: { type: 'string' }, code: { type: 'string' } },
+      required: ['pointer', 'code'],
+    },
+  },
+  faults: () => [],
+};
+
+export class ResultModel {
+  @Field(oneOf(RESULT_SOURCES, 'format_invalid'), { required: true })
+  source: ResultSource;
+
+  @Field(integer(1, 2_147_483_647), { required: true, description: 'Counts the accepted bodies of the exam.' })
+  revision: number;
+
+  @Field(dateTime(), { required: true })
+  received_datetime: string;
+
+  @Field(anyFaults, { required: true, description: FAULTS_OF_REVISION })
+  faults: readonly KeptFault[];
+
+  @Field(anyObject, {
+    required: true,
+    description: `As it came; ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken only for callers with the scope results.`,
+  })
+  body: object;
+}
+
+export class UnmatchedResultModel {
+  @Field(text({ max: 36 }), { required: true })
+  id: string;
+
+  @Field(oneOf(RESULT_SOURCES, 'format_invalid'), { required: true })
+  source: ResultSource;
+
+  @Field(dateTime(), { required: true })
+  received_datetime: string;
+
+  @Field(text({ max: 50 }), { required: true, description: 'Of the problem that the driver got.' })
+  code: string;
+
+  @Field(anyFaults, { required: true, description: 'What is wrong with its form.' })
+  faults: readonly KeptFault[];
+
+  @Field(text({ max: 200 }), { required: true, description: 'User name of the driver.' })
+  username: string;
+
+  @Field(text({ max: 50 }), { description: 'Null for a registration result, which names no account.' })
+  account_code: string | null;
+
+  @Field(anyObject, {
+    always: true,
+    description: `As it came; the list leaves ${PHOTO}, ${VIDEO_LINK}, examPassword and extExamToken out, the last two are for callers with the scope results alone. Null for a body that is no JSON object: \`/raw\` has its bytes.`,
+  })
+  body: object | null;
+}
+
+export class UnmatchedResultDetailModel extends UnmatchedResultModel {
+  @Field(dateTime(), { description: 'When an operator accepted it.' })
+  accepted_datetime: string | null;
+
+  @Field(oneOf(['OPERATOR', 'MATCHED'], 'format_invalid'), {
+    description: 'An operator accepted it, or the same body came again from the same user and was matched.',
+  })
+  settled_by: 'OPERATOR' | 'MATCHED' | null;
+
+  @Field(text({ max: 1000, lines: true }), { description: 'Why the operator accepted it.' })
+  accept_reason: string | null;
+
+  @Field(text({ max: 8 }), { description: 'The exam that it was accepted for.' })
+  svc_eligiblity_id: string | null;
+
+  @Field(dateTime(), { description: 'When an operator rejected it.' })
+  rejected_datetime: string | null;
+
+  @Field(text({ max: 200 }))
+  rejected_by: string | null;
+
+  @Field(text({ max: 1000, lines: true }))
+  reject_reason: string | null;
+}
+
+/** The JSON text of a {@link ResultModel}: the body is put in as it came, not as it would be written again. */
+export function resultText(read: ReadRevision): string {
+  const { source, revision, received_datetime, faults, body, photo, videoLink, credentials } = read;
+  return withBody(
+    { source, revision, received_datetime: formatDateTime(received_datetime), faults },
+    wholeText(body, { photo, videoLink, credentials }),
+  );
+}
+
+/** The JSON text of an {@link UnmatchedResultModel}. */
+export function unmatchedText(summary: UnmatchedSummary, body: string | null): string {
+  return withBody(summaryOf(summary), body ?? 'null');
+}
+
+/** The JSON text of an {@link UnmatchedResultDetailModel}. */
+export function unmatchedDetailText(result: ReadUnmatched): string {
+  const { accepted_datetime, settled_by, svc_eligiblity_id, rejected_datetime, rejected_by, reject_reason } = result;
+  const { accept_reason, body } = result;
+  return withBody(
+    {
+      ...summaryOf(result),
+      accepted_datetime: accepted_datetime && formatDateTime(accepted_datetime),
+      settled_by: settled_by ?? (accepted_datetime && 'OPERATOR'),
+      accept_reason,
+      svc_eligiblity_id,
+      rejected_datetime: formatOptionalDateTime(rejected_datetime),
+      rejected_by,
+      reject_reason,
+    },
+    body === null ? 'null' : wholeText(body.text.toString('utf8'), body),
+  );
+}
+
+function summaryOf({ id, source, received_datetime, code, faults, username, account_code }: UnmatchedSummary): object {
+  return { id, source, received_datetime: formatDateTime(received_datetime), code, faults, username, account_code };
+}
+
+function withBody(members: object, body: string): string {
+  return `${JSON.stringify(members).slice(0, -1)},"body":${body}}`;
+}
+
+/** Answers under way at once, of all callers and of one application: each holds an entry, of megabytes, until it is taken. */
+const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
+
+/**
+ * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory. Who waits for a
+ * place has asked the database for nothing yet.
+ * @param find what to send; called when there is a place
+ * @throws DomainError service_unavailable while the caller's application has too many such answers under way
+ */
+export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
+  // Each entry has a turn of its own.
+  answered(response);
+  const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
+  try {
+    await place.charge(1);
+    // Whoever went away while waiting is sent nothing.
+    if (response.destroyed) return;
+    await stream(response, await find());
+  } finally {
+    place.leave();
+  }
+}
+
+async function stream(response: Response, entries: AsyncIterable<string>): Promise<void> {
+  response.type('application/json');
+  if (response.req.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  try {
+    await pipeline(Readable.from(arrayText(inReadTurns(entries)), { highWaterMark: 1 }), response);
+  } catch (error) {
+    // The caller went away.
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  }
+}
+
+async function* arrayText(entries: AsyncIterable<string>): AsyncIterable<string> {
+  let before = '[';
+  for await (const entry of entries) {
+    yield before + entry;
+    before = ',';
+  }
+  yield before === '[' ? '[]' : ']';
+}

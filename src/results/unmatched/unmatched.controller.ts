@@ -1,0 +1,214 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Config } from '../../config.js';
+import { declareFaults, insufficientScope, validationError } from '../../platform/errors.js';
+import type { Caller } from '../../platform/context/caller.js';
+import { Access, Bounded, CurrentCaller } from '../../platform/http/access.js';
+import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../platform/http/documented.js';
+import { OperatorEligibilityModel } from '../../eligibility/operator-record.fields.js';
+import { Field } from '../../platform/validation/fields.js';
+import { PageQuery, pageOf, sendPage } from '../../platform/http/paging.js';
+import { oneOf, text } from '../../platform/validation/rules.js';
+import {
+  sendArray,
+  unmatchedDetailText,
+  UnmatchedResultDetailModel,
+  UnmatchedResultModel,
+  unmatchedText,
+} from './result-answers.js';
+import { ResultReads } from '../records/result-reads.js';
+import { LikelyExamModel } from './likely-exams.fields.js';
+import { ExamOfCode } from './exam-of-code.js';
+import { LikelyExams } from './likely-exams.js';
+import { AcceptUnmatchedResult, RejectUnmatchedResult } from '../results.commands.js';
+import { unmatchedResultNotFound } from '../results.errors.js';
+import { UnmatchedStore, type ReadUnmatched } from './unmatched-store.js';
+
+declareFaults({
+  one_required: ['Exactly one of several members must be given.', 'Give one of them and leave out the others.'],
+});
+
+class UnmatchedPath {
+  @Field(text({ min: 1, max: 50 }), { required: true })
+  id: string;
+}
+
+class MediaQuery {
+  @Field(oneOf(['true', 'false'], 'format_invalid'), {
+    description: 'false: as the list shows it, without photo, video link and credentials, which leaves no audit row.',
+  })
+  media?: string;
+}
+
+class ExamQuery {
+  @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), { required: true })
+  code: string;
+}
+
+class AcceptRequest {
+  @Field(text({ min: 1, max: 50, example: 'B7K2M9QX4T' }), { description: 'Either this …' })
+  booking_code?: string | null;
+
+  @Field(text({ min: 1, max: 50, example: 'K7MWQ2XA' }), { description: '… or this.' })
+  svc_eligiblity_id?: string | null;
+
+  @Field(text({ min: 1, max: 1000, notBlank: true, lines: true }))
+  reason?: string | null;
+}
+
+class RejectRequest {
+  @Field(text({ min: 1, max: 1000, notBlank: true, lines: true }), { required: true })
+  reason: string;
+}
+
+@ApiTags('Administration')
+@Controller('admin/unmatched-results')
+@Access('admin', 'support')
+@Bounded('row')
+export class UnmatchedResultsController {
+  constructor(
+    private readonly commandBus: CommandBus,
+    private readonly store: UnmatchedStore,
+    private readonly reads: ResultReads,
+    private readonly likely: LikelyExams,
+    private readonly examOfCode: ExamOfCode,
+    private readonly config: Config,
+  ) {}
+
+  @Get()
+  @Bounded('reach')
+  @ApiOperation({
+    summary: 'Results that no exam was found for, newest first',
+    description:
+      'Kept for 30 days. Photo and video link stand in the single result only, for callers with the scope results.',
+  })
+  @AnswerList(UnmatchedResultModel)
+  @Problems(400)
+  async list(@Query() query: PageQuery, @Req() request: Request, @Res() response: Response): Promise<void> {
+    const page = pageOf(query);
+    const { store } = this;
+    await sendArray(response, async () => {
+      const rows = sendPage(await store.list(page), page, request, response, this.config);
+      return (async function* () {
+        for (const row of rows) {
+          const found = await store.findBody(row.id);
+          if (found !== null) yield unmatchedText(row, found.body);
+        }
+      })();
+    });
+  }
+
+  @Get(':id')
+  @ApiOperation({
+    summary: 'A result that no exam was found for',
+    description:
+      'With photo, video link and credentials for callers with the scope results, which leaves an audit row.',
+  })
+  @Answer(200, UnmatchedResultDetailModel, 'The result.')
+  @Problems(400, 404)
+  async get(
+    @Param() { id }: UnmatchedPath,
+    @Query() { media }: MediaQuery,
+    @CurrentCaller() { scopes }: Caller,
+    @Res() response: Response,
+  ): Promise<void> {
+    const found = await this.store.find(id);
+    if (!found) throw unmatchedResultNotFound.error();
+    const result = media === 'false' || !scopes.has('results') ? withoutMedia(found) : found;
+    await this.reads.record('unmatched-result', [
+      {
+        subject: id,
+        accountCode: result.account_code,
+        photo: !!result.body?.photo,
+        videoLink: !!result.body?.videoLink,
+      },
+    ]);
+    response.type('application/json').send(unmatchedDetailText(result));
+  }
+
+  @Get(':id/raw')
+  @ApiOperation({
+    summary: 'The bytes of a refused body that is no JSON object',
+    description: 'As they came, for callers with the scope results; leaves an audit row.',
+  })
+  @ApiProduces('application/octet-stream')
+  @ApiOkResponse({ description: 'The bytes.', schema: { type: 'string', format: 'binary' } })
+  @Problems(400, 404)
+  async raw(
+    @Param() { id }: UnmatchedPath,
+    @CurrentCaller() { scopes }: Caller,
+    @Res() response: Response,
+  ): Promise<void> {
+    const found = await this.store.findRaw(id);
+    if (!found) throw unmatchedResultNotFound.error();
+    // Photo and credentials may stand in it.
+    if (!scopes.has('results')) throw insufficientScope.error();
+    await this.reads.recordRaw(id, found.accountCode);
+    response.type('application/octet-stream').send(found.bytes);
+  }
+
+  @Get(':id/candidates')
+  @ApiOperation({
+    summary: 'The exams that an unmatched result may belong to, the likeliest first',
+    description: 'By codes, record locator, candidate_id, e-mail address, names and test. At most ten; none decides.',
+  })
+  @AnswerList(LikelyExamModel, 'The likeliest first.')
+  @Problems(400, 404)
+  async candidates(@Param() { id }: UnmatchedPath): Promise<LikelyExamModel[]> {
+    const result = await this.store.find(id);
+    if (!result) throw unmatchedResultNotFound.error();
+    return result.body === null ? [] : this.likely.of(result, result.body.text.toString('utf8'));
+  }
+
+  @Get(':id/exam')
+  @ApiOperation({
+    summary: 'Whose exam a code is that an unmatched result may be accepted for',
+    description: 'By svc_eligiblity_id, booking_code or client_eligibility_id, in the accounts of the caller.',
+  })
+  @Answer(200, OperatorEligibilityModel, 'The record of the exam.')
+  @Problems(400, 404)
+  async exam(@Param() { id }: UnmatchedPath, @Query() { code }: ExamQuery): Promise<OperatorEligibilityModel> {
+    const result = await this.store.find(id);
+    if (!result) throw unmatchedResultNotFound.error();
+    return this.examOfCode.find(result, code);
+  }
+
+  @Post(':id/reject')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'A result belongs to no exam: it leaves the list',
+    description: 'Kept for the rest of its 30 days with the reason, and can be accepted still.',
+  })
+  @AnswerEmpty(204, 'Rejected.')
+  @BodyProblems(404, 409)
+  async reject(@Param() { id }: UnmatchedPath, @Body() { reason }: RejectRequest): Promise<void> {
+    await this.commandBus.execute(new RejectUnmatchedResult(id, reason));
+  }
+
+  @Post(':id/accept')
+  @HttpCode(204)
+  @ApiOperation({
+    summary: 'Accept a result for an exam',
+    description: 'As if the driver’s call had matched it. Name the exam by booking_code or svc_eligiblity_id.',
+  })
+  @AnswerEmpty(204, 'Accepted.')
+  @BodyProblems(404, 409)
+  async accept(@Param() { id }: UnmatchedPath, @Body() body: AcceptRequest): Promise<void> {
+    await this.commandBus.execute(new AcceptUnmatchedResult(id, examOf(body), body.reason ?? null));
+  }
+}
+
+function withoutMedia(result: ReadUnmatched): ReadUnmatched {
+  return { ...result, body: result.body && { ...result.body, photo: null, videoLink: null, credentials: null } };
+}
+
+/** @throws DomainError validation_error unless exactly one is given */
+function examOf({ booking_code, svc_eligiblity_id }: AcceptRequest): AcceptUnmatchedResult['exam'] {
+  if (booking_code != null && svc_eligiblity_id == null) return { bookingCode: booking_code };
+  if (booking_code == null && svc_eligiblity_id != null) return { svcEligibilityId: svc_eligiblity_id };
+  throw validationError.error({
+    errors: [{ pointer: '', code: 'one_required', detail: 'Give either booking_code or svc_eligiblity_id.' }],
+  });
+}

@@ -1,0 +1,3 @@
+import { here } from '../records/here.js';
+
+export const there = here;

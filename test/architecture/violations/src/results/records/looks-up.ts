@@ -1,0 +1,3 @@
+import { here } from '../unmatched/here.js';
+
+export const there = here;

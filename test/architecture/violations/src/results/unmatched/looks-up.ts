@@ -1,0 +1,3 @@
+import { here } from '../delivery/here.js';
+
+export const there = here;

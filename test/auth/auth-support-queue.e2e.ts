@@ -1,0 +1,324 @@
+import { startApp, type Answer, type TestApp } from '../support/app';
+import { BulkJobs, queueMany } from '../support/queued';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+/** One account with everything that staff may come across. */
+interface Side {
+  subscribed: Subscribed;
+  account: string;
+  queued: string;
+  delivered: string;
+  bookingCode: string;
+  candidateId: string;
+  svcId: string;
+  unmatched: string;
+  job: string;
+  importId: string;
+}
+
+let app: TestApp;
+let jobs: BulkJobs;
+let mine: Side;
+let foreign: Side;
+let support: string;
+let supportOfBoth: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  mine = await side('Mine');
+  foreign = await side('Theirs');
+  jobs = new BulkJobs(app, mine.subscribed.operator);
+  support = await app.given.token([mine.account], ['support']);
+  supportOfBoth = await app.given.token([mine.account, foreign.account], ['support']);
+});
+afterAll(async () => {
+  await mine.subscribed.stop();
+  await foreign.subscribed.stop();
+  await app.close();
+});
+
+async function side(name: string): Promise<Side> {
+  const subscribed = await Subscribed.start(app);
+  const { scene, operator } = subscribed;
+  const record = await app.given.eligibility(scene, { candidate: { candidate_id: `Q-${name}` } });
+  const bookingCode = (await app.given.booking(scene, record))['booking_code'] as string;
+  const delivered = await eventually(async () => {
+    const [found] = await subscribed.notifications('&state=DELIVERED');
+    if (!found) throw new Error('The first event was never delivered.');
+    return found['id'] as string;
+  });
+  await queueMany(subscribed, 2);
+  const queued = (await subscribed.queue())[0]['id'] as string;
+  await app.call('POST', '/registrations/registration/results', {
+    token: scene.token,
+    body: { examMetaData: { examCode: `nowhere-${name}` } },
+  });
+  const [unmatched] = await app.given.sql(
+    `SELECT id FROM unmatched_results u WHERE strpos(u::text, $1) > 0 OR username IN
+       (SELECT username FROM user_accounts WHERE account_code = $2)`,
+    [`nowhere-${name}`, scene.account],
+  );
+  const held = await app.given.eligibility(scene, { candidate: { candidate_id: `Q-${name}-held` } });
+  await app.call('POST', `/admin/eligibilities/${held['svc_eligiblity_id']}/hold`, { token: operator, body: REASON });
+  const imported = await app.call('POST', `/accounts/${scene.account}/eligibility-imports?dry_run=true`, {
+    token: scene.token,
+    headers: { 'content-type': 'text/csv' },
+    body: `candidate_id,first_name,last_name,test_code\nI-1,A,B,${scene.testCode}\n`,
+  });
+  await app.given.sql(
+    `INSERT INTO result_revisions (svc_eligiblity_id, revision, account_code, source, body, body_hash, simulated, username, received_datetime)
+     VALUES ($1, 1, $2, 'ACCOUNT', '{}', '', true, 'driver', now())`,
+    [record['svc_eligiblity_id'], scene.account],
+  );
+  const job = await new BulkJobs(app, operator).start('error-queue/resolve', {
+    filter: { account_code: scene.account, failure: 'dns' },
+    reason: `only ${name}`,
+  });
+  return {
+    subscribed,
+    account: scene.account,
+    queued,
+    delivered,
+    bookingCode,
+    candidateId: `Q-${name}`,
+    svcId: record['svc_eligiblity_id'] as string,
+    unmatched: unmatched['id'] as string,
+    job,
+    importId: imported.body.import_id as string,
+  };
+}
+
+const ask = (method: string, path: string, body?: unknown, token = support) => app.call(method, path, { token, body });
+const refusal = ({ status, body }: Answer) => [status, body.code];
+const marks = ({ subscribed, account, queued, delivered, bookingCode, candidateId, svcId, unmatched, job }: Side) => [
+  account,
+  subscribed.id,
+  queued,
+  delivered,
+  bookingCode,
+  candidateId,
+  svcId,
+  unmatched,
+  job,
+];
+
+/** Lists, each with whether it takes the filter `account_code`. */
+const LISTS: Record<string, boolean> = {
+  '/admin/error-queue': true,
+  '/admin/error-queue/summary': false,
+  '/admin/error-queue/resends': true,
+  '/admin/notifications': true,
+  '/admin/jobs': true,
+  '/admin/candidates': true,
+  '/admin/subscriptions': true,
+  '/admin/unmatched-results': false,
+  '/admin/audit': true,
+  '/admin/eligibilities': true,
+  '/admin/partners': true,
+  '/admin/imports': true,
+};
+/** What a list cannot be asked without. */
+const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
+/** Of these the figures alone say what they concern: tests of their own compare them (overview, console-events). */
+const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
+const REASON = { reason: 'mended' };
+/** What is done to a thing of an account: where it stands, and with which body. */
+const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
+  'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
+  'POST /admin/notifications/replay': (of) => [
+    '/admin/notifications/replay',
+    { ...REASON, subscription_id: of.subscribed.id, filter: {} },
+  ],
+  'POST /admin/error-queue/{notification_id}/resend': (of) => [`/admin/error-queue/${of.queued}/resend`, REASON],
+  'POST /admin/error-queue/{notification_id}/resolve': (of) => [`/admin/error-queue/${of.queued}/resolve`, REASON],
+  'POST /admin/error-queue/resend': (of) => [
+    '/admin/error-queue/resend',
+    { ...REASON, filter: { account_code: of.account } },
+  ],
+  'POST /admin/error-queue/resolve': (of) => [
+    '/admin/error-queue/resolve',
+    { ...REASON, filter: { account_code: of.account } },
+  ],
+  'GET /admin/subscriptions/{id}': (of) => [`/admin/subscriptions/${of.subscribed.id}`],
+  'GET /admin/subscriptions/{id}/statistics': (of) => [`/admin/subscriptions/${of.subscribed.id}/statistics`],
+  'POST /admin/eligibilities/{svc_id}/hold': (of) => [`/admin/eligibilities/${of.svcId}/hold`, REASON],
+  'GET /admin/unmatched-results/{id}': (of) => [`/admin/unmatched-results/${of.unmatched}`],
+  'POST /admin/unmatched-results/{id}/accept': (of) => [
+    `/admin/unmatched-results/${of.unmatched}/accept`,
+    { booking_code: of.bookingCode },
+  ],
+  'GET /admin/unmatched-results/{id}/candidates': (of) => [`/admin/unmatched-results/${of.unmatched}/candidates`],
+  'GET /admin/unmatched-results/{id}/exam': (of) => [
+    `/admin/unmatched-results/${of.unmatched}/exam?code=${of.bookingCode}`,
+  ],
+  'GET /admin/unmatched-results/{id}/raw': (of) => [`/admin/unmatched-results/${of.unmatched}/raw`],
+  'POST /admin/unmatched-results/{id}/reject': (of) => [`/admin/unmatched-results/${of.unmatched}/reject`, REASON],
+  'GET /admin/eligibilities/{svc_id}': (of) => [`/admin/eligibilities/${of.svcId}`],
+  'GET /admin/eligibilities/{svc_id}/results/{revision}': (of) => [`/admin/eligibilities/${of.svcId}/results/1`],
+  'POST /admin/subscriptions/{id}/sample': (of) => [`/admin/subscriptions/${of.subscribed.id}/sample`, {}],
+  'GET /admin/jobs/{job_id}': (of) => [`/admin/jobs/${of.job}`],
+  'GET /admin/jobs/{job_id}/items': (of) => [`/admin/jobs/${of.job}/items`],
+  'GET /admin/error-queue/resends/{resend_id}': (of) => [`/admin/error-queue/resends/${of.job}`],
+};
+for (const action of ['pause', 'resume', 'abort']) {
+  DEEDS[`POST /admin/jobs/{job_id}/${action}`] = (of) => [`/admin/jobs/${of.job}/${action}`];
+  DEEDS[`POST /admin/error-queue/resends/{resend_id}/${action}`] = (of) => [
+    `/admin/error-queue/resends/${of.job}/${action}`,
+  ];
+}
+for (const action of ['verify', 'suspend', 'resume'])
+  DEEDS[`POST /admin/subscriptions/{id}/${action}`] = (of) => [`/admin/subscriptions/${of.subscribed.id}/${action}`];
+for (const action of ['release', 'approve-accommodations'])
+  DEEDS[`POST /admin/eligibilities/{svc_id}/${action}`] = (of) => [`/admin/eligibilities/${of.svcId}/${action}`];
+
+DEEDS['POST /admin/eligibilities/{svc_id}/decline-accommodations'] = (of) => [
+  `/admin/eligibilities/${of.svcId}/decline-accommodations`,
+  REASON,
+];
+DEEDS['POST /admin/imports/{import_id}/abort'] = (of) => [`/admin/imports/${of.importId}/abort`];
+
+for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
+  DEEDS[`GET /admin/accounts/{account_code}/candidates/{candidate_id}${part}`] = (of) => [
+    `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
+  ];
+
+/** What the route answers for an id that nothing has. */
+function notFound(route: string): string {
+  if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
+  return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')
+    ? 'eligibility_not_found'
+    : 'not_found';
+}
+
+describe('the scope support, on every route that takes it', () => {
+  it('is walked through here: no route is left out', async () => {
+    const { body } = await app.call('GET', '/openapi.json');
+    const documented = Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([, { security }]) => security?.some(({ oauth2 }: any) => oauth2?.[0] === 'support'))
+        .map(([method]) => `${method.toUpperCase()} ${path}`),
+    );
+    const walked = [...Object.keys(LISTS).map((path) => `GET ${path}`), ...Object.keys(DEEDS), ...FIGURES];
+    expect(documented.sort()).toEqual(walked.sort());
+  });
+
+  it.each(Object.keys(LISTS))('%s shows what is of its accounts alone', async (path) => {
+    const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
+    const answer = await ask('GET', `${path}?${query}`);
+    expect(answer.status).toBe(200);
+    expect(marks(mine).some((mark) => answer.text.includes(mark))).toBe(true);
+    expect(marks(foreign).filter((mark) => answer.text.includes(mark))).toEqual([]);
+    const all = await ask('GET', `${path}?${query}`, undefined, mine.subscribed.operator);
+    expect(marks(foreign).some((mark) => all.text.includes(mark))).toBe(true);
+  });
+
+  it.each(Object.keys(LISTS).filter((path) => LISTS[path]))(
+    '%s refuses a filter for another account, known or not, before it looks at the rest of the form',
+    async (path) => {
+      const refused = await ask('GET', `${path}?account_code=${foreign.account}&limit=0`);
+      const unknown = await ask('GET', `${path}?account_code=NOBODY&limit=0`);
+      expect(refusal(refused)).toEqual([403, 'account_forbidden']);
+      const same = ({ body: { request_id: _, ...rest } }: Answer) => rest;
+      expect(same(unknown)).toEqual(same(refused));
+      const query = `account_code=NOBODY${NEEDED[path] ?? ''}`;
+      const { status, body } = await ask('GET', `${path}?${query}`, undefined, mine.subscribed.operator);
+      expect([status, body.errors]).toEqual([
+        400,
+        [{ parameter: 'account_code', code: 'account_not_found', detail: expect.any(String) }],
+      ]);
+    },
+  );
+
+  it('does nothing to what is of another account', async () => {
+    const state = () =>
+      app.given.sql(
+        `SELECT (SELECT json_agg(n ORDER BY position) FROM notifications n WHERE account_code = $1) AS notifications,
+           (SELECT json_agg(s) FROM subscriptions s WHERE account_code = $1) AS subscriptions,
+           (SELECT json_agg(e) FROM eligibilities e WHERE account_code = $1) AS eligibilities,
+           (SELECT count(*) FROM jobs) AS jobs`,
+        [foreign.account],
+      );
+    const before = await state();
+    for (const [route, deed] of Object.entries(DEEDS)) {
+      const [path, body] = deed(foreign);
+      const [status, code] = refusal(await ask(route.split(' ')[0], path, body));
+      expect([route, status, code]).toEqual([
+        route,
+        ...(JSON.stringify([path, body]).includes(foreign.account)
+          ? [403, 'account_forbidden']
+          : [404, notFound(route)]),
+      ]);
+    }
+    for (const query of ['error-queue', 'notifications'])
+      expect(await ask('GET', `/admin/${query}?subscription_id=${foreign.subscribed.id}`)).toMatchObject({
+        status: 200,
+        body: [],
+      });
+    expect(await state()).toEqual(before);
+  });
+});
+
+describe('bulk jobs of staff', () => {
+  it('count and take what is of their accounts alone, whatever the filter leaves open', async () => {
+    const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
+    expect([dry.status, dry.body.matched]).toEqual([200, 2]);
+    const started = await ask('POST', '/admin/error-queue/resend', { ...REASON, filter: {} });
+    expect(started.status).toBe(202);
+    const done = await jobs.having(started.body.job_id, { state: 'DONE' });
+    expect(done).toMatchObject({ matched: 2, delivered: 2 });
+    expect(foreign.subscribed.partner.requests).toHaveLength(1);
+    expect(await foreign.subscribed.queue()).toHaveLength(2);
+    const items = await ask('GET', `/admin/jobs/${started.body.job_id}/items`);
+    expect(items.body).toHaveLength(2);
+    const replay = DEEDS['POST /admin/notifications/replay'](mine);
+    const replayed = await ask('POST', ...replay);
+    expect(replayed.status).toBe(202);
+    await jobs.having(replayed.body.job_id, { state: 'DONE', matched: 3 });
+    expect(marks(mine).some((mark) => items.text.includes(mark))).toBe(true);
+  });
+
+  it('are seen by those to whom all of their accounts belong', async () => {
+    const none = { ...REASON, filter: { failure: 'dns' } };
+    const ofAll = await jobs.start('error-queue/resolve', { filter: { failure: 'dns' } });
+    const ofBoth = (await ask('POST', '/admin/error-queue/resolve', none, supportOfBoth)).body.job_id as string;
+    const ofMine = (await ask('POST', '/admin/error-queue/resolve', none)).body.job_id as string;
+    const seen = async (token: string) => {
+      const { body } = await ask('GET', '/admin/jobs?limit=200', undefined, token);
+      const ids = (body as { job_id: string }[]).map(({ job_id }) => job_id);
+      return [ofAll, ofBoth, ofMine].filter((id) => ids.includes(id));
+    };
+    expect(await seen(support)).toEqual([ofMine]);
+    expect(await seen(supportOfBoth)).toEqual([ofBoth, ofMine]);
+    expect(await seen(mine.subscribed.operator)).toEqual([ofAll, ofBoth, ofMine]);
+    for (const id of [ofAll, ofBoth])
+      for (const path of [`/admin/jobs/${id}`, `/admin/jobs/${id}/items`, `/admin/error-queue/resends/${id}`])
+        expect(refusal(await ask('GET', path))).toEqual([404, 'not_found']);
+    expect(refusal(await ask('POST', `/admin/jobs/${ofAll}/abort`, undefined, supportOfBoth))).toEqual([
+      404,
+      'not_found',
+    ]);
+    const nobody = await app.given.token([], ['support']);
+    const ofNone = await ask('POST', '/admin/error-queue/resend', { ...REASON, filter: {} }, nobody);
+    await jobs.having(ofNone.body.job_id, { state: 'DONE', matched: 0 });
+    expect(await seen(nobody)).toEqual([]);
+    expect(refusal(await ask('GET', `/admin/jobs/${ofNone.body.job_id}`))).toEqual([404, 'not_found']);
+  });
+
+  it('steer no erasure', async () => {
+    const { scene, operator } = mine.subscribed;
+    const record = await app.given.eligibility(scene);
+    const path = `/admin/accounts/${mine.account}/candidates/${record['candidate'].candidate_id}/erase`;
+    expect(refusal(await ask('POST', path, REASON))).toEqual([403, 'insufficient_scope']);
+    const { job_id } = (await ask('POST', path, REASON, operator)).body;
+    expect((await ask('GET', `/admin/jobs/${job_id}`)).body.kind).toBe('ERASE');
+    const answer = await ask('POST', `/admin/jobs/${job_id}/abort`);
+    expect(refusal(answer)).toEqual([403, 'insufficient_scope']);
+    expect(answer.headers.get('www-authenticate')).toContain('scope="admin"');
+  });
+
+  it('leave audit rows that the staff of the account reads', async () => {
+    const rows = (await ask('GET', '/admin/audit?action=job.resend')).body as Record<string, unknown>[];
+    expect(rows.map(({ account_code }) => account_code)).toEqual([mine.account]);
+  });
+});

@@ -1,0 +1,64 @@
+import { LOCK_FREE_OF_CANDIDATES, SAVE_STATE } from '../../src/eligibility/eligibility-store';
+import { DeliverySchedule } from '../../src/notifications/delivery/delivery-schedule';
+import { numbered } from '../../src/platform/database/batched';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { rowsOf } from '../support/plans';
+
+/**
+ * A connection plans what many bookings share while there are no records, and keeps the plan; then there are many. Executed
+ * on a connection of the service as the service does it, and explained there.
+ */
+const RECORDS = 50_000;
+const BATCH = 30;
+/** Rows that a statement may look at: those of the batch, a few times. */
+const MOST = 1_000;
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp({ env: { ROLES: 'api' } });
+});
+afterAll(() => app.close());
+
+it('a batch of bookings looks up its records by their keys, however young the table was', async () => {
+  const scene = await app.given.scene();
+  // What the server does by itself, or does not do, is no part of the test.
+  await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
+  const client = await app.database.pool.connect();
+  try {
+    for (const statement of [LOCK_FREE_OF_CANDIDATES, SAVE_STATE])
+      for (let n = 0; n < 8; n++) await client.query({ ...statement, values: ['[]'] });
+    await app.given.sql(
+      `INSERT INTO eligibilities (account_code, svc_eligiblity_id, candidate_id, test_code, status, approval_pending,
+         portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
+       SELECT $1, translate(lpad(n::text, 8, '0'), '01', 'XY'), 'candidate-' || n, $2, 'ELIGIBLE', false, '{}', 'Ada', 'King', '{}', '[]', now(), now()
+       FROM generate_series(1, ${RECORDS}) AS n`,
+      [scene.account, scene.testCode],
+    );
+    // As every second; the server counts what was written about a second later.
+    await eventually(async () => {
+      await app.app.get(DeliverySchedule).analyseGrown();
+      expect(
+        await app.given.sql(`SELECT FROM pg_class WHERE relname = 'eligibilities' AND reltuples < ${RECORDS}`),
+      ).toEqual([]);
+    }, 20_000);
+    const looksAt = async (name: string, rows: object[]) =>
+      (await rowsOf(client, `EXECUTE "${name}" ('${numbered(rows)[0]}')`)).lookedAt;
+    const batch = Array.from({ length: BATCH }, (_, at) => 1 + at * 1_000);
+    const asked = batch.map((n) => ({
+      account_code: scene.account,
+      candidate_id: `candidate-${n}`,
+    }));
+    expect(await looksAt('eligibility-lock-free-of-candidates', asked)).toBeLessThan(MOST);
+    const states = batch.map((n) => ({
+      svc_eligiblity_id: String(n).padStart(8, '0').replaceAll('0', 'X').replaceAll('1', 'Y'),
+      status: 'ELIGIBLE',
+      approval_pending: false,
+      updated_datetime: new Date(),
+    }));
+    expect(await looksAt('eligibility-save-state', states)).toBeLessThan(MOST);
+  } finally {
+    client.release();
+  }
+});

@@ -1,0 +1,474 @@
+import { randomBytes } from 'node:crypto';
+import { startApp, type TestApp } from '../support/app';
+import { accountBody, Deliveries, registrationBody } from '../support/deliveries';
+import { eventually } from '../support/eventually';
+import { dateTime } from '../support/given';
+import { Subscribed } from '../support/subscribed';
+import { ChangePartitions } from '../../src/changes/change-partitions';
+import { Clock } from '../../src/platform/clock';
+import { ExpirySweep } from '../../src/eligibility/expiry-sweep';
+import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
+
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+let operator: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  operator = await app.given.operator();
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  scene = await app.given.scene();
+});
+
+type Entry = Record<string, any>;
+
+const call = (method: string, path: string, body?: unknown, token = scene.token) =>
+  app.call(method, path, { token, body });
+
+/** One page, and the path of the next. */
+async function page(path = `/accounts/${scene.account}/changes`): Promise<{ entries: Entry[]; next: string }> {
+  await app.given.settled();
+  const answer = await call('GET', path);
+  expect(answer.status).toBe(200);
+  const [, next] = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link')!)!;
+  expect(next.startsWith(`${app.url}/accounts/`)).toBe(true);
+  return { entries: answer.body as Entry[], next: next.slice(app.url.length) };
+}
+
+const feed = async (query = '') => (await page(`/accounts/${scene.account}/changes${query}`)).entries;
+const changes = async (query = '') => (await feed(query)).map((entry) => entry['change'] as string);
+const pathOf = (record: Entry) =>
+  `/accounts/${scene.account}/candidates/${record['candidate'].candidate_id}/tests/${record['test_code']}`;
+const sweep = () => app.app.get(ExpirySweep, { strict: false }).run();
+const endNow = (record: Entry) =>
+  app.given.sql(
+    `UPDATE eligibilities SET eligibility_end_date = date_trunc('second', now()) - interval '1 second' WHERE svc_eligiblity_id = $1`,
+    [record['svc_eligiblity_id']],
+  );
+
+describe('an entry', () => {
+  it('stands behind what changed its record before, by a transaction that began later too', async () => {
+    const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
+    const id = second['svc_eligiblity_id'] as string;
+    const unitOfWork = app.app.get(UnitOfWork);
+    const lock = (of: string) =>
+      app.database.query({ text: 'SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1 FOR UPDATE' }, [of]);
+    await unitOfWork.run(async () => {
+      await lock(first['svc_eligiblity_id'] as string);
+      expect((await call('POST', `/admin/eligibilities/${id}/hold`, { reason: 'x' }, operator)).status).toBe(204);
+      await lock(id);
+      unitOfWork.change({
+        kind: 'ELIGIBILITY',
+        change: 'RELEASED',
+        at: new Date(),
+        account_code: scene.account,
+        svc_eligiblity_id: id,
+        candidate_id: second['candidate'].candidate_id as string,
+        test_code: scene.testCode,
+        status: 'ELIGIBLE',
+      });
+    });
+    const told = (await feed()).filter((entry) => entry['svc_eligiblity_id'] === id);
+    expect(told.map(({ change }) => change)).toEqual(['CREATED', 'HELD', 'RELEASED']);
+  });
+
+  it('has every member', async () => {
+    const record = await app.given.eligibility(scene);
+    expect(await feed()).toEqual([
+      {
+        id: expect.stringMatching(/^[A-Za-z0-9_-]+$/),
+        kind: 'ELIGIBILITY',
+        change: 'CREATED',
+        at: record['created_datetime'],
+        svc_eligiblity_id: record['svc_eligiblity_id'],
+        candidate_id: record['candidate'].candidate_id,
+        test_code: scene.testCode,
+        booking_code: null,
+        status: 'ELIGIBLE',
+        revision: null,
+        notification: null,
+        event_sequence: null,
+      },
+    ]);
+  });
+
+  it('keeps its id whenever and however it is read', async () => {
+    await app.given.eligibility(scene);
+    await app.given.eligibility(scene);
+    const ids = (await feed()).map((entry) => entry['id']);
+    expect(new Set(ids).size).toBe(2);
+    expect((await feed('?kind=ELIGIBILITY&limit=1')).map((entry) => entry['id'])).toEqual(ids.slice(0, 1));
+  });
+
+  it('stands there for whatever happens to a record, with its status after that', async () => {
+    const approval = await app.given.accommodation(scene.account, true);
+    const voucher = await app.given.voucher(scene.account);
+    const record = await app.given.eligibility(scene, {
+      voucher_codes: [voucher],
+      candidate: { special_accommodations: [approval] },
+    });
+    const admin = `/admin/eligibilities/${record['svc_eligiblity_id']}`;
+    await call('POST', `${admin}/hold`, { reason: 'papers' }, operator);
+    await call('POST', `${admin}/release`, undefined, operator);
+    await call('POST', `${admin}/approve-accommodations`, undefined, operator);
+    const { status: _, ...body } = (await call('GET', pathOf(record))).body[0];
+    await call('PUT', pathOf(record), { ...body, candidate: { ...body.candidate, city: 'Oslo' } });
+    await call('PUT', pathOf(record), body);
+    await call('PUT', `${pathOf(record)}/vouchers`, []);
+    await call('DELETE', pathOf(record));
+    expect((await feed()).map(({ kind, change, status }) => [kind, change, status])).toEqual([
+      ['ELIGIBILITY', 'CREATED', 'PENDING'],
+      ['ELIGIBILITY', 'HELD', 'PENDING'],
+      ['ELIGIBILITY', 'RELEASED', 'PENDING'],
+      ['ELIGIBILITY', 'APPROVED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'UPDATED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'UPDATED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'UPDATED', 'ELIGIBLE'],
+      ['ELIGIBILITY', 'CANCELLED', 'CANCELLED'],
+    ]);
+  });
+
+  it('is not made by a call that is refused or changes nothing', async () => {
+    const record = await app.given.eligibility(scene);
+    await call('PUT', pathOf(record), (await call('GET', pathOf(record))).body[0]);
+    await call('POST', `/accounts/${scene.account}/candidates`, app.given.eligibilityBody('unknown'));
+    await call(
+      'POST',
+      `/accounts/${scene.account}/candidates`,
+      app.given.eligibilityBody(scene.testCode, { candidate: record['candidate'] }),
+    );
+    expect((await call('PUT', `${pathOf(record)}/vouchers`, [])).status).toBe(204);
+    for (const decision of ['release', 'approve-accommodations'])
+      expect(
+        (await call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${decision}`, undefined, operator))
+          .status,
+      ).toBe(204);
+    expect(await changes()).toEqual(['CREATED']);
+  });
+});
+
+describe('a booking', () => {
+  it('is one entry for each change, with the very notification that partners are sent', async () => {
+    const subscribed = await Subscribed.start(app, {}, { scene });
+    const one = await app.given.eligibility(scene);
+    const booking = await app.given.booking(scene, one);
+    await subscribed.reschedule(booking['booking_code']);
+    await subscribed.cancel(booking['booking_code']);
+    const second = await app.given.booking(scene, one, REMOTE);
+    await call('POST', `/accounts/${scene.account}/bookings/${second['booking_code']}/absence`, { excused: true });
+    const third = await app.given.booking(scene, one);
+    await call('POST', `/accounts/${scene.account}/bookings/${third['booking_code']}/absence`, { excused: false });
+    const entries = await feed('?kind=BOOKING');
+    expect(entries.map(({ change, status, event_sequence }) => [change, status, event_sequence])).toEqual([
+      ['SCHEDULED', 'SCHEDULED', 1],
+      ['RESCHEDULED', 'SCHEDULED', 2],
+      ['BOOKING_CANCELLED', 'ELIGIBLE', 3],
+      ['SCHEDULED', 'SCHEDULED', 1],
+      ['EXCUSED_ABSENT', 'ELIGIBLE', 2],
+      ['SCHEDULED', 'SCHEDULED', 1],
+      ['ABSENT', 'ABSENT', 2],
+    ]);
+    const sent = await subscribed.partner.received(7);
+    const bySequence = (all: { booking_code: string; sequence: number; body: unknown }[]) =>
+      all.map((one_) => [`${one_.booking_code} ${one_.sequence}`, one_.body]).sort();
+    expect(
+      bySequence(
+        entries.map((entry) => ({
+          booking_code: entry['booking_code'],
+          sequence: entry['event_sequence'],
+          body: entry['notification'],
+        })),
+      ),
+    ).toEqual(
+      bySequence(
+        sent.map(({ json, headers }) => ({
+          booking_code: json.booking_code,
+          sequence: Number(headers['event-sequence']),
+          body: json,
+        })),
+      ),
+    );
+    expect(await changes('?kind=ELIGIBILITY')).toEqual(['CREATED']);
+    await subscribed.stop();
+  });
+});
+
+const REMOTE = {
+  delivery_mode: 'SVC_REMOTE_PROCTORED',
+  location_code: null,
+  location_name: null,
+  location_address: null,
+  location_timezone: 'Europe/Oslo',
+};
+
+describe('a result', () => {
+  it('is one entry: the first with its notification and status COMPLETED, later ones revised', async () => {
+    const deliveries = new Deliveries(app);
+    const record = await app.given.eligibility(scene);
+    const booking = await app.given.booking(scene, record);
+    const body = (marker: number) => registrationBody({ examMetaData: { examCode: booking['booking_code'] }, marker });
+    for (const marker of [1, 1, 2]) await deliveries.register(scene.token, body(marker));
+    const entries = await feed('?kind=RESULT');
+    expect(
+      entries.map(({ change, status, revision, booking_code, event_sequence, notification }) => [
+        change,
+        status,
+        revision,
+        booking_code,
+        event_sequence,
+        notification?.change_reason,
+      ]),
+    ).toEqual([
+      ['RESULT_RECEIVED', 'COMPLETED', 1, booking['booking_code'], 2, 'EXAM_COMPLETED'],
+      ['RESULT_REVISED', 'COMPLETED', 2, booking['booking_code'], null, undefined],
+    ]);
+    expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
+  });
+
+  it('of a simulated exam changes no status, and the exam itself is told when it is taken', async () => {
+    const deliveries = new Deliveries(app);
+    const record = await app.given.eligibility(scene);
+    const examMetaData = { examCode: record['svc_eligiblity_id'] };
+    await deliveries.register(
+      scene.token,
+      registrationBody({ examMetaData: { ...examMetaData, simulatedExam: true } }),
+    );
+    await deliveries.register(scene.token, registrationBody({ examMetaData }));
+    await deliveries.put(scene, accountBody(record['candidate'].candidate_id));
+    expect(
+      (await feed('?kind=RESULT')).map(({ change, status, revision, notification }) => [
+        change,
+        status,
+        revision,
+        notification?.change_reason,
+      ]),
+    ).toEqual([
+      ['RESULT_RECEIVED', 'ELIGIBLE', 1, undefined],
+      ['RESULT_RECEIVED', 'COMPLETED', 2, 'EXAM_COMPLETED'],
+      ['RESULT_REVISED', 'COMPLETED', 3, undefined],
+    ]);
+  });
+
+  it('of an exam without a booking tells of the one that it got', async () => {
+    const record = await app.given.eligibility(scene);
+    await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));
+    const [entry] = await feed('?kind=RESULT');
+    expect(entry).toMatchObject({ change: 'RESULT_RECEIVED', status: 'COMPLETED', event_sequence: 1 });
+    expect(entry['notification'].booking_code).toBe(entry['booking_code']);
+  });
+});
+
+describe('an expiry', () => {
+  it('is one entry at its moment, however many processes sweep', async () => {
+    const record = await app.given.eligibility(scene);
+    await endNow(record);
+    await Promise.all(Array.from({ length: 5 }, sweep));
+    const [{ eligibility_end_date }] = (await call('GET', pathOf(record))).body;
+    expect((await feed()).map(({ change, status, at }) => [change, status, at])).toEqual([
+      ['CREATED', 'ELIGIBLE', record['created_datetime']],
+      ['EXPIRED', 'EXPIRED', eligibility_end_date],
+    ]);
+  });
+
+  it('is told when a new record takes the place before the sweep', async () => {
+    const record = await app.given.eligibility(scene);
+    await endNow(record);
+    await app.given.eligibility(scene, { candidate: record['candidate'] });
+    await sweep();
+    expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
+  });
+
+  it('is told before a change that comes before the sweep, once', async () => {
+    const admin = (record: Entry, what: string, body?: object) =>
+      call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
+    const voucher = await app.given.voucher(scene.account);
+    const ways: [string, (record: Entry) => Promise<unknown>][] = [
+      ['UPDATED ELIGIBLE', (record) => call('PUT', pathOf(record), app.given.eligibilityBody(scene.testCode, record))],
+      ['CANCELLED CANCELLED', (record) => call('DELETE', pathOf(record))],
+      ['UPDATED EXPIRED', (record) => call('PUT', `${pathOf(record)}/vouchers`, [voucher])],
+      ['RELEASED EXPIRED', (record) => admin(record, 'release')],
+      [
+        'RESULT_RECEIVED COMPLETED',
+        (record) => new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id)),
+      ],
+    ];
+    for (const [told, change] of ways) {
+      const record = await app.given.eligibility(scene);
+      await admin(record, 'hold', { reason: 'papers' });
+      if (told !== 'RELEASED EXPIRED') await admin(record, 'release');
+      const { next } = await page(`/accounts/${scene.account}/changes?after=now`);
+      await endNow(record);
+      await change(record);
+      await sweep();
+      const { entries } = await page(next);
+      expect(entries.map((entry) => `${entry['change']} ${entry['status']}`)).toEqual(['EXPIRED EXPIRED', told]);
+    }
+  });
+
+  it('by an update or a cancelled booking is no second entry', async () => {
+    const record = await app.given.eligibility(scene);
+    const body = (await call('GET', pathOf(record))).body[0];
+    await call('PUT', pathOf(record), { ...body, eligibility_end_date: '2020-01-01T00:00:00Z' });
+    await sweep();
+    expect((await feed()).map(({ change, status }) => [change, status])).toEqual([
+      ['CREATED', 'ELIGIBLE'],
+      ['UPDATED', 'EXPIRED'],
+    ]);
+  });
+});
+
+describe('the pages', () => {
+  it('lead on from every answer, an empty one too', async () => {
+    let { entries, next } = await page();
+    expect(entries).toEqual([]);
+    await app.given.eligibility(scene);
+    ({ entries, next } = await page(next));
+    expect(entries).toHaveLength(1);
+    ({ entries, next } = await page(next));
+    expect(entries).toEqual([]);
+    await app.given.eligibility(scene);
+    ({ entries, next } = await page(next));
+    expect(entries).toHaveLength(1);
+  });
+
+  it('hold limit entries, oldest first, each once', async () => {
+    for (let n = 0; n < 7; n++) await app.given.eligibility(scene);
+    const all = (await feed()).map((entry) => entry['id']);
+    expect(all).toHaveLength(7);
+    const walked: string[] = [];
+    let next = `/accounts/${scene.account}/changes?limit=3`;
+    for (let n = 0; n < 4; n++) {
+      const answer = await page(next);
+      walked.push(...answer.entries.map((entry) => entry['id'] as string));
+      expect(answer.next).toContain('limit=3');
+      next = answer.next;
+    }
+    expect(walked).toEqual(all);
+  });
+
+  it('begin here with after=now', async () => {
+    await app.given.eligibility(scene);
+    const { entries, next } = await page(`/accounts/${scene.account}/changes?after=now`);
+    expect(entries).toEqual([]);
+    expect((await page(next)).entries).toEqual([]);
+    await app.given.eligibility(scene);
+    expect((await page(next)).entries).toHaveLength(1);
+  });
+
+  it('hold the changes of the account alone', async () => {
+    const other = await app.given.scene();
+    await app.given.eligibility(other);
+    expect(await feed()).toEqual([]);
+    expect((await call('GET', `/accounts/${other.account}/changes`)).status).toBe(403);
+  });
+
+  it.each([
+    ['after=nonsense', 'after', 'cursor_invalid'],
+    ['limit=0', 'limit', 'limit_invalid'],
+    ['kind=ALL', 'kind', 'kind_unknown'],
+  ])('%s is 400', async (query, parameter, code) => {
+    const answer = await call('GET', `/accounts/${scene.account}/changes?${query}`);
+    expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ parameter, code })]]);
+  });
+
+  it('refuse the cursor of another list', async () => {
+    await app.given.eligibility(scene);
+    await app.given.eligibility(scene);
+    const list = await call('GET', `/accounts/${scene.account}/eligibilities?limit=1`);
+    const cursor = new URL(/<([^>]+)>/.exec(list.headers.get('link')!)![1]).searchParams.get('cursor');
+    expect((await call('GET', `/accounts/${scene.account}/changes?after=${cursor}`)).status).toBe(400);
+  });
+
+  it('need the scope read', async () => {
+    const token = await app.given.token([scene.account], ['create']);
+    expect((await call('GET', `/accounts/${scene.account}/changes`, undefined, token)).status).toBe(403);
+  });
+});
+
+describe('what has served its time', () => {
+  const partitions = async () =>
+    (await app.given.sql(
+      `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
+    )) as { relname: string }[];
+
+  it('is dropped by the month, and a cursor from before is 410', async () => {
+    const { next } = await page();
+    await app.given.sql(
+      `CREATE TABLE changes_202001 PARTITION OF changes FOR VALUES FROM ('2020-01-01Z') TO ('2020-02-01Z')`,
+    );
+    const keeper = app.app.get(ChangePartitions, { strict: false });
+    await Promise.all([keeper.run(), keeper.run(), keeper.run()]);
+    await eventually(async () => {
+      await keeper.run();
+      expect((await partitions()).map(({ relname }) => relname)).not.toContain('changes_202001');
+    });
+    expect(await partitions()).toHaveLength(4);
+    expect((await page(next)).entries).toEqual([]);
+    const later = new Date(Date.now() + 401 * 86_400_000);
+    const clock = jest.spyOn(app.app.get(Clock), 'now').mockReturnValue(later);
+    try {
+      const answer = await call('GET', next);
+      expect([answer.status, answer.body.code]).toEqual([410, 'cursor_expired']);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});
+
+describe('what has aged out behind a cursor', () => {
+  let sandbox: TestApp;
+
+  beforeAll(async () => {
+    sandbox = await startApp({
+      env: {
+        SANDBOX: 'true',
+        CHANGES_RETENTION_DAYS: '1',
+        SECRETS_KEY: randomBytes(32).toString('base64'),
+      },
+    });
+  });
+  afterAll(() => sandbox.close());
+
+  const move = async (body: object) => {
+    const token = await sandbox.given.operator();
+    expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
+  };
+
+  it('is told as long as it is kept, and the cursor is 410 once it is not', async () => {
+    const today = new Date();
+    const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
+    await move({ now: dateTime(lastDay.getTime()) });
+    const { account, testCode } = await sandbox.given.scene();
+    // Tokens age with the clock.
+    const get = async (path: string) => sandbox.call('GET', path, { token: await sandbox.given.token([account]) });
+    const nextOf = (answer: { headers: Headers }) =>
+      /^<([^>]+)>/.exec(answer.headers.get('link')!)![1].slice(sandbox.url.length);
+    const create = async () => {
+      const token = await sandbox.given.token([account]);
+      const end = dateTime(lastDay.getTime() + 90 * 86_400_000);
+      return (await sandbox.given.eligibility({ account, testCode, token }, { eligibility_end_date: end }))[
+        'svc_eligiblity_id'
+      ] as string;
+    };
+    const [first, second] = [await create(), await create()];
+    await sandbox.given.settled();
+    const ids = (answer: { body: Entry[] }) => answer.body.map((entry) => entry['svc_eligiblity_id'] as string);
+
+    await move({ advance_s: 23 * 3600 });
+    const page1 = await get(`/accounts/${account}/changes?limit=1`);
+    expect(ids(page1)).toEqual([first]);
+    await move({ advance_s: 3 * 3600 });
+    expect(ids(await get(nextOf(page1)))).toEqual([second]);
+    expect(ids(await get(`/accounts/${account}/changes`))).toEqual([]);
+
+    // The month has been over for a day: its partition goes.
+    await move({ advance_s: 3 * 3600 });
+    await eventually(async () => {
+      await sandbox.app.get(ChangePartitions, { strict: false }).run();
+      const answer = await get(nextOf(page1));
+      expect([answer.status, answer.body.code]).toEqual([410, 'cursor_expired']);
+    });
+  });
+});

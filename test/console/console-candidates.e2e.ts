@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { Deliveries, registrationBody } from '../support/deliveries';
+
+const { MARKUP } = ConsoleDriver;
+const PHOTO = Buffer.from('a photograph').toString('base64');
+
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+let driver: ConsoleDriver;
+let record: Record<string, any>;
+let accommodation: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+  accommodation = await app.given.accommodation(scene.account, true);
+  record = await app.given.eligibility(scene, {
+    candidate: {
+      first_name: MARKUP,
+      last_name: 'Lovelace',
+      email: 'ada@example.org',
+      special_accommodations: [accommodation],
+    },
+  });
+  driver = await ConsoleDriver.start(app, '/candidates');
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await app?.close();
+});
+
+const candidateId = () => record['candidate']['candidate_id'] as string;
+const badges = () => driver.page.locator('.record header .badge').allTextContents();
+const open = () => driver.goTo(`/candidates/${scene.account}/${candidateId()}`);
+const statusOf = async () =>
+  (
+    await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [record['svc_eligiblity_id']])
+  )[0]['status'] as string;
+
+/** As a field for a local time takes it. */
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 19);
+
+/** Opens a dialog by its button, and says yes. */
+async function act(button: string, yes: string, told: string): Promise<void> {
+  await driver.button(button).click();
+  await driver.inDialog(yes).click();
+  await driver.told(told);
+}
+
+describe('candidates in the console', () => {
+  it('are found by the beginning of a name, and a link to what was found works', async () => {
+    await driver.title('Candidates');
+    await driver.page.getByLabel('Name, e-mail, id or code').fill('lovel');
+    await driver.page.keyboard.press('Enter');
+    await driver.page.getByRole('row').filter({ hasText: 'ada@example.org' }).waitFor();
+    await driver.expectGoodPage('candidates');
+    await driver.page.reload();
+    await driver.link(`${MARKUP} Lovelace`).click();
+    await driver.title(`${MARKUP} Lovelace`);
+    await driver.page
+      .getByText('PENDING; next')
+      .or(driver.page.getByRole('img', { name: /^PENDING; next/ }))
+      .waitFor();
+    await driver.expectGoodPage('candidate');
+  });
+
+  it('a record is approved, held with a reason and released', async () => {
+    expect(await badges()).toEqual(['PENDING', 'WAITING']);
+    await act('Approve the accommodations …', 'Approve', 'The accommodations are approved.');
+    await driver.button('Hold …').click();
+    await driver.page.getByLabel('Reason').fill(`Identity ${MARKUP}`);
+    await driver.inDialog('Hold').click();
+    await driver.told('The record is held.');
+    await driver.page.getByText(`Held: Identity ${MARKUP}`).waitFor();
+    await act('Release the hold …', 'Release', 'The hold is released.');
+    await driver.page.getByRole('img', { name: /^ELIGIBLE; next/ }).waitFor();
+    expect(await statusOf()).toBe('ELIGIBLE');
+  });
+
+  it('gets vouchers, and a fault of theirs is shown at the field', async () => {
+    const voucher = await app.given.voucher(scene.account);
+    await driver.button('Vouchers …').click();
+    await driver.dialog().getByLabel('Voucher codes').fill('NO-SUCH');
+    await driver.inDialog('Save').click();
+    await driver.dialog().locator('.fault, .note.bad').first().waitFor();
+    expect(driver.refusals()).toHaveLength(1);
+    await driver.dialog().getByLabel('Voucher codes').fill(voucher);
+    await driver.inDialog('Save').click();
+    await driver.told('The vouchers are set.');
+    await driver.page.locator('.record').getByText(voucher).waitFor();
+  });
+
+  it('is booked, the booking moved and cancelled, by the rules of the document', async () => {
+    await driver.button('Book …').click();
+    await driver.inDialog('Book').click();
+    await driver.dialog().getByText('Required.').waitFor();
+    await driver.dialog().getByLabel('Start').fill(inDays(10));
+    await driver.dialog().getByLabel('Delivery mode').selectOption('SVC_REMOTE_PROCTORED');
+    await driver.inDialog('Book').click();
+    await driver.told('Booked.');
+    await driver.page.getByRole('img', { name: /^SCHEDULED; next/ }).waitFor();
+    await driver.expectGoodPage('candidate-booked');
+    await driver.button('Move the booking …').click();
+    await driver.dialog().getByLabel('Start').fill(inDays(11));
+    await driver.inDialog('Move').click();
+    await driver.told('The booking is moved.');
+    await act('Cancel the booking …', 'Cancel the booking', 'The booking is cancelled.');
+    expect(await statusOf()).toBe('ELIGIBLE');
+    const changes = driver.page.getByRole('region', { name: 'Changes' });
+    await changes.getByText('Booking cancelled').waitFor();
+    await changes.getByText('Rescheduled').waitFor();
+  });
+
+  it('shows a result, and its photo only behind a click that stands in the audit', async () => {
+    const deliveries = new Deliveries(app);
+    const driverToken = await app.given.token([scene.account], ['results']);
+    const examMetaData = { examCode: record['svc_eligiblity_id'] as string };
+    const answer = await deliveries.register(
+      driverToken,
+      registrationBody({ examMetaData, userPhotoBase64String: PHOTO, overAllComments: MARKUP }),
+    );
+    expect(answer.status).toBe(200);
+    await open();
+    const results = driver.page.getByRole('region', { name: 'Results' });
+    await results.getByRole('button', { name: 'Show', exact: true }).click();
+    const body = driver.dialog().getByLabel('Result', { exact: true });
+    await body.waitFor();
+    expect(await body.textContent()).not.toContain(PHOTO);
+    await driver.inDialog('Close').click();
+    await results.getByRole('button', { name: 'Photo and link …' }).click();
+    await driver.inDialog('Show').click();
+    await body.getByText(PHOTO).waitFor();
+    await driver.inDialog('Close').click();
+    const rows = await app.given.sql('SELECT action FROM audit_log WHERE subject = $1', [record['svc_eligiblity_id']]);
+    expect(rows.filter(({ action }) => action === 'result.read-photo')).toHaveLength(1);
+  });
+
+  it('is exported as one document', async () => {
+    await driver.button('Export …').click();
+    const download = driver.page.waitForEvent('download');
+    await driver.inDialog('Export').click();
+    const whole = readFileSync(await (await download).path(), 'utf8');
+    expect(whole).toContain('ada@example.org');
+    expect(whole).toContain(PHOTO);
+    await driver.told('The export is ready.');
+  });
+
+  it('is erased when its id was typed and why was said, and the job is followed to its end', async () => {
+    await driver.button('Erase …').click();
+    await driver.dialog().getByText('This cannot be undone.').waitFor();
+    await driver.expectGoodPage('candidate-erase');
+    await driver.page.getByLabel('Reason').fill('Asked for it');
+    await driver.dialog().getByLabel(`Type ${candidateId()} to go on`).fill(candidateId());
+    await driver.inDialog('Erase').click();
+    await driver.told('The erasure has started.');
+    await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
+    await open();
+    await driver.page
+      .getByText(/not found|no such/i)
+      .first()
+      .waitFor();
+    expect(driver.refusals().length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,77 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+/** A busy service counts seldom: what it counted last is seconds old (`at` in the answer). */
+const COUNTED = { timeout: 50_000 };
+
+describe('the home of the console', () => {
+  let app: TestApp;
+  let driver: ConsoleDriver;
+  let subscribed: Subscribed;
+
+  beforeAll(async () => {
+    app = await startApp();
+    driver = await ConsoleDriver.start(app);
+  });
+  afterEach(() => driver.expectNoComplaints());
+  afterAll(async () => {
+    await driver?.stop();
+    await subscribed?.stop();
+    await app?.close();
+  });
+
+  const tile = (label: string) => driver.link(new RegExp(`^${label}`));
+  const live = (state: string) => driver.page.locator('.live', { hasText: state }).waitFor();
+
+  it('says that all is well when it is', async () => {
+    await driver.page.getByText('All is well.').waitFor();
+    await live('Live');
+    await driver.expectGoodPage('home-well');
+  });
+
+  it('shows by itself that a partner fails, however UP it is, and what it did not get', async () => {
+    subscribed = await Subscribed.start(app);
+    subscribed.partner.answer({ status: 400, body: ConsoleDriver.MARKUP });
+    await subscribed.booking();
+    await subscribed.booking();
+    await eventually(async () => (await subscribed.queue()).length === 2);
+    const trouble = driver.page.locator('.troubles li', { hasText: subscribed.partner.url });
+    await trouble.getByText('FAILING').waitFor(COUNTED);
+    expect((await subscribed.subscription())['health']).toBe('UP');
+    await trouble.getByText('2 in the error queue').waitFor(COUNTED);
+    await tile('Not delivered').getByText('2', { exact: true }).waitFor(COUNTED);
+    await tile('Partners with problems').getByText('1', { exact: true }).waitFor(COUNTED);
+    await driver.page.getByText('2 failed').waitFor(COUNTED);
+    await driver.expectGoodPage('home');
+  }, 120_000);
+
+  it('rests while it is hidden, and is up to date when it is seen again', async () => {
+    const see = (hidden: boolean) =>
+      driver.page.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${hidden} });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await see(true);
+    await live('Paused');
+    await subscribed.booking();
+    await eventually(async () => (await subscribed.queue()).length === 3);
+    await see(false);
+    await live('Live');
+    await tile('Not delivered').getByText('3', { exact: true }).waitFor(COUNTED);
+  }, 120_000);
+
+  it('leads to what is to be done', async () => {
+    await tile('Not delivered').click();
+    await driver.title('Error queue');
+    for (const [label, title] of [
+      ['Partners with problems', 'Partners'],
+      ['Unmatched results', 'Unmatched results'],
+      ['Approvals waiting', 'Approvals'],
+    ]) {
+      await driver.page.goBack();
+      await driver.title('Overview');
+      await tile(label).click();
+      await driver.title(title);
+    }
+  });
+});

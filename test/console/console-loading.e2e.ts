@@ -1,0 +1,100 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { queueMany } from '../support/queued';
+import { Subscribed } from '../support/subscribed';
+
+const SLOW_MS = 1200;
+
+let app: TestApp;
+let subscribed: Subscribed;
+let driver: ConsoleDriver;
+let candidate: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  subscribed = await Subscribed.start(app);
+  await queueMany(subscribed, 60);
+  candidate = (await app.given.eligibility(subscribed.scene))['candidate'].candidate_id as string;
+  driver = await ConsoleDriver.start(app);
+  await driver.page.addInitScript(`
+    window.moved = [];
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput, sources } of list.getEntries())
+        if (!hadRecentInput) window.moved.push(...sources.map(({ node }) => value.toFixed(4) + ' ' + (node?.outerHTML ?? '').slice(0, 120)));
+    }).observe({ type: 'layout-shift', buffered: true });`);
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await subscribed?.stop();
+  await app?.close();
+});
+
+/** Every answer of the API takes its time, but the stream of changes. */
+async function answerSlowly(): Promise<void> {
+  await driver.page.route(/\/admin\/(?!events)/, async (route) => {
+    await pause(SLOW_MS);
+    await route.continue().catch(() => undefined);
+  });
+}
+
+const loading = () => driver.page.locator('main').getByRole('status').filter({ hasText: 'Loading …' });
+const moved = () => driver.page.evaluate<string[]>('window.moved');
+
+/** It says that it loads, once waiting is noticed; then what was asked for stands there, and nothing has moved. */
+async function expectLoading(path: string, content: string): Promise<void> {
+  await loading().first().waitFor();
+  await eventually(async () =>
+    expect(await driver.page.evaluate(`getComputedStyle(document.querySelector('main .loading')).opacity`)).toBe('1'),
+  );
+  await driver.page.locator(content).first().waitFor();
+  await eventually(async () => expect([path, await loading().count()]).toEqual([path, 0]));
+  await driver.page.waitForTimeout(100);
+  expect([path, await moved()]).toEqual([path, []]);
+}
+
+const CONTENT = 'main table.table, main .tiles, main .empty, main .facts';
+
+describe('a page whose answers take their time', () => {
+  beforeAll(() => answerSlowly());
+  afterAll(() => driver.page.unrouteAll({ behavior: 'ignoreErrors' }));
+
+  it('says so, and moves nothing when they come', async () => {
+    for (const path of [
+      '',
+      '/queue',
+      '/queue/notifications',
+      '/notifications',
+      '/jobs',
+      '/partners',
+      `/partners/${subscribed.id}`,
+      `/candidates?q=${candidate}`,
+      `/candidates/${subscribed.scene.account}/${candidate}`,
+      '/work/approvals',
+      '/work/holds',
+      '/work/unmatched',
+      '/work/imports',
+      '/setup',
+      `/setup/accounts/${subscribed.scene.account}/tests`,
+      '/setup/users',
+      '/setup/applications',
+      '/audit',
+    ]) {
+      await driver.goTo(path);
+      await expectLoading(path, CONTENT);
+    }
+  }, 180_000);
+
+  it('leaves the rows of before where they are, dimmed, while those of another filter come', async () => {
+    await driver.goTo('/queue/notifications');
+    const rows = driver.page.locator('main tbody tr');
+    await rows.first().waitFor();
+    await driver.page.getByLabel('Failure').selectOption('tls');
+    await driver.page.locator('.list.waiting').waitFor();
+    expect(await rows.count()).toBe(50);
+    await driver.page.getByText('No matches.').waitFor();
+    expect(await driver.page.locator('.list.waiting').count()).toBe(0);
+  });
+});

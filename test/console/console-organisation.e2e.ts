@@ -1,0 +1,424 @@
+import { startApp, type TestApp } from '../support/app';
+import { openPage, startBrowser } from '../support/browser';
+import { ConsoleDriver } from '../support/console';
+import { CookieJar, freePort, startIdentityProvider, type IdentityProvider } from '../support/identity-provider';
+import { OAuth } from '../support/oauth';
+
+const FROM_CONSOLE = { 'console-request': '1' };
+
+let app: TestApp;
+let provider: IdentityProvider;
+let account: string;
+let other: string;
+
+const settings = () => ({
+  OPERATOR_PASSWORDS: 'off',
+  OIDC_ISSUER: provider.issuer,
+  OIDC_CLIENT_ID: 'console',
+  OIDC_CLIENT_SECRET: 'a-secret-of-the-console',
+  OIDC_ADMIN_GROUP: 'exam-admins',
+  OIDC_SUPPORT_GROUP_PREFIX: 'exam-support-',
+});
+
+beforeAll(async () => {
+  const port = await freePort();
+  provider = await startIdentityProvider(`http://localhost:${port}/console/sign-in/callback`);
+  app = await startApp({ env: { ...settings(), PORT: String(port) } });
+  account = await app.given.account();
+  other = await app.given.account();
+});
+afterAll(async () => {
+  provider.stop();
+  await app.close();
+});
+
+const CALLBACK = '/console/sign-in/callback';
+const start = () => `${app.url}/console/sign-in`;
+const isCallback = (address: string) => address.startsWith(app.url + CALLBACK);
+const isConsole = (address: string) => address === `${app.url}/console`;
+const call = (jar: CookieJar, path: string) =>
+  app.call('GET', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
+
+/** Signs in from beginning to end; answers with the browser and where it ended. */
+async function signIn(jar = new CookieJar()): Promise<{ jar: CookieJar; status: number; at: string; page: string }> {
+  const [response, at] = await jar.follow(start(), isConsole);
+  return { jar, status: response.status, at, page: await response.text() };
+}
+
+const session = async (jar: CookieJar) => (await call(jar, '/console/session')).body.session;
+
+describe('signing in at the organisation', () => {
+  it('gives admin to the admin group, by authorization code with PKCE, state and nonce', async () => {
+    await provider.person({ sub: 'person-1', preferred_username: 'maria', groups: ['exam-admins', 'staff'] });
+    const jar = new CookieJar();
+    const first = await jar.visit(start());
+    const address = new URL(first.headers.get('location')!);
+    expect([first.status, address.origin]).toEqual([303, provider.issuer]);
+    expect(Object.fromEntries(address.searchParams)).toEqual({
+      client_id: 'console',
+      response_type: 'code',
+      redirect_uri: app.url + CALLBACK,
+      scope: 'openid profile email groups',
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+    expect(first.headers.getSetCookie()[0]).toMatch(/; Path=\/; .*HttpOnly; Secure; SameSite=Lax$/);
+    expect(first.headers.getSetCookie()[0]).not.toContain(address.searchParams.get('state'));
+
+    const done = await signIn(jar);
+    expect([done.status, done.at]).toEqual([303, `${app.url}/console`]);
+    // The one that was begun first, and led nowhere.
+    expect(jar.header.match(/console-sign-in/g)).toHaveLength(1);
+    expect(await session(jar)).toMatchObject({ username: 'maria', scopes: ['admin'], account_codes: [] });
+    expect((await call(jar, '/admin/users')).status).toBe(200);
+    expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
+  });
+
+  it('gives support for the accounts that groups name and that exist', async () => {
+    const groups = [`exam-support-${account}`, 'exam-support-GONE'];
+    await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
+    const { jar } = await signIn();
+    expect(await session(jar)).toMatchObject({
+      username: 'jo.doe@example.org',
+      scopes: ['support'],
+      account_codes: [account],
+    });
+    expect((await call(jar, `/admin/error-queue?account_code=${account}`)).status).toBe(200);
+    expect((await call(jar, `/admin/error-queue?account_code=${other}`)).status).toBe(403);
+    expect((await call(jar, '/admin/users')).status).toBe(403);
+  });
+
+  it('reads the groups at each sign-in: what was taken away ends with it', async () => {
+    const person = { sub: 'person-3', preferred_username: 'kim' };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    await provider.person({ ...person, groups: `exam-support-${other}` });
+    const again = await signIn();
+    expect(await session(again.jar)).toMatchObject({ username: 'kim', scopes: ['support'], account_codes: [other] });
+    expect(await session(jar)).toBeNull();
+
+    await provider.person({ ...person, groups: ['staff'] });
+    const refused = await signIn();
+    expect(refused.status).toBe(403);
+    expect(refused.page).toContain('<h1>You may not work here</h1>');
+    expect(await session(refused.jar)).toBeNull();
+    expect(await session(again.jar)).toBeNull();
+  });
+
+  it('refuses whom no group lets in, and leaves no user of them', async () => {
+    await provider.person({ sub: 'person-4', preferred_username: 'stranger' });
+    const { status, page, jar } = await signIn();
+    expect(status).toBe(403);
+    expect(page).toContain('none of your groups');
+    expect(await session(jar)).toBeNull();
+    expect(await app.given.sql(`SELECT FROM users WHERE username = 'stranger'`)).toEqual([]);
+  });
+
+  it('lets nobody take the place of a user who was made here', async () => {
+    const local = await new OAuth(app).login({ scopes: ['admin'] });
+    await provider.person({ sub: 'person-5', preferred_username: local.username, groups: [`exam-support-${account}`] });
+    const { jar } = await signIn();
+    const { username, scopes } = await session(jar);
+    expect(username).toMatch(new RegExp(`^${local.username}-[0-9a-f]{8}$`));
+    expect(scopes).toEqual(['support']);
+    const [kept] = await app.given.sql('SELECT scopes FROM users WHERE username = $1', [local.username]);
+    expect(kept).toEqual({ scopes: ['admin'] });
+    const second = await signIn();
+    expect((await session(second.jar)).username).toBe(username);
+  });
+
+  it('gives nobody a name that the audit log has for something else', async () => {
+    await provider.person({ sub: 'person-10', preferred_username: 'system', groups: ['exam-admins'] });
+    expect((await session((await signIn()).jar)).username).toBe('person-10');
+  });
+
+  it('refuses a user who was disabled here', async () => {
+    await provider.person({ sub: 'person-6', preferred_username: 'lee', groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    await app.given.sql(`UPDATE users SET disabled = true WHERE username = 'lee'`);
+    expect(await session(jar)).toBeNull();
+    expect((await signIn()).status).toBe(403);
+  });
+
+  it('takes an answer once, and in the browser that began it alone', async () => {
+    await provider.person({ sub: 'person-7', preferred_username: 'noor', groups: ['exam-admins'] });
+    const jar = new CookieJar();
+    const [, address] = await jar.follow(start(), isCallback);
+    for (const stranger of [new CookieJar(), (await begun()).jar]) {
+      const response = await stranger.visit(address);
+      expect([response.status, await session(stranger)]).toEqual([400, null]);
+      expect(await response.text()).toContain('Please sign in again');
+    }
+    const kept = jar.header;
+    expect((await jar.visit(address)).status).toBe(303);
+    // The same code once more, with the cookie of the first time.
+    const again = await fetch(address, { redirect: 'manual', headers: { cookie: kept } });
+    expect(again.status).toBe(400);
+    expect(again.headers.getSetCookie().some((line) => line.startsWith('__Host-console-session='))).toBe(false);
+    const tampered = new URL(address);
+    tampered.searchParams.set('state', 'x'.repeat(43));
+    expect((await fetch(tampered, { redirect: 'manual', headers: { cookie: kept } })).status).toBe(400);
+  });
+
+  it('finishes a begun sign-in once, of two processes at the same moment too', async () => {
+    await provider.person({ sub: 'person-12', preferred_username: 'once', groups: ['exam-admins'] });
+    const second = await startApp({
+      databaseUrl: app.databaseUrl,
+      env: { ...settings(), BASE_URL: app.url, SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
+    });
+    const { port } = second.app.getHttpServer().address() as { port: number };
+    try {
+      const jar = new CookieJar();
+      const [, address] = await jar.follow(start(), isCallback);
+      const headers = { cookie: jar.header };
+      const elsewhere = address.replace(app.url, `http://127.0.0.1:${port}`);
+      const answers = await Promise.all(
+        [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
+      // What the provider refused is finished as well.
+      const refused = new CookieJar();
+      await refused.visit(start());
+      const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;
+      const denied = `${app.url}${CALLBACK}?error=access_denied&state=${state}&iss=${encodeURIComponent(provider.issuer)}`;
+      const cookie = refused.header;
+      expect((await fetch(denied, { redirect: 'manual', headers: { cookie } })).status).toBe(403);
+      expect((await fetch(denied, { redirect: 'manual', headers: { cookie } })).status).toBe(400);
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('lets two tabs of a browser sign in at once, and keeps few cookies of sign-ins that nobody finished', async () => {
+    await provider.person({ sub: 'person-13', preferred_username: 'tabs', groups: ['exam-admins'] });
+    const jar = new CookieJar();
+    const first = await jar.visit(start());
+    const second = await jar.visit(start());
+    for (const tab of [first, second]) {
+      const [response, at] = await jar.follow(tab.headers.get('location')!, isConsole);
+      expect([response.status, at]).toEqual([303, `${app.url}/console`]);
+    }
+    expect(await session(jar)).toMatchObject({ username: 'tabs' });
+    for (let tab = 0; tab < 12; tab++) await jar.visit(start());
+    expect(jar.header.match(/console-sign-in/g)).toHaveLength(5);
+  });
+
+  it('names what groups gave and took in the audit log, and only what changed', async () => {
+    const person = { sub: 'person-14', preferred_username: 'audited' };
+    const changed = async () => {
+      const rows = await app.given.sql(
+        `SELECT action, changed FROM audit_log WHERE subject = 'audited' AND actor = 'audited'
+           AND action IN ('user.create', 'user.update') ORDER BY id`,
+      );
+      return rows.map(({ action, changed: names }) => [action, names]);
+    };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    await signIn();
+    await signIn();
+    await provider.person({ ...person, groups: ['exam-admins', `exam-support-${account}`] });
+    await signIn();
+    await provider.person({ ...person, groups: ['exam-admins', 'exam-support-GONE', `exam-support-${other}`] });
+    await signIn();
+    await provider.person({ ...person, groups: [] });
+    expect((await signIn()).status).toBe(403);
+    expect(await changed()).toEqual([
+      ['user.create', ['scopes']],
+      ['user.update', ['scopes', 'account_codes']],
+      ['user.update', ['account_codes']],
+      ['user.update', ['scopes', 'account_codes']],
+    ]);
+  });
+
+  it('does not take groups that it is not told for none: nobody is signed in, and nothing changes', async () => {
+    const person = { sub: 'person-15', preferred_username: 'many' };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    for (const claims of [
+      { _claim_names: { groups: 'src1' } },
+      { groups: ['exam-admins', 7] },
+      { groups: [{ name: 'exam-admins' }] },
+    ]) {
+      await provider.person({ ...person, ...claims });
+      const { status, page } = await signIn();
+      expect([status, page.includes('<h1>Your groups are not known</h1>')]).toEqual([403, true]);
+    }
+    expect(await session(jar)).toMatchObject({ username: 'many', scopes: ['admin'] });
+  });
+
+  it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
+    'takes the group %j for one of no account',
+    async (group) => {
+      await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
+      expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
+    },
+  );
+
+  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('lets nobody in as the subject %j', async (sub) => {
+    await provider.person({ sub, preferred_username: 'nobody-at-all', groups: ['exam-admins'] });
+    const { status, jar } = await signIn();
+    expect([status, await session(jar)]).toEqual([502, null]);
+    expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
+  });
+
+  it('keeps the last operator who can sign in, when no group gives admin to her any more', async () => {
+    const person = { sub: 'person-17', preferred_username: 'last' };
+    await provider.person({ ...person, groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    await app.given.sql(
+      `UPDATE users SET disabled = true WHERE username IN (SELECT username FROM operator_identities) AND username <> 'last'`,
+    );
+    await new OAuth(app).login({ scopes: ['admin'] });
+    for (const groups of [[], [`exam-support-${account}`]]) {
+      await provider.person({ ...person, groups });
+      const { status, page } = await signIn();
+      expect([status, page.includes('<h1>You are the last operator</h1>')]).toEqual([409, true]);
+    }
+    expect(await session(jar)).toMatchObject({ username: 'last', scopes: ['admin'] });
+    await provider.person({ sub: 'person-18', preferred_username: 'next', groups: ['exam-admins'] });
+    const next = await signIn();
+    await provider.person({ ...person, groups: [] });
+    expect((await signIn()).status).toBe(403);
+    expect(await session(jar)).toBeNull();
+
+    const put = await app.call('PUT', '/admin/users/next', {
+      body: { password: 'eleven slow otters sing' },
+      headers: { ...FROM_CONSOLE, cookie: next.jar.header },
+    });
+    expect([put.status, put.body.errors]).toMatchObject([400, [{ code: 'password_elsewhere' }]]);
+  });
+
+  it('says so when the provider refuses, or cannot be reached', async () => {
+    await provider.person(null);
+    const { status, page } = await signIn();
+    expect([status, page.includes('You were not signed in')]).toEqual([403, true]);
+    const without = await startApp({
+      databaseUrl: app.databaseUrl,
+      env: {
+        OIDC_ISSUER: 'http://127.0.0.1:1',
+        OIDC_CLIENT_ID: 'console',
+        OIDC_CLIENT_SECRET: 'x',
+        OIDC_ADMIN_GROUP: 'x',
+      },
+    });
+    try {
+      const response = await fetch(`${without.url}/console/sign-in`, { redirect: 'manual' });
+      expect(response.status).toBe(502);
+      expect(await response.text()).toContain('cannot be reached');
+    } finally {
+      await without.close();
+    }
+  });
+});
+
+describe('signing out', () => {
+  const signOut = (jar: CookieJar, path: string) =>
+    app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
+
+  it.each(['/console/session', '/console/sessions'])(
+    'by DELETE %s leads on to the provider where that is asked for, and ends the session there',
+    async (path) => {
+      await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
+      const { jar } = await signIn();
+      const answer = await signOut(jar, `${path}?organisation=true`);
+      const address = new URL(answer.body.organisation as string);
+      expect([answer.status, address.origin]).toEqual([200, provider.issuer]);
+      expect(Object.fromEntries(address.searchParams)).toEqual({
+        client_id: 'console',
+        post_logout_redirect_uri: `${app.url}/console`,
+      });
+      expect(await session(jar)).toBeNull();
+
+      // The provider still knows the browser: nobody is asked who they are.
+      await provider.person(null);
+      expect((await signIn(jar)).status).toBe(303);
+      const [page, at] = await jar.follow(address.href);
+      const [, xsrf] = /name="xsrf" value="([^"]+)"/.exec(await page.text())!;
+      const confirmed = await jar.post(new URL('/session/end/confirm', at).href, { xsrf, logout: 'yes' });
+      expect(confirmed.headers.get('location')).toBe(`${app.url}/console`);
+      expect((await signIn(jar)).status).toBe(403);
+    },
+  );
+
+  it('says nothing of the provider unasked, nor to somebody who did not sign in there', async () => {
+    await provider.person({ sub: 'person-9', preferred_username: 'sam', groups: ['exam-admins'] });
+    const { jar } = await signIn();
+    const plain = await signOut(jar, '/console/session');
+    expect([plain.status, plain.text]).toEqual([204, '']);
+    const nobody = await signOut(jar, '/console/session?organisation=true');
+    expect([nobody.status, nobody.body]).toEqual([200, { organisation: null }]);
+    const forged = await app.call('DELETE', '/console/session?organisation=true', {
+      headers: { cookie: (await signIn()).jar.header },
+    });
+    expect(forged.body).toEqual({ organisation: null });
+    expect((await signOut(jar, '/console/session?organisation=yes')).status).toBe(400);
+  });
+});
+
+describe('in a browser', () => {
+  it('signing out at the organisation too leads there and back, and nobody comes in unasked', async () => {
+    await provider.person({ sub: 'person-11', preferred_username: 'alex', groups: ['exam-admins'] });
+    const browser = await startBrowser();
+    try {
+      const { page } = await openPage(browser);
+      const button = (name: string) => page.getByRole('button', { name, exact: true });
+      const heading = (name: string) => page.getByRole('heading', { level: 1, name });
+      await page.goto(`${app.url}/console`);
+      await button('Sign in at your organisation').click();
+      await heading('Overview').waitFor();
+
+      // Here alone: the provider still knows the browser, and asks nothing.
+      await button('Sign out').click();
+      await heading('Sign in').waitFor();
+      await provider.person(null);
+      await button('Sign in at your organisation').click();
+      await heading('Overview').waitFor();
+
+      await button('Sign out at your organisation too').click();
+      await page.waitForURL(`${provider.issuer}/**`);
+      await button('Yes, sign me out').click();
+      await page.waitForURL(`${app.url}/console`);
+      await heading('Sign in').waitFor();
+      await button('Sign in at your organisation').click();
+      await heading('You were not signed in').waitFor();
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('who was made here is not offered it', async () => {
+    const plain = await startApp({
+      env: {
+        OIDC_ISSUER: provider.issuer,
+        OIDC_CLIENT_ID: 'console',
+        OIDC_CLIENT_SECRET: 'a-secret-of-the-console',
+        OIDC_ADMIN_GROUP: 'exam-admins',
+      },
+    });
+    const driver = await ConsoleDriver.start(plain);
+    try {
+      await driver.title('Overview');
+      await driver.button('Sign out').waitFor();
+      expect(await driver.button('Sign out at your organisation too').count()).toBe(0);
+    } finally {
+      await driver.stop();
+      await plain.close();
+    }
+  });
+});
+
+it('is not there without its settings', async () => {
+  const plain = await startApp({ databaseUrl: app.databaseUrl });
+  try {
+    for (const path of ['/console/sign-in', CALLBACK]) expect((await plain.call('GET', path)).status).toBe(404);
+  } finally {
+    await plain.close();
+  }
+});
+
+async function begun(): Promise<{ jar: CookieJar }> {
+  const jar = new CookieJar();
+  await jar.visit(start());
+  return { jar };
+}

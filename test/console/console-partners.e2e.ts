@@ -1,0 +1,177 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+const { MARKUP } = ConsoleDriver;
+
+let app: TestApp;
+let subscribed: Subscribed;
+let driver: ConsoleDriver;
+
+beforeAll(async () => {
+  app = await startApp();
+  subscribed = await Subscribed.start(app);
+  driver = await ConsoleDriver.start(app, '/partners');
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await subscribed?.stop();
+  await app?.close();
+});
+
+const row = () => driver.page.getByRole('row').filter({ hasText: subscribed.partner.url });
+const head = (text: string) => driver.page.locator('.page-head', { hasText: text }).waitFor();
+const open = () => driver.goTo(`/partners/${subscribed.id}`);
+
+describe('partners in the console', () => {
+  it('a partner whose every attempt fails is not shown as well, and what waits for it is counted', async () => {
+    await row().getByText('UP', { exact: true }).waitFor();
+    subscribed.partner.answer({ status: 400, body: `No ${MARKUP}` });
+    await subscribed.booking();
+    await eventually(async () => (await subscribed.queue()).length === 1);
+    await row().getByText('FAILING', { exact: true }).waitFor();
+    await row().getByText('0 delivered, 1 failed', { exact: true }).waitFor();
+    await driver.expectGoodPage('partners');
+    await row().getByRole('link', { name: '1', exact: true }).click();
+    await driver.title('Error queue');
+  });
+
+  it('one partner shows its attempts of seven days, its certificate and how it signs in', async () => {
+    await driver.goTo('/partners');
+    await driver.link(subscribed.partner.url).click();
+    await driver.title(subscribed.partner.url);
+    await driver.page.getByText('Failed: Refused 1').waitFor();
+    await driver.page.getByText(/day.* left/).waitFor();
+    await driver.page.getByText('None; requests are signed').waitFor();
+    await driver.page.locator('.chart canvas').first().waitFor();
+    // The same as a table, of every hour: made when it is opened.
+    const hours = driver.page.locator('.chart-table tbody tr');
+    expect(await hours.count()).toBe(0);
+    await driver.page.getByText('As a table').first().click();
+    await eventually(async () => expect(await hours.count()).toBe(7 * 24));
+    await driver.page.getByText('As a table').first().click();
+    await driver.expectGoodPage('partner');
+  });
+
+  it('a sample of any change is reported step by step, with what the partner said as text', async () => {
+    await driver.page.getByLabel('A sample of').selectOption('EXAM_COMPLETED');
+    await driver.button('Send a sample').click();
+    const report = driver.page.locator('.report');
+    await report.getByText('HTTP 400').waitFor();
+    await report.getByText(`No ${MARKUP}`).waitFor();
+    expect(await report.locator('.steps .badge').allTextContents()).toEqual(['OK', 'OK', 'OK', 'OK', 'FAILED']);
+    await driver.expectGoodPage('partner-sample');
+    subscribed.partner.answer({ status: 200 });
+    await driver.button('Send a sample').click();
+    await report.getByText('DELIVERED', { exact: true }).waitFor();
+    expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
+  });
+
+  it('a new address has to be verified: refused it says why, and ACTIVE it is when the partner answers', async () => {
+    const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
+    expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
+    await open();
+    await head('UNVERIFIED');
+    subscribed.partner.answer({ status: 404, body: `Nothing ${MARKUP}` });
+    const before = subscribed.partner.requests.length;
+    await driver.button('Verify').click();
+    const report = driver.page.locator('.report');
+    await report.getByText('HTTP 404').waitFor();
+    await report.getByText(`Nothing ${MARKUP}`).waitFor();
+    expect(await report.locator('.steps .badge').allTextContents()).toEqual(['OK', 'OK', 'OK', 'OK', 'FAILED']);
+    expect((await subscribed.subscription())['state']).toBe('UNVERIFIED');
+    await head('UNVERIFIED');
+    subscribed.partner.answer({ status: 200 });
+    await driver.button('Verify').focus();
+    await driver.page.keyboard.press('Enter');
+    await report.getByText('DELIVERED', { exact: true }).waitFor();
+    await driver.page.locator('.page-head', { hasText: 'UNVERIFIED' }).waitFor({ state: 'detached' });
+    expect((await subscribed.subscription())['state']).toBe('ACTIVE');
+    expect(subscribed.partner.requests.slice(before).map(({ path }) => path)).toEqual(
+      Array.from({ length: 2 }, () => expect.stringContaining('/moved')),
+    );
+    await subscribed.patch({ partner_url: subscribed.partner.url });
+    expect((await subscribed.post('verify')).status).toBe(200);
+  });
+
+  it('its settings are changed, those alone that were touched, and a fault is shown at its field', async () => {
+    const before = await subscribed.subscription();
+    await driver.link('Settings').click();
+    await driver.title('Settings of a partner');
+    await driver.expectGoodPage('partner-settings');
+    await driver.page.getByLabel('Certificate authority, PEM').fill('no certificate');
+    await driver.page.getByLabel('Answer timeout in milliseconds').fill('4000');
+    await driver.button('Save').click();
+    await driver.page.locator('.field', { hasText: 'Certificate authority' }).locator('.fault').waitFor();
+    expect(driver.refusals()).toEqual([`400 PATCH /admin/subscriptions/${subscribed.id}`]);
+    await driver.page.getByLabel('Certificate authority, PEM').fill(before['ca_pem'] as string);
+    await driver.page.getByLabel('Authentication at the partner').selectOption('basic');
+    await driver.page.getByLabel('Answer timeout in milliseconds').fill('4000');
+    await driver.page.getByLabel('User name').fill('service');
+    await driver.page.getByLabel('Password').fill('a secret of theirs');
+    await driver.button('Save').click();
+    await driver.told('The settings are changed.');
+    await driver.title(subscribed.partner.url);
+    await driver.page.getByText('User name service').waitFor();
+    const { wait_ms, auth, updated_datetime: _, ...after } = await subscribed.subscription();
+    expect([wait_ms, auth]).toEqual([4000, { type: 'basic', username: 'service' }]);
+    expect({ ...before, ...after, wait_ms: before['wait_ms'], auth: before['auth'] }).toEqual(before);
+  });
+
+  it('is suspended and resumed, with what that means before it is done', async () => {
+    await open();
+    await driver.button('Suspend …').click();
+    await driver.page.getByText('No notifications are sent until you resume').waitFor();
+    await driver.expectGoodPage('partner-suspend');
+    await driver.inDialog('Suspend').click();
+    await head('SUSPENDED');
+    await driver.button('Resume …').click();
+    await driver.inDialog('Resume').click();
+    await driver.told('Resumed.');
+    await driver.button('Suspend …').waitFor();
+    expect((await subscribed.subscription())['state']).toBe('ACTIVE');
+  });
+
+  it('gets a new secret, which is shown once', async () => {
+    await driver.button('Rotate the secret …').click();
+    await driver.inDialog('Create new secret').click();
+    const secret = await driver.dialog('The new signing secret').locator('code').textContent();
+    expect(secret).toMatch(/^whsec_/);
+    await driver.inDialog('Close').click();
+    await driver.dialog().waitFor({ state: 'detached' });
+    expect(await driver.page.getByText(secret!).count()).toBe(0);
+  });
+
+  it('gets once more what it has lost', async () => {
+    const booking = await subscribed.booking();
+    const delivered = () => subscribed.partner.requests.filter(({ json }) => json?.booking_code === booking).length;
+    await eventually(() => delivered() === 1);
+    await driver.page.getByLabel('Booking code').fill(booking);
+    await driver.page.keyboard.press('Enter');
+    await driver.button('Replay …').click();
+    await driver.dialog().getByText('notification matches').waitFor();
+    await driver.dialog().getByLabel('Reason').fill('Their disk broke');
+    await driver.inDialog(/^Replay 1$/).click();
+    await driver.title(/./);
+    await eventually(() => delivered() === 2);
+  });
+
+  it('is deleted when that was typed, and how much goes unsent was said', async () => {
+    subscribed.partner.answer({ status: 400 });
+    await subscribed.booking();
+    await eventually(async () => (await subscribed.queue()).length === 2);
+    await open();
+    await driver.button('Delete …').click();
+    await driver.dialog().getByText('2 bookings that it has not received are resolved').waitFor();
+    await driver.inDialog('Delete').click();
+    await driver.dialog().getByText('Does not match.').waitFor();
+    await driver.dialog().getByLabel('Type delete to go on').fill('delete');
+    await driver.inDialog('Delete').click();
+    await driver.told('The partner is deleted.');
+    await driver.title('Partners');
+    await row().waitFor({ state: 'detached' });
+    expect((await subscribed.get(`/admin/subscriptions/${subscribed.id}`)).status).toBe(404);
+  });
+});

@@ -1,0 +1,231 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+const { MARKUP } = ConsoleDriver;
+
+/** The error queue, from the causes to a job, with partners that fail in their own ways. */
+describe('the error queue in the console', () => {
+  let app: TestApp;
+  let driver: ConsoleDriver;
+  let subscribed: Subscribed;
+  let bookings: string[];
+
+  beforeAll(async () => {
+    app = await startApp();
+    subscribed = await Subscribed.start(app);
+    subscribed.partner.answer({ status: 400, body: `No such exam ${MARKUP}` });
+    bookings = await failed(4);
+    driver = await ConsoleDriver.start(app, '/queue', { timezoneId: 'America/New_York' });
+  });
+  afterEach(() => driver.expectNoComplaints());
+  afterAll(async () => {
+    await driver?.stop();
+    await subscribed?.stop();
+    await app?.close();
+  });
+
+  /** Codes of new bookings whose first event has come into the queue. */
+  async function failed(count: number): Promise<string[]> {
+    const codes: string[] = [];
+    const before = (await subscribed.queue()).length;
+    for (let made = 0; made < count; made++) {
+      const eligibility = await app.given.eligibility(subscribed.scene, { candidate: { first_name: MARKUP } });
+      codes.push((await app.given.booking(subscribed.scene, eligibility))['booking_code'] as string);
+    }
+    await eventually(async () => (await subscribed.queue()).length === before + count);
+    return codes;
+  }
+
+  const row = (text: string | RegExp) => driver.page.getByRole('row').filter({ hasText: text });
+  const fact = (term: string) => driver.page.locator('.facts > div', { hasText: term }).locator('dd').textContent();
+  const legend = (text: string) => driver.page.locator('.progress-legend', { hasText: text }).first().waitFor();
+
+  it('shows its causes: how many, since when, the next exam, and what to do about it', async () => {
+    const cause = row('Refused');
+    await cause.waitFor();
+    const cells = await cause.getByRole('cell').allTextContents();
+    expect(cells.slice(0, 3)).toEqual(['RefusedHTTP 400', expect.stringContaining(subscribed.partner.url), '4']);
+    expect(cells[3]).toMatch(/UTC · in \d+d|UTC · in \d+/);
+    expect(cells[4]).toMatch(/^\d\d \w+ \d{4} \d\d:\d\d:\d\d .*\d\d:\d\d:\d\d UTC · /);
+    expect(cells[5]).toContain('The partner refuses these events: read what it says');
+    await driver.expectGoodPage('queue');
+  });
+
+  it('keeps its filters in the address, and finds a booking', async () => {
+    await driver.link('Read the answers').click();
+    await driver.title('Refused');
+    await driver.page.getByText('4 rows', { exact: true }).waitFor();
+    expect(await driver.page.getByRole('row').count()).toBe(5);
+    expect(new URL(driver.page.url()).searchParams.get('failure')).toBe('client_error');
+    await driver.page.getByLabel('Booking code').fill(bookings[2]);
+    await driver.page.keyboard.press('Enter');
+    await driver.page.getByText('1 row', { exact: true }).waitFor();
+    await driver.page.reload();
+    await row(bookings[2]).waitFor();
+    expect(await driver.page.getByRole('row').count()).toBe(2);
+    await driver.button('Clear').click();
+    await driver.page.getByText('4 rows', { exact: true }).waitFor();
+    await driver.expectGoodPage('queue-cause');
+  });
+
+  it('shows one notification, and what a partner and a candidate wrote as text', async () => {
+    await driver.link(bookings[0]).click();
+    await driver.title(`Booking created ${bookings[0]}`);
+    await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
+    await driver.page.getByText('Show what is sent').click();
+    await driver.page.getByText(JSON.stringify(MARKUP)).waitFor();
+    await driver.page.getByText('Request headers').click();
+    await driver.page.getByText('v1,••••••••').waitFor();
+    await driver.expectGoodPage('notification');
+  });
+
+  it('makes a command of it that sends the same, without the secret', async () => {
+    await driver.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
+    await driver.button('Copy as curl').click();
+    await driver.told('Copied.');
+    const command = await driver.page.evaluate<string>('navigator.clipboard.readText()');
+    const [queued] = await subscribed.notifications(`&booking_code=${bookings[0]}`);
+    expect(command).toContain(`curl --request PUT '${subscribed.partner.url}/notifications'`);
+    expect(command).toContain(`'webhook-id: ${queued['id'] as string}'`);
+    expect(command).toContain(MARKUP.replaceAll('"', '\\"'));
+  });
+
+  it('resolves it with a reason, by the keyboard alone', async () => {
+    await driver.button('Resolve …').focus();
+    await driver.page.keyboard.press('Enter');
+    await driver.dialog('Resolve this notification?').waitFor();
+    await driver.inDialog('Resolve').click();
+    await driver.page.getByText('Required.').waitFor();
+    await driver.page.getByLabel('Reason').focus();
+    await driver.page.keyboard.type('Told them by telephone');
+    await driver.page.keyboard.press('Tab');
+    await driver.page.keyboard.press('Tab');
+    await driver.page.keyboard.press('Enter');
+    await driver.told('The notification is resolved.');
+    await driver.page.locator('.page-head', { hasText: 'RESOLVED' }).waitFor();
+    const [resolved] = await subscribed.notifications(`&booking_code=${bookings[0]}`);
+    expect(resolved['state']).toBe('RESOLVED');
+  });
+
+  it('resends one, and shows that it failed again', async () => {
+    await driver.goTo(`/notifications?booking_code=${bookings[1]}`);
+    await driver.link(bookings[1]).click();
+    await driver.button('Resend …').click();
+    await driver.inDialog('Resend').click();
+    await driver.told(/^Resent/);
+    await driver.page.getByText('Manual resend').waitFor();
+    await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
+  });
+
+  it('resends rows that were chosen by hand', async () => {
+    subscribed.partner.answer({ status: 200 });
+    await driver.goTo('/queue/notifications');
+    const ids = (await subscribed.queue()).map(({ id }) => id as string);
+    await driver.page.getByRole('checkbox', { name: `Choose ${ids[0]}` }).check();
+    await driver.page.getByRole('group', { name: 'Chosen rows' }).getByText('1 chosen').waitFor();
+    await driver.expectGoodPage('queue-chosen');
+    await driver.button('Resend selected …').click();
+    await driver.inDialog('Resend 1').click();
+    await driver.told('1 of 1 resent.');
+    await eventually(async () => (await subscribed.queue()).length === 2);
+  });
+
+  it('resends a cause in four clicks: counted and shown first, one job however often it is clicked', async () => {
+    await driver.goTo('/queue');
+    await row('Refused').waitFor();
+    driver.clicks.length = 0;
+    await driver.link('Read the answers').click();
+    await driver.title('Refused');
+    await driver.button('Resend …').click();
+    const dialog = driver.dialog('Resend these notifications?');
+    await dialog.getByText('2 notifications match now.').waitFor();
+    expect(await dialog.getByRole('listitem').count()).toBe(2);
+    expect(await app.given.sql('SELECT 1 FROM jobs')).toHaveLength(0);
+    await dialog.getByLabel('Reason').fill('They know the exam now');
+    await driver.inDialog('Resend 2').dblclick();
+    await driver.title('Resend');
+    await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
+    await legend('2 delivered');
+    // The second half of a double click does nothing.
+    expect(driver.clicks).toEqual(['Read the answers', 'Resend …', 'Resend 2', 'Resend 2']);
+    expect(await fact('Reason')).toBe('They know the exam now');
+    const jobs = await app.given.sql('SELECT reason, actor FROM jobs');
+    expect(jobs).toEqual([{ reason: 'They know the exam now', actor: driver.operator.username }]);
+    await driver.expectGoodPage('job');
+    await driver.goTo('/queue');
+    await driver.page.getByText('The error queue is empty').waitFor();
+  });
+
+  it('leads from the alert over the mended partner to the group that was resent in five clicks', async () => {
+    subscribed.partner.answer({ status: 401 });
+    await failed(2);
+    await driver.goTo('/queue');
+    driver.clicks.length = 0;
+    await row('Not authorized').getByRole('link', { name: 'Correct it' }).click();
+    await driver.title('Settings of a partner');
+    await driver.page.getByLabel(/^Authentication at the partner/).selectOption('bearer');
+    await driver.page.getByLabel(/^Token/).fill('the-new-token');
+    subscribed.partner.answer({ status: 200 });
+    await driver.button('Save').click();
+    await driver.link('Its error queue').click();
+    await driver.button('Resend …').click();
+    await driver.dialog().getByLabel('Reason').fill('They gave us a new token');
+    await driver.inDialog('Resend 2').click();
+    await driver.title('Resend');
+    await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
+    await legend('2 delivered');
+    expect(driver.clicks).toEqual(['Correct it', 'Save', 'Its error queue', 'Resend …', 'Resend 2']);
+    expect(await subscribed.queue()).toHaveLength(0);
+  });
+
+  it('lets another operator see a job, pause it, and abort it', async () => {
+    subscribed.partner.answer({ status: 400 });
+    await failed(2);
+    subscribed.partner.answer({ status: 400, delayMs: 1500 });
+    await driver.goTo('/queue');
+    const other = await driver.another('/jobs');
+    // A list holds still under the pointer.
+    await other.page.mouse.move(2, 2);
+    await driver.button(/^Resend … Refused/).click();
+    await driver.dialog().getByLabel('Reason').fill('Slowly');
+    await driver.inDialog('Resend 2').click();
+    await driver.title('Resend');
+    const job = other.page.getByRole('row').filter({ hasText: 'Slowly' });
+    await job.getByText(driver.operator.username).waitFor();
+    await job.getByRole('button', { name: /^Pause/ }).click();
+    await driver.page.locator('.page-head', { hasText: 'PAUSED' }).waitFor();
+    await driver.page.getByText(`Paused by ${other.operator.username}.`).waitFor();
+    await driver.button('Resume').click();
+    await driver.page.locator('.page-head', { hasText: 'RUNNING' }).waitFor();
+    await driver.button('Abort …').click();
+    await driver.inDialog('Abort').click();
+    await driver.told('The job is aborted.');
+    await driver.page.locator('.page-head', { hasText: 'ABORTED' }).waitFor();
+    expect(await driver.button(/Pause|Resume|Abort/).count()).toBe(0);
+    await other.expectGoodPage('jobs');
+    await other.page.close();
+  });
+
+  it('saves a list as a CSV that no spreadsheet takes for formulas', async () => {
+    await driver.goTo('/jobs');
+    const [file] = await Promise.all([driver.page.waitForEvent('download'), driver.button('CSV').click()]);
+    expect(file.suggestedFilename()).toBe('jobs.csv');
+    const chunks: Buffer[] = [];
+    for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
+    const lines = Buffer.concat(chunks).toString().trim().split('\r\n');
+    expect(lines[0]).toBe('Job,State,Progress,Reason,By,Started,Failed,Id');
+    expect(lines).toHaveLength(4);
+  });
+
+  it('lets columns be chosen, and remembers them', async () => {
+    await driver.goTo('/notifications');
+    await driver.button('Columns').click();
+    await driver.page.getByRole('menuitemcheckbox', { name: 'Account' }).click();
+    await driver.page.keyboard.press('Escape');
+    await driver.page.reload();
+    await driver.page.getByRole('columnheader', { name: 'Account' }).waitFor();
+    await driver.expectGoodPage('notifications');
+  });
+});

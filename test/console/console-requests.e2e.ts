@@ -1,0 +1,107 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { queueMany } from '../support/queued';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+let driver: ConsoleDriver;
+let candidate: string;
+const asked: string[] = [];
+
+beforeAll(async () => {
+  app = await startApp();
+  subscribed = await Subscribed.start(app);
+  await queueMany(subscribed, 60);
+  candidate = (await app.given.eligibility(subscribed.scene))['candidate'].candidate_id as string;
+  driver = await ConsoleDriver.start(app);
+  driver.page.on('request', (request) => {
+    const { pathname } = new URL(request.url());
+    if (/^\/admin\/(?!events)/.test(pathname)) asked.push(`${request.method()} ${pathname}`);
+  });
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await subscribed?.stop();
+  await app?.close();
+});
+
+/** Loads a page, up to the beginning of its stream of changes. */
+async function open(path: string): Promise<void> {
+  await Promise.all([driver.page.waitForResponse(/\/admin\/events$/), driver.goTo(path)]);
+}
+
+/** What the page asks the API for from the first act of `perform` until a while after `content` stands there. */
+async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
+  // What the page before asked for, and the renewal of what it shows when its stream begins, have come.
+  await driver.page.waitForTimeout(2500);
+  asked.length = 0;
+  await perform();
+  await driver.page.locator(content).first().waitFor();
+  await driver.page.waitForTimeout(1500);
+  return asked.splice(0).sort();
+}
+
+const link = (name: string) => driver.page.locator('main').getByRole('link', { name }).first();
+
+describe('what is opened asks for each of its parts once', () => {
+  it('the causes, one of them, more of it, and a notification', async () => {
+    await open('');
+    await driver.page.locator('.tile').first().waitFor();
+    const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
+    expect(await askedFor(() => area.click(), 'main tbody tr')).toEqual([
+      'GET /admin/error-queue/summary',
+      'GET /admin/jobs',
+    ]);
+    expect(await askedFor(() => link('Refused').click(), 'main tbody tr:nth-child(50)')).toEqual([
+      'GET /admin/error-queue',
+    ]);
+    expect(await askedFor(() => driver.button('Show more').click(), 'main tbody tr:nth-child(60)')).toEqual([
+      'GET /admin/error-queue',
+    ]);
+    const id = (await subscribed.queue()).at(-1)!['id'] as string;
+    expect(await askedFor(() => link('M000000060').click(), '.timeline li')).toEqual([
+      'GET /admin/notifications',
+      `GET /admin/notifications/${id}`,
+      `GET /admin/subscriptions/${subscribed.id}`,
+    ]);
+  });
+
+  it('what a cause has: its number and the first of it', async () => {
+    await open('/queue');
+    await driver.page.locator('main tbody tr').first().waitFor();
+    const dialog = () => driver.button(/^Resend … Refused/).click();
+    expect(await askedFor(dialog, '[role="dialog"] .preview')).toEqual([
+      'GET /admin/error-queue',
+      'POST /admin/error-queue/resend',
+    ]);
+  });
+
+  it('a partner', async () => {
+    await open('/partners');
+    await link(subscribed.partner.url).waitFor();
+    const partner = `GET /admin/subscriptions/${subscribed.id}`;
+    expect(await askedFor(() => link(subscribed.partner.url).click(), '.chart canvas')).toEqual([
+      partner,
+      `${partner}/statistics`,
+    ]);
+  });
+
+  it('a candidate, of whom all is shown together', async () => {
+    await driver.goTo(`/candidates?q=${candidate}`);
+    const row = driver.page.locator('main tbody td.main a');
+    await row.waitFor();
+    const path = `GET /admin/accounts/${subscribed.scene.account}/candidates/${candidate}`;
+    expect(await askedFor(() => row.click(), '.record .actions .button')).toEqual([
+      path,
+      `${path}/audit`,
+      `${path}/bookings`,
+      `${path}/changes`,
+      `${path}/results`,
+      'GET /admin/notifications',
+    ]);
+    await eventually(async () => expect(await driver.page.getByText('Loading …').count()).toBe(0));
+  });
+});

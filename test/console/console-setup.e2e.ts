@@ -1,0 +1,157 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { startPartner } from '../support/partner';
+
+const { MARKUP } = ConsoleDriver;
+
+let app: TestApp;
+let driver: ConsoleDriver;
+
+beforeAll(async () => {
+  app = await startApp();
+  driver = await ConsoleDriver.start(app, '/setup');
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver.stop();
+  await app.close();
+});
+
+const field = (label: string) => driver.page.getByLabel(label).first();
+const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
+
+describe('the set-up', () => {
+  it('opens an account and keeps its settings, by the rules of the document', async () => {
+    await driver.title('Accounts');
+    await driver.expectGoodPage('setup');
+    await driver.button('Open an account …').click();
+    await driver.inDialog('Open').click();
+    await driver.dialog().getByText('Required.').waitFor();
+    await inDialog('Name').fill(MARKUP);
+    await driver.inDialog('Open').click();
+    await driver.title(MARKUP);
+    await driver.expectGoodPage('setup-account');
+    await field('Photos are kept, in days').fill('-1');
+    await driver.button('Save').click();
+    await driver.page.getByText(/^At least/).waitFor();
+    await field('Photos are kept, in days').fill('30');
+    await driver.button('Save').click();
+    await driver.told('Saved.');
+    const [{ days }] = await app.given.sql('SELECT photo_retention_days AS days FROM accounts WHERE name = $1', [
+      MARKUP,
+    ]);
+    expect(days).toBe(30);
+  });
+
+  it.each([
+    ['tests', 'Tests', 'New test …', 'Test code', 'T-CONSOLE', 'Name'],
+    ['schools', 'Schools', 'New school …', 'School code', 'S-CONSOLE', 'Name'],
+    ['accommodations', 'Accommodations', 'New accommodation …', 'Accommodation code', 'A-CONSOLE', 'Name'],
+    ['attribute-keys', 'Attribute keys', 'New attribute key …', 'Key', 'k-console', 'Name'],
+    ['vouchers', 'Vouchers', 'New voucher …', 'Voucher code', 'V-CONSOLE', 'Value'],
+  ])('makes, changes and deletes %s', async (kind, title, make, codeLabel, code, other) => {
+    const account = await app.given.account();
+    await driver.goTo(`/setup/accounts/${account}/${kind}`);
+    await driver.title(title);
+    await driver.button(make).click();
+    await inDialog(codeLabel).fill(code);
+    await inDialog(other).fill('10');
+    await driver.inDialog('Save').click();
+    await driver.told('Saved.');
+    await driver.expectGoodPage(`setup-${kind}`);
+    await driver.button(`Edit ${code}`).click();
+    await inDialog(other).fill('20');
+    await driver.inDialog('Save').click();
+    await driver.page.getByRole('cell', { name: /^20/ }).waitFor();
+    await driver.button(`Delete ${code}`).click();
+    await driver.inDialog('Delete').click();
+    await driver.told('Deleted.');
+  });
+
+  it('makes and disables users, and shows the secret of an application once', async () => {
+    await driver.goTo('/setup/users');
+    await driver.title('Users');
+    const username = app.given.unique('made-');
+    await driver.button('New user …').click();
+    await inDialog('User name').fill(username);
+    await inDialog('Password').fill('password');
+    await driver.inDialog('Create').click();
+    await driver
+      .dialog()
+      .getByText(/characters/)
+      .first()
+      .waitFor();
+    await inDialog('Password').fill('seven grey herons wait');
+    await driver.inDialog('Create').click();
+    await driver.told('User created.');
+    await driver.expectGoodPage('setup-users');
+    await driver.button(`Edit ${username}`).click();
+    await driver.dialog().getByText('Disabled', { exact: true }).click();
+    await driver.inDialog('Save').click();
+    await driver.told('Saved.');
+    await driver.page.getByRole('row').filter({ hasText: username }).getByText('DISABLED').waitFor();
+    await driver.goTo('/setup/applications');
+    await driver.title('Applications');
+    await driver.button('New application …').click();
+    await inDialog('Name').fill(`Portal ${MARKUP}`);
+    await driver.inDialog('Create').click();
+    await driver.dialog('The secret is shown only once').waitFor();
+    await driver.inDialog('I have it').click();
+    await driver.expectGoodPage('setup-applications');
+  });
+
+  it('connects a client: the lines that it ends with work', async () => {
+    const { account } = await app.given.scene();
+    const username = app.given.unique('client-');
+    await driver.goTo('/setup/connect-client');
+    await driver.expectGoodPage('setup-connect-client');
+    await field('Accounts').fill(account);
+    await field('User name').fill(username);
+    await field('Password').fill('seven grey herons wait');
+    await driver.button('Create user').click();
+    await driver.page.getByLabel(/^Name/).fill('Portal');
+    await driver.button('Create application').click();
+    const lines = (await driver.page.getByLabel('Lines for a shell').textContent())!;
+    await driver.expectGoodPage('setup-connected-client');
+    const [, key, secret] = /-u '(\w+):([^']+)'/.exec(lines)!;
+    const token = await fetch(`${app.url}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${key}:${secret}`)}` },
+      body: new URLSearchParams({ grant_type: 'password', username, password: 'seven grey herons wait' }),
+    });
+    const { access_token } = (await token.json()) as { access_token: string };
+    const [, address] = /Bearer \$TOKEN" '[^']*?(\/accounts\/[^']+)'/.exec(lines)!;
+    expect((await app.call('GET', address, { token: access_token })).body).toEqual([]);
+  });
+
+  it('connects a partner: a sample is delivered, and it gets events', async () => {
+    const { account } = await app.given.scene();
+    const partner = await startPartner();
+    try {
+      await driver.goTo('/setup/connect-partner');
+      await driver.expectGoodPage('setup-connect-partner');
+      await driver.page.getByLabel(/^Account \*?$/).fill(account);
+      await field('Partner URL').fill('http://plain.example');
+      await driver.button('Create subscription').click();
+      await driver.page.getByText(/https/).first().waitFor();
+      await field('Partner URL').fill(partner.url);
+      await field('Certificate authority, PEM').fill(partner.caPem);
+      await driver.button('Create subscription').click();
+      partner.answer({ status: 400, body: MARKUP });
+      await driver.button('Send a sample').click();
+      await driver.page.getByText('Not delivered.').waitFor();
+      await driver.page.getByText(MARKUP).waitFor();
+      partner.answer({ status: 200 });
+      await driver.button('Send it again').click();
+      await driver.page.getByText(/^Delivered/).waitFor();
+      await driver.expectGoodPage('setup-connected-partner');
+      const [{ state }] = await app.given.sql('SELECT state FROM subscriptions WHERE account_code = $1', [account]);
+      expect(state).toBe('ACTIVE');
+      expect(await driver.page.getByLabel('A line for a shell').textContent()).toContain(
+        `${partner.url}/notifications`,
+      );
+    } finally {
+      await partner.stop();
+    }
+  });
+});

@@ -1,0 +1,125 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+let driver: ConsoleDriver;
+let accommodation: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  subscribed = await Subscribed.start(app);
+  accommodation = await app.given.accommodation(subscribed.scene.account, true);
+  for (const name of ['Oldest', 'Middle', 'Newest']) await waiting(name);
+  driver = await ConsoleDriver.start(app, '/work/approvals');
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await subscribed?.stop();
+  await app?.close();
+});
+
+const ids = new Map<string, string>();
+
+/** A record that waits for approval. */
+async function waiting(lastName: string): Promise<void> {
+  const candidate = { last_name: lastName, special_accommodations: [accommodation] };
+  const record = await app.given.eligibility(subscribed.scene, { candidate });
+  ids.set(lastName, record['svc_eligiblity_id'] as string);
+}
+
+/** As another operator does it. */
+const approved = (lastName: string) =>
+  subscribed.admin('POST', `eligibilities/${ids.get(lastName)}/approve-accommodations`);
+
+const row = (text: string) => driver.page.getByRole('row').filter({ hasText: text });
+const names = async () =>
+  (await driver.page.locator('main tbody tr').allTextContents()).map(
+    (text) => /Oldest|Middle|Newest|Later|Last/.exec(text)?.[0],
+  );
+const held = (text: string) => driver.button(`${text}: show`);
+const place = (text: string) => row(text).boundingBox();
+/** The pointer is where nothing is, and nothing has the focus. */
+const rest = () => driver.page.mouse.move(2, 2);
+
+/** Bookings whose events the partner refuses with this status. */
+async function refusedWith(status: number, count: number): Promise<void> {
+  const before = (await subscribed.queue()).length;
+  subscribed.partner.answer({ status });
+  for (let made = 0; made < count; made++) await subscribed.booking();
+  await eventually(async () => (await subscribed.queue()).length === before + count);
+}
+
+describe('a live list', () => {
+  beforeEach(async () => {
+    await driver.goTo('/work/approvals');
+    await rest();
+    await row('Middle').waitFor();
+  });
+
+  it('holds back what comes and keeps what goes while the pointer is on it, and says so', async () => {
+    await row('Middle').getByRole('button').hover();
+    const before = await place('Middle');
+    await waiting('Later');
+    await held('1 new').waitFor();
+    await approved('Newest');
+    await held('1 new, 1 gone').waitFor();
+    expect(await place('Middle')).toEqual(before);
+    expect(await names()).toEqual(['Newest', 'Middle', 'Oldest']);
+    await driver.expectNoComplaints();
+    await held('1 new, 1 gone').click();
+    expect(await names()).toEqual(['Later', 'Middle', 'Oldest']);
+  });
+
+  it('shows it when the pointer leaves', async () => {
+    await row('Middle').hover();
+    await waiting('Last');
+    await held('1 new').waitFor();
+    await rest();
+    await eventually(async () => expect(await names()).toEqual(['Last', 'Later', 'Middle', 'Oldest']));
+    expect(await held('1 new').count()).toBe(0);
+  });
+
+  it('holds it back for the focus of the keyboard, which goes on from there', async () => {
+    await row('Middle').getByRole('button').focus();
+    await driver.page.keyboard.press('Tab');
+    await driver.page.keyboard.press('Shift+Tab');
+    const before = await place('Middle');
+    await approved('Last');
+    await held('1 gone').waitFor();
+    expect(await place('Middle')).toEqual(before);
+    await held('1 gone').focus();
+    await driver.page.keyboard.press('Enter');
+    await eventually(async () => expect(await names()).toEqual(['Later', 'Middle', 'Oldest']));
+    expect(await driver.page.evaluate(`document.activeElement.querySelector('table') !== null`)).toBe(true);
+  });
+
+  it('shows at once what the operator has done, wherever the pointer is', async () => {
+    await row('Later').getByRole('button').click();
+    await driver.inDialog('Approve').click();
+    await row('Middle').hover();
+    await row('Later').waitFor({ state: 'detached' });
+    expect(await names()).toEqual(['Middle', 'Oldest']);
+  });
+});
+
+it('the error queue by cause holds back a new cause while somebody points at one, and counts on', async () => {
+  await refusedWith(400, 2);
+  await driver.goTo('/queue');
+  await rest();
+  const refused = row('Refused');
+  await refused.waitFor();
+  await refused.getByRole('button', { name: /^Resend/ }).hover();
+  const before = await refused.boundingBox();
+  await refusedWith(401, 4);
+  await refusedWith(400, 1);
+  await held('1 new').waitFor();
+  await refused.getByRole('cell', { name: '3', exact: true }).waitFor();
+  expect(await refused.boundingBox()).toEqual(before);
+  expect(await row('Not authorized').count()).toBe(0);
+  await rest();
+  await row('Not authorized').waitFor();
+});

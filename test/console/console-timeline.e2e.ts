@@ -1,0 +1,79 @@
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+let driver: ConsoleDriver;
+let record: Record<string, any>;
+let booking: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  subscribed = await Subscribed.start(app);
+  record = await app.given.eligibility(subscribed.scene);
+  booking = (await app.given.booking(subscribed.scene, record))['booking_code'] as string;
+  await subscribed.booking();
+  await subscribed.reschedule(booking);
+  await eventually(async () => (await of(booking)).filter(({ state }) => state === 'DELIVERED').length === 2);
+  subscribed.partner.answer({ status: 400 });
+  await subscribed.reschedule(booking);
+  await eventually(async () => (await subscribed.queue()).length === 1);
+  await subscribed.cancel(booking);
+  await eventually(async () => (await of(booking)).length === 4);
+  // However late the service came to make them, and whenever they take effect.
+  await app.given.sql(`UPDATE notifications SET created_datetime = now() - event_sequence * interval '1 hour'`);
+  driver = await ConsoleDriver.start(app, '/notifications');
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver?.stop();
+  await subscribed?.stop();
+  await app?.close();
+});
+
+const of = (code: string) => subscribed.notifications(`&booking_code=${code}`);
+const events = () => driver.page.locator('.timeline > li');
+const texts = (selector: string) => events().locator(selector).allTextContents();
+const EVENTS = ['Booking created', 'Booking rescheduled', 'Booking rescheduled', 'Booking cancelled'];
+
+describe('the time line of a booking', () => {
+  it('has its events alone, in their order, each with what became of it, and says which one is shown', async () => {
+    const [, second] = (await of(booking)).sort((one, other) => one['event_sequence'] - other['event_sequence']);
+    await driver.goTo(`/notifications/${second['id']}`);
+    await events().first().waitFor();
+    expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
+    expect(await texts('strong, a')).toEqual(EVENTS);
+    const states = await texts('.badge');
+    expect(states.slice(0, 3)).toEqual(['DELIVERED', 'DELIVERED', 'ERROR QUEUE']);
+    const current = await events().evaluateAll((found) => found.map((event) => event.getAttribute('aria-current')));
+    expect(current).toEqual([null, 'true', null, null]);
+  });
+
+  it('leads from one event to the next', async () => {
+    await events().nth(3).getByRole('link').click();
+    await driver.title(`Booking cancelled ${booking}`);
+    await eventually(async () => expect(await events().nth(3).getAttribute('aria-current')).toBe('true'));
+    expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('stands with the candidate too: what happened, and what partners were told, newest first', async () => {
+    await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
+    const rows = (name: string, column: string) =>
+      driver.page.getByRole('region', { name }).locator(`td[data-label="${column}"]`);
+    await rows('Changes', 'Change').first().waitFor();
+    const changes = await rows('Changes', 'When')
+      .locator('time')
+      .evaluateAll((times) => times.map((time) => time.dateTime));
+    expect(changes).toEqual([...changes].sort().reverse());
+    expect(
+      (await rows('Changes', 'Change').allTextContents()).map((text) => text.split(/[a-z]booking|[a-z]eligibility/)[0]),
+    ).toHaveLength(5);
+    await rows('Notifications', 'Event').first().waitFor();
+    expect(await rows('Notifications', 'Event').allTextContents()).toEqual([...EVENTS].reverse());
+    expect(await rows('Notifications', 'Booking').allTextContents()).toEqual(
+      [4, 3, 2, 1].map((number) => `${booking}no. ${number}`),
+    );
+  });
+});

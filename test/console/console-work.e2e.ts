@@ -1,0 +1,229 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { startApp, type TestApp } from '../support/app';
+import { ConsoleDriver } from '../support/console';
+import { eventually } from '../support/eventually';
+import { Deliveries, registrationBody } from '../support/deliveries';
+
+const { MARKUP } = ConsoleDriver;
+
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+let driver: ConsoleDriver;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+  driver = await ConsoleDriver.start(app, '/work/approvals');
+});
+afterEach(() => driver.expectNoComplaints());
+afterAll(async () => {
+  await driver.stop();
+  await app.close();
+});
+
+const row = (text: string) => driver.page.getByRole('row').filter({ hasText: text });
+const record = (candidate: object) => app.given.eligibility(scene, { candidate });
+const statusOf = async (id: string) =>
+  (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
+
+describe('the work lists', () => {
+  it('approve accommodations, from a list that others change while it is looked at', async () => {
+    const code = await app.given.accommodation(scene.account, true);
+    const special_accommodations = [code];
+    const { svc_eligiblity_id: id } = await record({
+      first_name: MARKUP,
+      last_name: 'Approved',
+      special_accommodations,
+    });
+    await driver.goTo('/work/approvals');
+    await driver.title('Approvals');
+    await row('Approved').getByText(code).waitFor();
+    await driver.expectGoodPage('work-approvals');
+    await record({ last_name: 'Later', special_accommodations });
+    await row('Later').waitFor();
+    await row('Approved')
+      .getByRole('button', { name: /^Approve for/ })
+      .click();
+    await driver.inDialog('Approve').click();
+    await driver.told('Approved.');
+    await row('Approved').waitFor({ state: 'detached' });
+    expect(await statusOf(id as string)).toBe('ELIGIBLE');
+  });
+
+  it('release holds by keyboard alone', async () => {
+    const { svc_eligiblity_id: id } = await record({ last_name: 'Holder' });
+    const operator = await app.given.operator();
+    await app.call('POST', `/admin/eligibilities/${id}/hold`, {
+      token: operator,
+      body: { reason: `Identity ${MARKUP}` },
+    });
+    await driver.goTo('/work/holds');
+    await row('Holder').getByText(`Identity ${MARKUP}`).waitFor();
+    await driver.expectGoodPage('work-holds');
+    await row('Holder')
+      .getByRole('button', { name: /^Release/ })
+      .focus();
+    await driver.page.keyboard.press('Enter');
+    await driver.inDialog('Release').focus();
+    await driver.page.keyboard.press('Enter');
+    await driver.told('Released.');
+    expect(await statusOf(id as string)).toBe('ELIGIBLE');
+    await driver.page.getByText('Nothing is held.').waitFor();
+  });
+
+  it('show an unmatched result beside its likely candidates, and accept it for one', async () => {
+    const named = { first_name: 'Grace', last_name: 'Unmatched', email: 'grace@example.org' };
+    const { svc_eligiblity_id: id } = await record(named);
+    await new Deliveries(app).register(
+      scene.token,
+      registrationBody({
+        examMetaData: { examCode: MARKUP },
+        examTakerEmail: 'grace@example.org',
+        examTakerFirstName: 'Grace',
+        examTakerLastName: 'Unmatched',
+      }),
+    );
+    await driver.goTo('/work/unmatched');
+    await driver.title('Unmatched results');
+    await driver.expectGoodPage('work-unmatched');
+    await driver.link(/Grace Unmatched/).click();
+    await driver.page.getByText('Same e-mail address').waitFor();
+    await driver.expectGoodPage('work-unmatched-result');
+    await driver.page.reload();
+    await driver.button('Accept for Grace Unmatched').click();
+    await driver.inDialog('Accept').click();
+    await driver.told('Accepted.');
+    await driver.title('Unmatched results');
+    expect(await statusOf(id as string)).toBe('COMPLETED');
+  });
+
+  it('show whose exam a typed code is before the result is accepted for it: three clicks from the list', async () => {
+    const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
+    const id = eligibility['svc_eligiblity_id'] as string;
+    const { booking_code: code } = await app.given.booking(scene, eligibility);
+    await new Deliveries(app).put(scene, {
+      candidate_id: app.given.unique('NOBODY-'),
+      overall_score_scaled: 'high',
+      result: 'pass',
+    });
+    await driver.goTo('/work/unmatched');
+    await driver.link(/NOBODY-/).click();
+    await driver.page.getByText('/overall_score_scaled').waitFor();
+    const field = driver.page.getByLabel(/^Booking code, record id/);
+    await field.fill('NOWHERE');
+    await driver.button('Accept for it …').click();
+    await driver.page.getByText('No exam has this code.').waitFor();
+    await field.fill((code as string).toLowerCase());
+    await driver.button('Accept for it …').click();
+    await driver.dialog().getByText('Typed Exam').waitFor();
+    await driver.dialog().getByText(scene.testCode).waitFor();
+    await driver.dialog().getByText('Booked for').waitFor();
+    await driver.inDialog('Accept').click();
+    await driver.told('Accepted.');
+    expect(await statusOf(id)).toBe('COMPLETED');
+  });
+
+  it('download the bytes of a body that is no JSON object', async () => {
+    const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
+    await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
+    await driver.goTo('/work/unmatched');
+    await driver.link(/names nobody/).click();
+    const [saved] = await Promise.all([
+      driver.page.waitForEvent('download'),
+      driver.button('Download the raw body').click(),
+    ]);
+    expect(await readFile(await saved.path())).toEqual(bytes);
+    await driver.button('Reject …').click();
+    await driver.dialog().getByLabel('Reason').fill('No result.');
+    await driver.inDialog('Reject').click();
+    await driver.told('Rejected.');
+  });
+
+  it('reject a result, with a reason', async () => {
+    await new Deliveries(app).register(
+      scene.token,
+      registrationBody({ examMetaData: { examCode: 'NOWHERE' }, examTakerLastName: 'Stray' }),
+    );
+    await driver.goTo('/work/unmatched');
+    await driver.link(/Stray/).click();
+    await driver.button('Reject …').click();
+    await driver.inDialog('Reject').click();
+    await driver.dialog().getByText('Required.').waitFor();
+    await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
+    await driver.inDialog('Reject').click();
+    await driver.told('Rejected.');
+    await driver.page.getByText('Every result found its exam.').waitFor();
+  });
+
+  it('try a file, import it, and have its report', async () => {
+    await driver.goTo('/work/imports');
+    await driver.title('Imports');
+    const csv = `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\nUP-2,Ada,L,NO-SUCH-TEST\n`;
+    await driver.button('Try it').click();
+    await driver.page.getByText('Choose a file.').waitFor();
+    await driver.page
+      .getByLabel('Account', { exact: true })
+      .or(driver.page.getByLabel(/^Account \*?$/))
+      .first()
+      .fill(scene.account);
+    await driver.page
+      .locator('#import-file')
+      .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await driver.button('Try it').click();
+    await driver.told(/nothing is changed/);
+    await row('dry run').getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').waitFor();
+    await driver.expectGoodPage('work-imports');
+    expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toEqual([]);
+    const report = driver.page.waitForEvent('download');
+    await row('dry run').getByRole('button', { name: 'Report' }).click();
+    expect((await report).suggestedFilename()).toMatch(/^import-.*\.csv$/);
+    await driver.page.getByText('Dry run', { exact: true }).click();
+    await driver.button('Import').click();
+    await driver.told(/are being imported/);
+    await driver.page.getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').nth(1).waitFor();
+    expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
+  });
+
+  it('show how far an import is while it runs, without moving what is pointed at', async () => {
+    const gate = new pg.Client({ connectionString: app.databaseUrl });
+    await gate.connect();
+    await gate.query('SELECT pg_advisory_lock(1)');
+    // One of its last rows waits until the test lets it go.
+    await gate.query(`
+      CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NEW; END';
+      CREATE TRIGGER gate BEFORE INSERT ON eligibilities FOR EACH ROW
+        WHEN (NEW.candidate_id = 'LIVE-2395') EXECUTE FUNCTION wait_at_gate()`);
+    try {
+      const ids = Array.from({ length: 2400 }, (_, row) => `LIVE-${row + 1}`);
+      const csv = ids.map((id) => `${id},Ada,L,${scene.testCode}`).join('\n');
+      const body = `candidate_id,first_name,last_name,test_code\n${csv}\n`;
+      await driver.goTo('/work/imports');
+      await row('dry run').hover();
+      const place = await row('dry run').boundingBox();
+      const { status } = await fetch(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${scene.token}`, 'content-type': 'text/csv' },
+        body,
+      });
+      expect(status).toBe(202);
+      await driver.button('1 new: show').waitFor();
+      expect(await row('dry run').boundingBox()).toEqual(place);
+      await driver.button('1 new: show').click();
+      const bar = driver.page.getByRole('progressbar', { name: 'Rows done' }).first();
+      const done = async () => Number(await bar.getAttribute('value'));
+      await row('RUNNING')
+        .getByText(/ of 2,400: /)
+        .waitFor();
+      await eventually(async () => expect(await done()).toBeGreaterThan(0), 30_000);
+      expect(await done()).toBeLessThan(2400);
+      await gate.query('SELECT pg_advisory_unlock(1)');
+      await driver.page.getByText('2,400 of 2,400: 2,400 created').waitFor();
+      await row('RUNNING').waitFor({ state: 'detached' });
+    } finally {
+      await gate.query('DROP TRIGGER gate ON eligibilities');
+      await gate.end();
+    }
+  }, 120_000);
+});

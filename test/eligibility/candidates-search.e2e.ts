@@ -1,0 +1,129 @@
+import { startApp, type TestApp } from '../support/app';
+
+let app: TestApp;
+let operator: string;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  app = await startApp();
+  operator = await app.given.operator();
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+const search = (query: string) => app.call('GET', `/admin/candidates?${query}`, { token: operator });
+const ids = async (q: string, more = '') => {
+  const answer = await search(`q=${encodeURIComponent(q)}${more}`);
+  expect(answer.status).toBe(200);
+  return (answer.body as Record<string, any>[]).map((row) => row['svc_eligiblity_id'] as string);
+};
+
+describe('the search of candidates', () => {
+  it('finds a record by how anything of it begins, in any case', async () => {
+    const record = await app.given.eligibility(scene, {
+      client_eligibility_id: 'Zeta-77',
+      candidate: {
+        candidate_id: 'QQ-Alpha',
+        first_name: 'Wilhelmina',
+        last_name: 'Oudekerk',
+        email: 'Wil.O@example.org',
+      },
+    });
+    await app.given.eligibility(scene);
+    const booking = await app.given.booking(scene, record);
+    await app.call('DELETE', `/accounts/${scene.account}/bookings/${booking['booking_code']}`, { token: scene.token });
+    const id = record['svc_eligiblity_id'] as string;
+    const code = booking['booking_code'] as string;
+    for (const q of [
+      'qq-al',
+      'WILHEL',
+      'oude',
+      'wilhelmina oude',
+      'wil.o@',
+      'zeta',
+      id.toLowerCase(),
+      code.toLowerCase(),
+    ])
+      expect([q, await ids(q)]).toEqual([q, [id]]);
+    for (const q of ['udekerk', '%', '_', 'nobody at all']) expect([q, await ids(q)]).toEqual([q, []]);
+    const [found] = (await search('q=qq-alpha')).body;
+    expect(found).toMatchObject({ account_code: scene.account, status: 'ELIGIBLE', candidate: record['candidate'] });
+  });
+
+  it('knows the letters of every script in either case', async () => {
+    const record = await app.given.eligibility(scene, {
+      candidate: { first_name: 'Ödön', last_name: 'ÅSTRÖM-Παπάς', email: 'ΝΊΚΟΣ@example.org' },
+    });
+    const id = record['svc_eligiblity_id'] as string;
+    for (const q of ['ödöN åst', 'ÖDÖN', 'åström-ΠΑΠΆΣ', 'åström-πΑΠΆς', 'νίκος@', 'νίκοσ'])
+      expect([q, await ids(q)]).toEqual([q, [id]]);
+    expect(await ids('odon')).toEqual([]);
+  });
+
+  it('gives every record once, page by page, of one account when it is named', async () => {
+    const other = await app.given.scene();
+    const made: string[] = [];
+    for (let n = 0; n < 5; n++)
+      for (const where of [scene, other]) {
+        const record = await app.given.eligibility(where, { candidate: { first_name: 'Same', last_name: 'Samesson' } });
+        if (where === other) made.push(record['svc_eligiblity_id'] as string);
+      }
+    const walked: string[] = [];
+    let path = `/admin/candidates?q=same&account_code=${other.account}&limit=2`;
+    for (;;) {
+      const answer = await app.call('GET', path, { token: operator });
+      walked.push(...(answer.body as Record<string, any>[]).map((row) => row['svc_eligiblity_id'] as string));
+      const next = /<([^>]+)>/.exec(answer.headers.get('link') ?? '');
+      if (!next) break;
+      path = next[1].slice(app.url.length);
+    }
+    expect(walked.length).toBe(5);
+    expect([...walked].sort()).toEqual([...made].sort());
+    expect(await ids('same')).toHaveLength(10);
+  });
+
+  it('pages through all records whose bookings have codes that begin so, each once', async () => {
+    const many = await app.given.scene();
+    await app.given.records(230, many, {
+      svc_eligiblity_id: `translate(lpad(to_hex(n), 8, 'y'), '0123456789abcdefy', 'ABCDEFGHJKMNPQRSY')`,
+    });
+    for (const [series, from] of [
+      ['A', 1],
+      ['B', 100],
+    ] as const)
+      await app.given.sql(
+        `INSERT INTO bookings (booking_code, svc_eligiblity_id, account_code, candidate_id, test_code, status, booking_on,
+           event_sequence, created_datetime, updated_datetime)
+         SELECT 'WWQ${series}' || translate(lpad((n * 7919 % 1000)::text, 6, '0'), '01', 'XY'), svc_eligiblity_id, account_code,
+           candidate_id, test_code, 'CANCELLED', now(), 1, now(), now()
+         FROM (SELECT *, row_number() OVER (ORDER BY position) AS n FROM eligibilities WHERE account_code = $1) AS record
+         WHERE n >= ${from}`,
+        [many.account],
+      );
+    const walked: string[] = [];
+    const sizes: number[] = [];
+    let path = '/admin/candidates?q=wwq&limit=90';
+    for (;;) {
+      const answer = await app.call('GET', path, { token: operator });
+      walked.push(...(answer.body as Record<string, any>[]).map((row) => row['svc_eligiblity_id'] as string));
+      sizes.push(answer.body.length);
+      const next = /<([^>]+)>/.exec(answer.headers.get('link') ?? '');
+      if (!next) break;
+      path = next[1].slice(app.url.length);
+    }
+    expect([sizes, new Set(walked).size]).toEqual([[90, 90, 50], 230]);
+  });
+
+  it('needs a text and the scope admin', async () => {
+    expect((await search('')).status).toBe(400);
+    expect((await app.call('GET', '/admin/candidates?q=a', { token: scene.token })).status).toBe(403);
+  });
+
+  it('walks indexes, and reads no more records of an account than a page takes', async () => {
+    await app.given.records(20_000, scene, { updated_datetime: `'2020-01-01Z'` });
+    await app.given.sql('ANALYZE eligibilities');
+    const since = `/accounts/${scene.account}/eligibilities?updated_since=2099-01-01T00:00:00Z`;
+    expect(await app.given.recordsRead(() => ids('bulk', '&limit=10'))).toBeLessThan(2000);
+    expect(await app.given.recordsRead(() => app.call('GET', since, { token: scene.token }))).toBeLessThan(2000);
+  });
+});

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataFolder, ServiceProcess } from '../support/process';
+
+type Part = Record<string, unknown>;
+
+function withoutExamples(document: Part): Part {
+  const text = JSON.stringify(document, (name, value: unknown) => (/^examples?$/.test(name) ? undefined : value));
+  return JSON.parse(text) as Part;
+}
+
+/** What could get lost when many modules become one file: files beside them, names of classes, a second copy of a package. */
+describe('the service out of its one file', () => {
+  const data = dataFolder();
+  let service: ServiceProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    service = await ServiceProcess.start(data.path, { LOG_LEVEL: 'debug' });
+    url = service.server.base_url;
+  }, 180_000);
+
+  afterAll(async () => {
+    await service?.stop();
+    data.remove();
+  });
+
+  it('answers the document of the sources, with the names and rules of every model', async () => {
+    const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
+    const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
+    // What the sandbox has beside: its tools, its own codes in examples, its own address.
+    const paths = served['paths'] as Part;
+    const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
+    const named = JSON.stringify(tools.map((path) => paths[path]));
+    for (const path of tools) delete paths[path];
+    served['tags'] = (served['tags'] as { name: string }[]).filter(({ name }) => name !== 'Sandbox');
+    const { schemas } = committed['components'] as { schemas: Part };
+    const models = (served['components'] as { schemas: Part }).schemas;
+    for (const name of Object.keys(models)) if (named.includes(`/${name}"`) && !(name in schemas)) delete models[name];
+    expect({ ...withoutExamples(served), servers: null }).toEqual({ ...withoutExamples(committed), servers: null });
+  });
+
+  it('is a text of ASCII alone, of which V8 keeps one byte a character', () => {
+    const text = readFileSync(join(__dirname, '../../dist/main.js'), 'latin1');
+    expect(text.match(/.{0,20}[^\x00-\x7f].{0,20}/g)).toBeNull();
+  });
+
+  it.each(['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css'])('serves %s', async (path) => {
+    const answer = await fetch(url + path);
+    expect({ status: answer.status, empty: (await answer.text()) === '' }).toEqual({ status: 200, empty: false });
+  });
+
+  it('serves the console and its files', async () => {
+    const page = await fetch(`${url}/console/queue`);
+    const files = [...(await page.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address);
+    expect(files.length).toBeGreaterThan(2);
+    for (const file of files) expect([file, (await fetch(new URL(file, page.url))).status]).toEqual([file, 200]);
+  });
+
+  it('checks a password and a body', async () => {
+    const { client, account_code } = service.sandbox;
+    const token = await service.token(client);
+    const refused = await service.call(token, 'POST', `/accounts/${account_code}/candidates`, { candidate: 1 });
+    expect(refused.status).toBe(400);
+    expect(refused.body.errors.length).toBeGreaterThan(1);
+  });
+
+  it('logs under the names that Nest gives its modules', () => {
+    const initialized = [...service.output.matchAll(/"context":"(\w+)","msg":"(\w+) dependencies initialized"/g)];
+    expect(initialized.map(([, , name]) => name)).toEqual(expect.arrayContaining(['TypeOrmModule', 'CqrsModule']));
+    const renamed = initialized.flatMap(([, ...names]) => names).filter((name) => /^_|\d$/.test(name));
+    expect(renamed).toEqual([]);
+  });
+});

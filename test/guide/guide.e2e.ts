@@ -1,0 +1,134 @@
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { GuideController } from '../../src/guide/guide.controller';
+import { startApp, type TestApp } from '../support/app';
+import { openPage, startBrowser } from '../support/browser';
+import { buildGuide } from '../support/guide';
+
+const ROOT = resolve(__dirname, '../..');
+
+describe('the guide', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'eligibility-guide-'));
+  const pages = join(folder, 'guide');
+  const own = GuideController.folder;
+  let app: TestApp;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    expect(buildGuide(ROOT, pages)).toMatchObject({ status: 0, stderr: '' });
+    GuideController.folder = pages;
+    app = await startApp({ env: { BASE_PATH: '/v1' } });
+    browser = await startBrowser();
+  }, 120_000);
+  afterAll(async () => {
+    GuideController.folder = own;
+    await browser?.close();
+    await app?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const html = () => readdirSync(pages, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'));
+
+  it('has a page for everybody, and the page at / leads there', async () => {
+    const at = await app.call('GET', '/', { headers: { accept: 'text/html' } });
+    expect(at.text).toContain('href="/v1/guide/"');
+    expect((await app.call('GET', '/')).body.guide).toBe(`${app.url}/guide/`);
+    const moved = await app.call('GET', '/guide');
+    expect([moved.status, moved.headers.get('location')]).toEqual([308, '/v1/guide/']);
+    for (const name of ['clients', 'test-drivers', 'notifications', 'operations', 'runbook', 'install'])
+      expect(html()).toContain(`${name}.html`);
+    expect(html().length).toBeGreaterThan(45);
+  });
+
+  it('leads nowhere but to what is there', async () => {
+    const addresses = new Set<string>();
+    for (const name of html())
+      for (const [, address] of readFileSync(join(pages, name), 'utf8').matchAll(/(?:href|src)="([^"]+)"/g))
+        if (!/^https?:/.test(address)) addresses.add(new URL(address, `${app.url}/guide/${name}`).href);
+    expect(addresses.size).toBeGreaterThan(200);
+    const known = new Map<string, string>();
+    for (const address of addresses) {
+      const [path, anchor] = address.split('#');
+      if (!known.has(path)) {
+        const answer = await fetch(path);
+        known.set(path, answer.status === 200 ? await answer.text() : '');
+      }
+      expect([address, known.get(path) !== '']).toEqual([address, true]);
+      if (anchor)
+        expect([address, known.get(path)!.includes(`id="${decodeURIComponent(anchor)}"`)]).toEqual([address, true]);
+    }
+  });
+
+  it('keeps to the strictest policy on every page, and its pictures show', async () => {
+    const { page, complaints, refusals } = await openPage(browser);
+    const policy = (await fetch(`${app.url}/guide/`)).headers.get('content-security-policy');
+    expect(policy).toContain("style-src 'self';");
+    expect(policy).toContain("require-trusted-types-for 'script'");
+    const picture = `${app.url}/guide/diagrams/${readdirSync(join(pages, 'diagrams'))[0]}`;
+    const ofPicture = (await fetch(picture)).headers.get('content-security-policy');
+    expect(ofPicture).toBe("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+    for (const name of html()) {
+      await page.goto(`${app.url}/guide/${name}`);
+      const unseen = await page.locator('img').evaluateAll((images) =>
+        Promise.all(
+          images.map(async (image: any) => {
+            image.loading = 'eager';
+            await image.decode().catch(() => undefined);
+            return image.naturalWidth > 0 ? [] : [image.src as string];
+          }),
+        ),
+      );
+      expect([name, unseen.flat()]).toEqual([name, []]);
+    }
+    expect([complaints, refusals]).toEqual([[], []]);
+  }, 180_000);
+
+  it('is searched by words and by codes, with the keyboard alone', async () => {
+    const { page, complaints } = await openPage(browser);
+    await page.goto(`${app.url}/guide/install.html`);
+    await page.keyboard.press('/');
+    await page.keyboard.type('voucher_exhausted');
+    await page.locator('#found a').first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${app.url}/guide/problems.html#voucher_exhausted`);
+    await page.locator('#voucher_exhausted').waitFor();
+    await page.locator('#search').fill('zzzzqqqq');
+    await page.getByText('Nothing found.').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('is told unchanged to who has it, and knows nothing outside its folder', async () => {
+    const first = await fetch(`${app.url}/guide/clients.html`);
+    const tag = first.headers.get('etag')!;
+    await first.text();
+    const again = await fetch(`${app.url}/guide/clients.html`, { headers: { 'if-none-match': tag } });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    for (const path of ['nothing.html', '..%2f..%2fpackage.json', '%2e%2e/package.json', 'files', 'decisions'])
+      expect([path, (await fetch(`${app.url}/guide/${path}`)).status]).toEqual([path, 404]);
+  });
+
+  it('is not in order with a dead link, a diagram that was not drawn, or a document left out', () => {
+    const copy = join(folder, 'copy');
+    for (const name of ['site', 'docs', 'clients', 'deploy', 'package.json'])
+      cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+    for (const name of readdirSync(ROOT).filter((file) => file.endsWith('.md')))
+      cpSync(join(ROOT, name), join(copy, name));
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+    const page = join(copy, 'docs/install.md');
+    const text = readFileSync(page, 'utf8');
+    for (const [planted, complaint] of [
+      ['[x](nowhere.md)', 'which is no file'],
+      ['[x](clients.md#nowhere)', 'which is no heading'],
+      ['```mermaid\ngraph TD; A-->B\n```', 'has a diagram without'],
+    ]) {
+      writeFileSync(page, `${text}\n${planted}\n`);
+      const { status, stderr } = buildGuide(copy, join(folder, 'broken'));
+      expect([planted, status, stderr.includes(complaint)]).toEqual([planted, 1, true]);
+    }
+    writeFileSync(page, text);
+    writeFileSync(join(copy, 'docs/stray.md'), '# Stray\n');
+    expect(buildGuide(copy, join(folder, 'broken')).stderr).toContain('docs/stray.md is not in site/outline.mjs');
+  }, 60_000);
+});

@@ -1,0 +1,147 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
+import { BodyPace } from '../../src/platform/overload/body-pace';
+import { startApp, type TestApp } from '../support/app';
+import { registrationBody } from '../support/deliveries';
+import { basic, OAuth } from '../support/oauth';
+import { rawCall } from '../support/raw-http';
+
+/** No request, whatever its body, keeps the event loop for long: the others wait as long as it does. */
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+  // Here one caller sends them all: how long it would have to rest in between is not what is asked.
+  jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined);
+});
+afterAll(() => app.close());
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+/** What a body has beside what fills it. */
+const REST = 1000;
+const members = (count: number, value: (at: number) => string) =>
+  `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
+const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length));
+
+/** Objects of as many members as so many bytes hold. */
+const wide = (bytes: number): [string, string][] => {
+  const values = Math.min(99_000, Math.floor(bytes / 14));
+  return [
+    ['wide', members(values, String)],
+    ['wide, of objects', members(Math.floor(values / 2), () => '{"a":1}')],
+    ['of 870,000 members', members(870_000, () => '0').slice(0, bytes)],
+  ];
+};
+
+/** Bodies of about so many bytes that are as much work as their bytes allow. */
+const hostile = (bytes: number): [string, string][] => {
+  const values = Math.min(99_000, Math.floor(bytes / 14));
+  return [
+    ['deep', `{"a":${filled('[', bytes / 2)}${filled(']', bytes / 2)}}`],
+    ['as deep as allowed, again and again', `{"a":[${filled(`${'['.repeat(60)}${']'.repeat(60)},`, bytes)}1]}`],
+    ['a list of numbers', `{"a":[${filled('1,', bytes)}1]}`],
+    ['one long text', `{"a":"${filled('x', bytes)}"}`],
+    ['one long text of a known member', `{"overAllComments":"${filled('é', bytes / 2)}"}`],
+    ['escapes', `{"a":"${filled('\\u00e4', bytes)}"}`],
+    ['backslashes', `{"a":"${filled('\\\\', bytes)}"}`],
+    ['texts of escaped quotes', `{"a":[${filled(`"${'\\"'.repeat(40)}",`, bytes)}1]}`],
+    ['big numbers', `{"a":[${filled(`${'9'.repeat(90)},`, bytes)}1]}`],
+    ['one number', `{"a":${filled('9', bytes)}}`],
+    ['one name again and again', `{${filled('"a":{"b":1},', bytes)}"a":1}`],
+    ['blanks', `{"a":1${filled(' \n', bytes)}}`],
+    ['lone surrogates', `{"a":[${filled('"\\ud800",', bytes)}1]}`],
+    ['a photo of faults', `{"userPhotoBase64String":"${filled('*', bytes)}"}`],
+    ['unknown members near to known ones', members(values, () => '1').replaceAll('"m', '"test_cod')],
+    ['no JSON at its end', `{"a":[${filled('1,', bytes / 2)}1`],
+  ];
+};
+
+/** The longest time in milliseconds for which the event loop stood still meanwhile. */
+async function longestDelay(work: () => Promise<unknown>): Promise<number> {
+  // What was made before goes away before.
+  await pause(50);
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await work();
+  await pause(20);
+  delay.disable();
+  return delay.max / 1e6;
+}
+
+const OWN_WORK = members(99_000, (at) => `"${at}${'x'.repeat(60)}"`);
+
+/** The time in milliseconds that this machine takes, now, for JSON of a given kind: what delays are compared with. */
+function ownTime(): number {
+  const times = Array.from({ length: 5 }, () => {
+    const begun = performance.now();
+    JSON.stringify(JSON.parse(OWN_WORK));
+    return performance.now() - begun;
+  });
+  return Math.min(...times);
+}
+
+/** The longest delay by each body, to the machine's own time, taken at once: what else the machine does slows both. */
+async function delayRatios(path: string, bodies: [string, string][]): Promise<Record<string, number>> {
+  const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'application/json' };
+  const send = async (body: Buffer) => {
+    const { status } = await rawCall(app.url, 'POST', path, { headers, chunks: [body] });
+    expect([400, 413]).toContain(status);
+  };
+  // The first of each kind starts threads and compiles.
+  for (const [, body] of bodies) await send(Buffer.from(body));
+  const ratios: Record<string, number> = {};
+  for (const [name, text] of bodies) {
+    const body = Buffer.from(text);
+    const several: number[] = [];
+    for (let round = 0; round < 3; round++) several.push(await longestDelay(() => send(body)));
+    ratios[name] = Math.min(...several) / ownTime();
+  }
+  return ratios;
+}
+
+it.each([
+  [
+    'a result of 8 MiB',
+    () => '/registrations/registration/results',
+    [...hostile(8 * MIB - REST), ...wide(8 * MIB - REST)],
+  ],
+  [
+    'any other body of 256 KiB',
+    () => `/accounts/${scene.account}/candidates`,
+    [...hostile(256 * KIB - REST), ...wide(256 * KIB - REST)],
+  ],
+])(
+  '%s keeps the event loop for less than the machine takes for 100,000 values',
+  async (_kind, path, bodies) => {
+    // Eighty bodies that are as much work as their bytes allow.
+    expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
+  },
+  240_000,
+);
+
+it('a type of thousands of blanks keeps the event loop no longer', async () => {
+  const headers = {
+    authorization: basic(await new OAuth(app).login()),
+    'content-type': `application/x-www-form-urlencoded${' '.repeat(15_000)}x`,
+  };
+  const send = async () => {
+    const { text } = await rawCall(app.url, 'POST', '/token', { headers, chunks: ['grant_type=password'] });
+    expect(JSON.parse(text)).toMatchObject({ error: 'invalid_request' });
+  };
+  await send();
+  expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
+});
+
+it('a large result is accepted as a small one is', async () => {
+  const { svc_eligiblity_id } = await app.given.eligibility(scene);
+  const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
+  const path = '/registrations/registration/results';
+  expect((await app.call('POST', path, { token: scene.token, body })).status).toBe(200);
+  const wrong = { ...body, examTakerEmail: {} };
+  expect((await app.call('POST', path, { token: scene.token, body: wrong })).body.errors).toEqual([
+    { pointer: '/examTakerEmail', code: 'type_invalid', detail: expect.any(String) },
+  ]);
+});

@@ -1,0 +1,214 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startApp, type TestApp } from '../support/app';
+import { Deliveries, registrationBody } from '../support/deliveries';
+
+/** Contract section 2: limits of bodies. A connection is one socket here: what is answered when, and what closes. */
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  app = await startApp();
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+const JSON_TYPE = 'Content-Type: application/json';
+const bearer = (token = scene.token) => `Authorization: Bearer ${token}`;
+const candidates = () => `/accounts/${scene.account}/candidates`;
+const RESULTS = '/registrations/registration/results';
+
+/** A connection on which a test writes what it likes. */
+class Wire {
+  private received = '';
+  closed = false;
+
+  private constructor(private readonly socket: Socket) {
+    socket.setEncoding('latin1').on('data', (text: string) => (this.received += text));
+    socket.on('error', () => undefined);
+    for (const event of ['end', 'close']) socket.on(event, () => (this.closed = true));
+  }
+
+  static async open(): Promise<Wire> {
+    const socket = connect({ port: Number(new URL(app.url).port), host: '127.0.0.1' });
+    await once(socket, 'connect');
+    return new Wire(socket);
+  }
+
+  send(text: string | Buffer): void {
+    this.socket.write(text);
+  }
+
+  head(method: string, path: string, ...headers: string[]): void {
+    this.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`);
+  }
+
+  /** What has come once the text stands in it; '' when it does not in time. */
+  async until(text: string, ms = 10_000): Promise<string> {
+    for (const end = Date.now() + ms; Date.now() < end && !this.closed; await pause(10))
+      if (this.received.includes(text)) return this.received;
+    return this.received.includes(text) ? this.received : '';
+  }
+
+  async closes(ms = 10_000): Promise<boolean> {
+    for (const end = Date.now() + ms; Date.now() < end && !this.closed; await pause(10));
+    return this.closed;
+  }
+
+  get text(): string {
+    return this.received;
+  }
+
+  end(): void {
+    this.socket.destroy();
+  }
+}
+
+describe('a body over the limit', () => {
+  it.each([
+    ['an ordinary route', 'POST', candidates, [JSON_TYPE], 256 * 1024],
+    ['a result', 'POST', () => RESULTS, [JSON_TYPE], 8 * 1024 * 1024],
+    ['a result of an account', 'PUT', () => `/accounts/${scene.account}`, [JSON_TYPE], 8 * 1024 * 1024],
+  ])('of %s is 413 by its length alone, and the connection is closed', async (_route, method, path, headers, limit) => {
+    for (const length of [limit + 1, 1_000_000_000]) {
+      const wire = await Wire.open();
+      wire.head(method, path(), bearer(), ...headers, `Content-Length: ${length}`);
+      const answer = await wire.until('"code":"payload_too_large"');
+      expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*\r\nConnection: close\r\n/);
+      expect(await wire.closes()).toBe(true);
+    }
+  });
+
+  it('of the token service is 413 by its length alone, and the connection is closed', async () => {
+    const { key, secret } = await client();
+    const wire = await Wire.open();
+    const basic = `Authorization: Basic ${btoa(`${key}:${secret}`)}`;
+    wire.head('POST', '/token', basic, 'Content-Type: application/x-www-form-urlencoded', 'Content-Length: 16385');
+    expect(await wire.until('"invalid_request"')).toMatch(/^HTTP\/1\.1 413 [^]*\r\nConnection: close\r\n/);
+    expect(await wire.closes()).toBe(true);
+  });
+
+  it('that is sent nevertheless does not cost the sender the answer', async () => {
+    const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
+    expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
+  });
+
+  it('of a caller who may not send it is not awaited either', async () => {
+    const wire = await Wire.open();
+    wire.head('POST', candidates(), JSON_TYPE, 'Content-Length: 1000000000');
+    expect(await wire.until('"code":"unauthorized"')).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await wire.closes()).toBe(true);
+  });
+
+  /** A client's consumer key and secret. */
+  async function client(): Promise<{ key: string; secret: string }> {
+    const operator = await app.given.operator();
+    const answer = await app.call('POST', '/admin/applications', {
+      token: operator,
+      body: { name: 'limits', scopes: ['read'], grants: ['password'] },
+    });
+    return { key: answer.body.consumer_key as string, secret: answer.body.consumer_secret as string };
+  }
+});
+
+describe('Expect: 100-continue', () => {
+  it('is answered with 100 when the body is wanted', async () => {
+    const body = JSON.stringify(app.given.eligibilityBody(scene.testCode));
+    const wire = await Wire.open();
+    wire.head('POST', candidates(), bearer(), JSON_TYPE, `Content-Length: ${body.length}`, 'Expect: 100-continue');
+    expect(await wire.until('100 Continue')).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    wire.send(body);
+    expect(await wire.until('svc_eligiblity_id')).toMatch(/\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
+    wire.end();
+  });
+
+  it.each([
+    ['without a token', 401, () => [JSON_TYPE, 'Content-Length: 9']],
+    ['of a wrong type', 415, () => [bearer(), 'Content-Type: text/plain', 'Content-Length: 9']],
+    ['over the limit', 413, () => [bearer(), JSON_TYPE, 'Content-Length: 999999']],
+  ])('%s is answered with %i and no invitation', async (_title, status, headers) => {
+    const wire = await Wire.open();
+    wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');
+    await wire.until('"request_id"');
+    expect(wire.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(await wire.closes()).toBe(true);
+  });
+});
+
+describe('a body that stops arriving', () => {
+  it('is 408 within 30 s, 500 on the result routes, whatever it is part of, and the connection is closed', async () => {
+    // A test driver sends again after a 500.
+    const stopped: [string, string, string, number][] = [
+      [candidates(), 'Content-Length: 5000', '{"a":', 408],
+      [RESULTS, 'Content-Length: 7000000', '{"a":', 500],
+      [RESULTS, 'Content-Length: 7000000', `{"a":"${'x'.repeat(2_000_000)}`, 500],
+      [candidates(), 'Transfer-Encoding: chunked', '5\r\n{"a":\r\n', 408],
+      [candidates(), 'Content-Length: 5000', '', 408],
+    ];
+    await Promise.all(
+      stopped.map(async ([path, framing, piece, status]) => {
+        const wire = await Wire.open();
+        wire.head('POST', path, bearer(), JSON_TYPE, framing);
+        wire.send(piece);
+        expect(await wire.until('"code":"request_timeout"', 30_000)).toMatch(
+          new RegExp(`^HTTP/1\\.1 ${status} [^]*\\r\\nConnection: close\\r\\n`),
+        );
+        expect(await wire.closes()).toBe(true);
+      }),
+    );
+  });
+
+  it('or drips, a byte a second, is 408 within 30 s too', async () => {
+    const wire = await Wire.open();
+    wire.head('POST', candidates(), bearer(), JSON_TYPE, 'Content-Length: 5000');
+    const drip = setInterval(() => wire.send(' '), 1000);
+    expect(await wire.until('"code":"request_timeout"', 30_000)).toMatch(/^HTTP\/1\.1 408 /);
+    clearInterval(drip);
+    wire.end();
+  });
+});
+
+describe('the number of values', () => {
+  const wide = (values: number) => `{"more":[${'1,'.repeat(values - 3)}1]}`;
+
+  it('of a result is 100,000 at most', async () => {
+    const deliveries = new Deliveries(app);
+    const { svc_eligiblity_id } = await app.given.eligibility(scene);
+    const result = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: [] });
+    const withMore = (entries: number) =>
+      JSON.stringify(result).replace('"more":[]', `"more":[${'1,'.repeat(entries - 1)}1]`);
+    expect((await deliveries.register(scene.token, withMore(99_900))).status).toBe(200);
+    for (const entries of [100_001, 3_000_000])
+      expect((await deliveries.register(scene.token, withMore(entries))).body).toMatchObject({
+        status: 413,
+        code: 'payload_too_large',
+      });
+  });
+
+  it('is 100,000 at most on every other route', async () => {
+    const send = (body: string) => app.call('POST', candidates(), { token: scene.token, body });
+    expect((await send(wide(100_000))).status).toBe(400);
+    expect((await send(wide(100_001))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
+  });
+
+  it('makes bodies of thousands of values of one caller take turns; no other caller waits for them', async () => {
+    const other = await app.given.scene();
+    const order: string[] = [];
+    const send = async (name: string, { account, token }: typeof scene) => {
+      const body = wide(60_000);
+      const { status } = await app.call('POST', `/accounts/${account}/candidates`, { token, body });
+      order.push(`${name} ${status}`);
+    };
+    await send('mine', scene);
+    const mine = [1, 2].map(() => send('mine', scene));
+    await send('theirs', other);
+    await Promise.all(mine);
+    expect(order).toEqual(['mine 400', 'theirs 400', 'mine 400', expect.stringMatching(/^mine (400|429)$/)]);
+  });
+
+  it('counts what stands under one name again and again', async () => {
+    const again = `{${Array(870_000).fill('"a":1').join()}}`;
+    expect((await new Deliveries(app).register(scene.token, again)).status).toBe(413);
+  });
+});

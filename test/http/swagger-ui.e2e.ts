@@ -1,0 +1,234 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { ensureSandbox } from '../../src/sandbox';
+import { startApp, type TestApp } from '../support/app';
+import { openPage, startBrowser, type WatchedPage } from '../support/browser';
+import { OAuth, type Login } from '../support/oauth';
+
+/** Shows the operations of a tag, unless it does already. */
+async function openTag(page: Page, tag: string): Promise<void> {
+  const closed = page.locator(`.opblock-tag[data-tag="${tag}"][data-is-open="false"]`);
+  if ((await closed.count()) > 0) await closed.click();
+}
+
+/** Opens an operation. Swagger UI offers "Execute" before it has resolved it, and then does not find it: it shows that it loads. */
+async function open(operation: Locator): Promise<void> {
+  await operation.locator('.opblock-summary-control').click();
+  await operation.locator('.opblock-body').waitFor();
+  await operation.locator('.opblock-loading-animation').waitFor({ state: 'hidden' });
+}
+
+/** Swagger UI as it comes, in a real browser: sign in with a user and an application, try a route out. */
+describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$basePath"', ({ basePath }) => {
+  let app: TestApp;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  let login: Login;
+
+  beforeAll(async () => {
+    app = await startApp({ env: { BASE_PATH: basePath } });
+    login = await new OAuth(app).login();
+    browser = await startBrowser();
+    watched = await openPage(browser);
+    ({ page } = watched);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  afterEach(() => expect(watched.complaints).toEqual([]));
+
+  async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
+    await page.getByLabel('username:').fill(username);
+    await page.getByLabel('password:').fill(password);
+    await page.getByLabel('client_id:').fill(consumer_key);
+    await page.getByLabel('client_secret:').fill(consumer_secret);
+    await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+  }
+
+  it('has a policy of its own, and gives no other page what it needs', async () => {
+    const policyOf = async (path: string) => (await fetch(app.url + path)).headers.get('content-security-policy');
+    expect(await policyOf('/docs')).toContain("style-src 'self' 'unsafe-inline'");
+    expect(await policyOf('/docs')).toContain("script-src 'self';");
+    expect(await policyOf('/DOCS/')).toBe(await policyOf('/docs'));
+    expect(await policyOf('/problems')).toContain("style-src 'self';");
+  });
+
+  it('shows every tag of the document', async () => {
+    await page.goto(`${app.url}/docs`);
+    const { body } = await app.call('GET', '/openapi.json');
+    const tags = new Set(
+      Object.values<Record<string, { tags: string[] }>>(body.paths).flatMap((path) =>
+        Object.values(path).flatMap((operation) => operation.tags),
+      ),
+    );
+    await page.locator('.opblock-tag').first().waitFor();
+    expect(await page.locator('.opblock-tag').count()).toBe(tags.size);
+  });
+
+  it('tells when the password is wrong', async () => {
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    await authorize({ ...login, password: 'not the password' });
+    await page.locator('.auth-container .errors').waitFor();
+    expect(watched.refusals.splice(0)).toEqual([`400 POST ${basePath}/token`]);
+  });
+
+  it('gets a token of the chosen scope by the password grant, and sends no cookie', async () => {
+    await page.context().addCookies([{ name: 'other', value: 'application', url: app.url }]);
+    await page.locator('.scopes').getByText('read', { exact: true }).click();
+    const [answer] = await Promise.all([page.waitForResponse(`${app.url}/token`), authorize(login)]);
+    expect(await answer.json()).toMatchObject({ token_type: 'Bearer', scope: 'read' });
+    expect(await answer.request().allHeaders()).not.toHaveProperty('cookie');
+    await page.locator('.auth-container').getByText('Authorized').waitFor();
+    // Each way to authenticate has its own.
+    await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
+  });
+
+  it('tries a route out with the token, and filters by nothing that was not typed', async () => {
+    const testCode = await app.given.test(login.account);
+    await app.given.eligibility({ account: login.account, testCode, token: await app.given.token([login.account]) });
+    const operation = page.locator('.opblock', {
+      has: page.locator('[data-path="/accounts/{account_code}/eligibilities"]'),
+    });
+    await openTag(page, 'Eligibilities');
+    await open(operation);
+    await operation.getByPlaceholder('account_code').fill(login.account);
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.url().includes(`/accounts/${login.account}/eligibilities`)),
+      operation.getByRole('button', { name: 'Execute' }).click(),
+    ]);
+    expect(request.headers()['authorization']).toMatch(/^Bearer [A-Za-z0-9_-]{43}$/);
+    const answer = operation.locator('.live-responses-table');
+    await answer.locator('.response-col_status', { hasText: '200' }).waitFor();
+    await answer.getByText(testCode).first().waitFor();
+    expect(watched.refusals).toEqual([]);
+  });
+});
+
+/** The examples of the document, sent as they stand; only what the service made itself is filled in by hand. */
+describe('Swagger UI of a sandbox', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  let sandbox: Record<string, Login>;
+  let paths: Record<string, Record<string, { tags: string[] }>>;
+  /** The tags of the operations that were tried out. */
+  const tried = new Set<string>();
+
+  const ofAccount = '/accounts/{account_code}';
+  const ofTest = `${ofAccount}/candidates/{candidate_id}/tests/{test_code}`;
+
+  beforeAll(async () => {
+    app = await startApp({ env: { SANDBOX: 'true' } });
+    await ensureSandbox(app.app, app.config);
+    sandbox = JSON.parse(readFileSync(join(app.config.dataDir, 'sandbox.json'), 'utf8'));
+    ({ paths } = (await app.call('GET', '/openapi.json')).body);
+    browser = await startBrowser();
+    watched = await openPage(browser);
+    ({ page } = watched);
+    await page.goto(`${app.url}/docs`);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  afterEach(() => expect([watched.complaints, watched.refusals]).toEqual([[], []]));
+
+  /** By both ways of the dialogue: the token of a user, and the application itself. No scope chosen are all that both may have. */
+  async function authorize({ username, password, consumer_key, consumer_secret }: Login): Promise<void> {
+    await page.locator('.auth-wrapper').getByRole('button', { name: 'Authorize' }).click();
+    const dialogue = page.locator('.dialog-ux');
+    const held = dialogue.getByRole('button', { name: 'Remove authorization' });
+    while ((await held.count()) > 0) await held.first().click();
+    await dialogue.getByLabel('username:').fill(username);
+    await dialogue.getByLabel('password:').fill(password);
+    await dialogue.getByLabel('client_id:').fill(consumer_key);
+    await dialogue.getByLabel('client_secret:').fill(consumer_secret);
+    await dialogue.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+    await held.waitFor();
+    await dialogue.locator('#auth-basic-username').fill(consumer_key);
+    await dialogue.locator('#auth-basic-password').fill(consumer_secret);
+    await dialogue.getByRole('button', { name: 'Apply credentials', exact: true }).click();
+    await held.nth(1).waitFor();
+    await dialogue.locator('.close-modal').click();
+    await dialogue.waitFor({ state: 'hidden' });
+  }
+
+  /** Of a long document Swagger UI draws no more than what is near the window: looked for from top to bottom, as people do. */
+  async function scrollTo(one: Locator): Promise<void> {
+    const settled = '() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+    await page.evaluate('scrollTo(0, 0)');
+    for (let isAtEnd = false; ;) {
+      await page.evaluate(`(${settled})()`);
+      if ((await one.count()) > 0) return;
+      if (isAtEnd) throw new Error(`There is no ${one.toString()}.`);
+      await page.evaluate('scrollBy({ top: innerHeight, behavior: "instant" })');
+      isAtEnd = await page.evaluate('scrollY + innerHeight >= document.documentElement.scrollHeight - 1');
+    }
+  }
+
+  /** Opens an operation, fills in what is given, and presses "Execute". @returns the answer's body */
+  async function execute(name: string, values: Record<string, string> = {}): Promise<any> {
+    const [method, path] = name.split(' ');
+    const operation = page.locator(`.opblock-${method.toLowerCase()}`, {
+      has: page.locator(`[data-path="${path}"]`),
+    });
+    const [tag] = paths[path][method.toLowerCase()].tags;
+    await scrollTo(page.locator(`.opblock-tag[data-tag="${tag}"]`));
+    await openTag(page, tag);
+    await scrollTo(operation);
+    await open(operation);
+    for (const [placeholder, value] of Object.entries(values))
+      await operation.getByPlaceholder(placeholder).fill(value);
+    const address = new RegExp(`^${path.replaceAll('..', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
+    const [answer] = await Promise.all([
+      page.waitForResponse((one) => one.request().method() === method && address.test(new URL(one.url()).pathname)),
+      operation.getByRole('button', { name: 'Execute' }).click(),
+    ]);
+    expect([name, answer.status(), answer.ok() ? '' : await answer.text()]).toEqual([name, answer.status(), '']);
+    const shown = operation.locator('.live-responses-table .response-col_status');
+    await shown
+      .filter({ hasText: String(answer.status()) })
+      .first()
+      .waitFor();
+    await operation.locator('.opblock-summary-control').click();
+    for (const tag of paths[path][method.toLowerCase()].tags) tried.add(tag);
+    return answer.json();
+  }
+
+  it('sends the examples of a client with "Execute" alone', async () => {
+    await authorize(sandbox['client']);
+    await execute('POST /introspect');
+    const { svc_eligiblity_id: record, candidate } = await execute(`POST ${ofAccount}/candidates`);
+    expect(candidate.candidate_id).toBe('C-1001');
+    await execute('GET /eligibilities/{svc_eligibility_code}/testLaunchInfo', { svc_eligibility_code: record });
+    await execute(`POST ${ofTest}/bookings`);
+    await execute(`GET ${ofTest}/results`);
+    await execute(`GET ${ofAccount}/changes`);
+    await execute(`POST ${ofAccount}/eligibility-imports`);
+  }, 120_000);
+
+  it('and those of an operator', async () => {
+    await authorize(sandbox['operator']);
+    const { id } = await execute('POST /admin/subscriptions');
+    expect((await execute('POST /admin/subscriptions/{id}/verify', { id })).state).toBe('ACTIVE');
+    await execute('GET /admin/notifications');
+    await execute('POST /admin/error-queue/resend');
+    for (const name of ['jobs', 'users', 'accounts/{account_code}/candidates/{candidate_id}/export'])
+      await execute(`GET /admin/${name}`);
+    await execute('POST /sandbox/clock');
+    for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
+  }, 120_000);
+
+  it('so that every tag of the document has one', () => {
+    const tags = Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation) => operation.tags));
+    expect([...tried].sort()).toEqual([...new Set(tags)].sort());
+  });
+});

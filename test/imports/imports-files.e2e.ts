@@ -1,0 +1,237 @@
+import { gzipSync } from 'node:zlib';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { importsOf } from '../support/imports';
+
+type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
+
+const HEADER = ['candidate_id', 'first_name', 'last_name', 'test_code'];
+
+describe('a file as it comes', () => {
+  let app: TestApp;
+  let scene: Scene;
+
+  beforeAll(async () => (app = await startApp()));
+  afterAll(() => app.close());
+  beforeEach(async () => (scene = await app.given.scene()));
+
+  const imports = () => importsOf(app, () => scene);
+  const fileOf = (separator: string, ...ids: string[]) =>
+    [HEADER, ...ids.map((id) => [id, 'Zoë', 'Ørsted', scene.testCode])]
+      .map((cells) => cells.join(separator))
+      .join('\r\n');
+  const utf16 = (text: string, isBig: boolean) => {
+    const bytes = Buffer.from(`\ufeff${text}`, 'utf16le');
+    return isBig ? bytes.swap16() : bytes;
+  };
+  const refusal = async (body: string | Buffer, headers?: Record<string, string>) => {
+    const answer = await imports().send(body, headers);
+    return { status: answer.status, code: answer.body.code, detail: answer.body.detail, errors: answer.body.errors };
+  };
+
+  it.each([
+    ['semicolons', () => fileOf(';', 'F-1', 'F-2')],
+    ['tabs', () => fileOf('\t', 'F-1', 'F-2')],
+    ['a line that names the separator', () => `sep=;\r\n${fileOf(';', 'F-1', 'F-2')}`],
+    ['such a line in quotes, and another separator', () => `"sep=|"\n${fileOf('|', 'F-1', 'F-2')}`],
+    ['UTF-16, the small end first', () => utf16(fileOf('\t', 'F-1', 'F-2'), false)],
+    ['UTF-16, the big end first', () => utf16(fileOf(',', 'F-1', 'F-2'), true)],
+    [
+      'names in any case, with blanks around',
+      () =>
+        fileOf(',', 'F-1', 'F-2').replace(HEADER.join(','), ' Candidate_ID ,CANDIDATE.First_Name, last_name,Test_Code'),
+    ],
+    [
+      'empty rows, and empty columns at the right',
+      () => fileOf(',', 'F-1', 'F-2').replaceAll('\r\n', ',,\r\n,,,,,\r\n \r\n') + ',,,',
+    ],
+  ])('is read with %s', async (_what, file) => {
+    const result = await imports().imported(file());
+    expect([result['created'], result['refused'], result.report.map(({ code }) => code)]).toEqual([2, 0, ['', '']]);
+    expect((await imports().records('F-2'))[0]['candidate']).toMatchObject({ first_name: 'Zoë', last_name: 'Ørsted' });
+  });
+
+  it('keeps the entries of a list apart from the cells of a file with commas', async () => {
+    const test = await app.given.test(scene.account, {
+      portions: ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null })),
+    });
+    await imports().imported(`${HEADER.join(',')},portion_codes\nF-3,A,B,${test},P1; P2\n`);
+    expect((await imports().records('F-3'))[0]['portion_codes']).toEqual(['P1', 'P2']);
+  });
+
+  it('is read in the encoding that its type declares', async () => {
+    const body = Buffer.from(fileOf(',', 'F-4'), 'latin1');
+    await imports().imported(body, { 'content-type': 'text/csv; charset=windows-1252' });
+    expect((await imports().records('F-4'))[0]['candidate'].first_name).toBe('Zoë');
+  });
+
+  it.each([
+    ['an Excel workbook', Buffer.from('PK\x03\x04rest'), /Excel workbook.*CSV UTF-8/],
+    ['a packed file', gzipSync('candidate_id,test_code\n'), /gzip.*Unpack/],
+    ['UTF-16 without a mark', Buffer.from('candidate_id,test_code', 'utf16le'), /UTF-16.*CSV UTF-8/],
+    [
+      'bytes of Windows-1252',
+      Buffer.from('candidate_id,test_code\nA,B\nC-\xff,x\nD,E\n', 'latin1'),
+      /^Line 3 .*CSV UTF-8/,
+    ],
+    ['nothing but blank rows', '\n,,\n  \n', /empty/],
+  ])('is refused with the remedy when it is %s', async (_what, body, detail) => {
+    expect(await refusal(body)).toMatchObject({
+      status: 400,
+      code: 'malformed_csv',
+      detail: expect.stringMatching(detail),
+    });
+  });
+
+  it('is refused by the line on which the quote opens that is not closed', async () => {
+    const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
+    rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
+    // One line for the columns, two for each row before, and the row's own first cell of two lines.
+    expect((await refusal(`${HEADER.join(',')}\r\n${rows.join('\r\n')}\r\n`)).detail).toMatch(/line 3003/);
+    expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
+  });
+
+  it('leads from a column that nobody knows to the one that is meant, with its number', async () => {
+    const { errors } = await refusal('candidate_id,test_code,End Date,familyName,givenName,Start-Date,colour\n');
+    expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
+      'Column 3, "End Date": there is no such column. Did you mean "eligibility_end_date"?',
+      'Column 4, "familyName": there is no such column. Did you mean "last_name"?',
+      'Column 5, "givenName": there is no such column. Did you mean "first_name"?',
+      'Column 6, "Start-Date": there is no such column. Did you mean "schedule_start_date"?',
+      'Column 7, "colour": there is no such column.',
+    ]);
+  });
+
+  it('says of lines that stand wholly in quotes what is wrong with them', async () => {
+    const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
+    expect(errors[0].detail).toMatch(/whole line stands in one pair of quotes/);
+  });
+
+  it('says in its report that it has no rows', async () => {
+    const { report } = await imports().imported(`${HEADER.join(',')}\n`);
+    expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
+  });
+
+  it('leads from each row of its report to the line, counting blank lines and cells of several lines', async () => {
+    const { report } = await imports().imported(
+      `\n${HEADER.join(',')},address1\nL-1,A,B,${scene.testCode},\n\n\nL-2,"A\r\nB",C,${scene.testCode},\nL-3,A,B,NONE,x\n`,
+    );
+    expect(
+      report.map(({ row, line, code, column, value, candidate_id: id }) => [row, line, code, id, column, value]),
+    ).toEqual([
+      ['1', '3', '', 'L-1', '', ''],
+      ['2', '6', 'control_character', 'L-2', 'first_name', 'A\r\nB'],
+      ['3', '8', 'test_unknown', 'L-3', 'test_code', 'NONE'],
+    ]);
+  });
+
+  it('tells of the record that is in the way of a row', async () => {
+    const made = await app.given.eligibility(scene, {
+      client_eligibility_id: 'EL-9',
+      candidate: { candidate_id: 'W-1' },
+    });
+    const test = await app.given.test(scene.account);
+    const { report } = await imports().imported(
+      `${HEADER.join(',')},client_eligibility_id\nW-1,A,B,${scene.testCode},\nW-2,A,B,${test},EL-9\n`,
+    );
+    expect(report.map(({ code, svc_eligiblity_id: id }) => [code, id])).toEqual([
+      ['duplicate_eligibility', made['svc_eligiblity_id']],
+      ['client_eligibility_id_in_use', made['svc_eligiblity_id']],
+    ]);
+  });
+
+  it('takes what a spreadsheet seems to have spoiled, with a warning', async () => {
+    const { report, ...result } = await imports().imported(
+      `${HEADER.join(',')},home_phone\n1.23E+12,A,B,${scene.testCode},#####\n`,
+    );
+    expect(result).toMatchObject({ created: 1, refused: 0 });
+    expect(report.map(({ outcome, code, column, value }) => [outcome, code, column, value])).toEqual([
+      ['CREATED', 'scientific_notation', 'candidate_id', '1.23E+12'],
+      ['CREATED', 'cell_too_narrow', 'home_phone', '#####'],
+    ]);
+  });
+
+  it('says of a cell of blanks, and of a state with its country, what to write', async () => {
+    const { report } = await imports().imported(
+      `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
+    );
+    expect(report.map(({ column, detail }) => `${column}: ${detail}`)).toEqual([
+      expect.stringMatching(/^eligibility_end_date: The cell holds blanks alone/),
+      expect.stringMatching(/^province_state: .*"MA"/),
+      expect.stringMatching(/^eligibility_end_date: .*2031-05-14T23:59:59Z/),
+      expect.stringMatching(/^province_state: .*"NY"/),
+    ]);
+  });
+
+  it('of NDJSON is refused with the remedy when it is an array', async () => {
+    const answer = await refusal('[\n{"test_code":"T"}\n]\n', { 'content-type': 'application/x-ndjson' });
+    expect(answer).toMatchObject({
+      status: 400,
+      code: 'malformed_ndjson',
+      detail: expect.stringMatching(/JSON array/),
+    });
+  });
+
+  it('makes one import for one Idempotency-Key, and refuses another file under it', async () => {
+    const file = fileOf(',', 'I-1');
+    const headers = { 'idempotency-key': 'season-1' };
+    const [first, second] = [await imports().send(file, headers), await imports().send(file, headers)];
+    expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([202, 202, 'true']);
+    expect(second.body).toEqual(first.body);
+    expect(await imports().ended(first.body.import_id)).toMatchObject({ created: 1 });
+    expect(await refusal(`${file}\r\n`, headers)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
+    const list = await app.call('GET', imports().path(), { token: scene.token });
+    expect(list.body.map(({ import_id: id }: { import_id: string }) => id)).toEqual([first.body.import_id]);
+  });
+
+  it('makes one import of twenty that are sent at once under one Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'season-2' };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => imports().send(fileOf(',', 'I-2'), headers)));
+    expect(answers.every(({ status }) => status === 202 || status === 409)).toBe(true);
+    const list = await app.call('GET', imports().path(), { token: scene.token });
+    expect(list.body).toHaveLength(1);
+  });
+
+  it('frees its Idempotency-Key when it is refused', async () => {
+    const headers = { 'idempotency-key': 'season-3' };
+    expect((await refusal('colour\n', headers)).status).toBe(400);
+    expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);
+  });
+
+  it('keeps nothing in its report of a candidate who was erased', async () => {
+    const { import_id: id } = await imports().imported(
+      `${HEADER.join(',')},country\nE-77,Edeltraud,B,${scene.testCode},\ne 77,A,B,${scene.testCode},Edeltraud\nE-78,A,B,${scene.testCode},XX\n`,
+    );
+    const token = await app.given.operator();
+    const path = `/admin/accounts/${scene.account}/candidates/E-77/erase`;
+    const { body } = await app.call('POST', path, { token, body: { reason: 'asked for' } });
+    await eventually(async () =>
+      expect((await app.call('GET', `/admin/jobs/${body.job_id}`, { token })).body.state).toBe('DONE'),
+    );
+    const { report } = await imports().ended(id);
+    expect(report.map(({ outcome, candidate_id: who, value }) => [outcome, who, value])).toEqual([
+      ['CREATED', expect.stringMatching(/^ERASED-/), ''],
+      ['REFUSED', expect.stringMatching(/^ERASED-/), ''],
+      ['REFUSED', 'E-78', 'XX'],
+    ]);
+  });
+
+  it('names the test that differs by case, and the booking that is in the way of a cancellation', async () => {
+    const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
+    const { booking_code } = await app.given.booking(scene, made);
+    const { report } = await imports().imported(
+      `action,${HEADER.join(',')}\nADD,N-2,A,B,${scene.testCode.toLowerCase()}\nCANCEL,N-1,,,${scene.testCode}\n`,
+    );
+    expect(report.map(({ code, detail }) => [code, detail])).toEqual([
+      ['test_unknown', expect.stringContaining(`Did you mean "${scene.testCode}"?`)],
+      ['eligibility_booked', `Cancel the booking ${booking_code} first.`],
+    ]);
+  });
+
+  it('is listed for its own account alone', async () => {
+    const { status, body } = await app.call('GET', imports().path(), { token: scene.token });
+    expect([status, body]).toEqual([200, []]);
+    const other = await app.given.scene();
+    expect((await app.call('GET', imports().path(), { token: other.token })).status).toBe(403);
+  });
+});

@@ -1,0 +1,195 @@
+import { randomBytes } from 'node:crypto';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import type { PartnerAnswer } from '../support/partner';
+import { Subscribed } from '../support/subscribed';
+
+const secretsKey = randomBytes(32).toString('base64');
+let app: TestApp;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  app = await startApp({ env: { RETRY_SCHEDULE_S: '1,1,1', SECRETS_KEY: secretsKey } });
+});
+afterEach(() => subscribed.stop());
+afterAll(() => app.close());
+
+/** Takes so many requests in any second, and answers the rest with the status. */
+function taking(
+  perSecond: number,
+  busy: PartnerAnswer = { status: 429 },
+): { answer: () => PartnerAnswer; busy: number } {
+  const taken: number[] = [];
+  const partner = {
+    busy: 0,
+    answer: () => {
+      const now = performance.now();
+      while (taken.length > 0 && taken[0] <= now - 1000) taken.shift();
+      if (taken.length >= perSecond) {
+        partner.busy += 1;
+        return busy;
+      }
+      taken.push(now);
+      return { status: 200 };
+    },
+  };
+  return partner;
+}
+
+async function suspendedWith(bookings: number): Promise<string[]> {
+  await subscribed.post('suspend');
+  const codes: string[] = [];
+  for (let done = 0; done < bookings; done += 10)
+    codes.push(...(await Promise.all(Array.from({ length: 10 }, () => subscribed.booking()))));
+  return codes;
+}
+
+/** When each notification was received, in seconds since the first. */
+function seconds(): number[] {
+  const [first] = subscribed.partner.requests;
+  return subscribed.partner.requests.map(({ at }) => (at - first.at) / 1000);
+}
+
+const delivered = (count: number, withinMs?: number) =>
+  eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, withinMs);
+
+test('a partner that takes five a second has a burst of 120 at 80 % of that, with at most one in twenty answered 429', async () => {
+  subscribed = await Subscribed.start(app);
+  const codes = await suspendedWith(60);
+  for (const code of codes) await subscribed.reschedule(code);
+  const partner = taking(5);
+  subscribed.partner.answer(partner.answer);
+  await subscribed.post('resume');
+  await delivered(120, 60_000);
+  const { requests } = subscribed.partner;
+  expect(120 / seconds().at(-1)!).toBeGreaterThan(4);
+  expect(partner.busy / requests.length).toBeLessThanOrEqual(0.05);
+  expect(await subscribed.queue()).toEqual([]);
+  for (const code of codes) {
+    const sequences = requests
+      .filter(({ json }) => json.booking_code === code)
+      .map((one) => one.headers['event-sequence']);
+    expect(sequences.join()).toMatch(/^1(,1)*,2(,2)*$/);
+  }
+}, 90_000);
+
+describe('a partner that says it is busy', () => {
+  test.each([
+    ['429', 429, undefined],
+    ['503, where that is retried', 503, ['503']],
+  ])('%s: the event waits for it as AUTO, and the partner stays UP', async (_name, status, autoRetryOn) => {
+    subscribed = await Subscribed.start(app, autoRetryOn && { auto_retry_on: autoRetryOn });
+    subscribed.partner.answer((_request, index) =>
+      index === 0 ? { status, headers: { 'retry-after': '3' } } : { status: 200 },
+    );
+    await subscribed.booking();
+    const [queued] = await eventually(async () => {
+      const queue = await subscribed.queue();
+      expect(queue).toHaveLength(1);
+      return queue;
+    });
+    expect(queued).toMatchObject({ retry: 'AUTO', http_status: status });
+    const { health, paused_until, pace } = await subscribed.subscription();
+    expect([health, pace]).toEqual(['UP', 0.5]);
+    expect(Date.parse(paused_until) - Date.now()).toBeLessThanOrEqual(3_000);
+    // New events, and what an operator resends, wait behind the same wall.
+    await subscribed.booking();
+    await subscribed.admin('POST', `error-queue/${queued['id']}/resend`);
+    await delivered(2);
+    expect(seconds()[1]).toBeGreaterThanOrEqual(2.9);
+    expect((await subscribed.subscription())['paused_until']).toBeNull();
+    const { attempts } = await subscribed.notification(queued['id']);
+    expect(attempts.map((attempt: Record<string, unknown>) => attempt['http_status'])).toEqual([status, 200]);
+  });
+
+  test('is left alone by a probe, and a 500 with Retry-After says when to come back', async () => {
+    subscribed = await Subscribed.start(app);
+    const answers = [
+      { status: 500, headers: { 'retry-after': '2' } },
+      { status: 429, headers: { 'retry-after': '3' } },
+    ];
+    subscribed.partner.answer((_request, index) => answers[index] ?? { status: 200 });
+    await subscribed.booking();
+    await delivered(1, 15_000);
+    const [, second, third] = seconds();
+    expect(second).toBeGreaterThanOrEqual(1.9);
+    expect(third - second).toBeGreaterThanOrEqual(2.9);
+  }, 20_000);
+
+  test('is left alone by a bulk job, which has nothing to pause for', async () => {
+    subscribed = await Subscribed.start(app);
+    subscribed.partner.answer({ status: 400 });
+    for (let made = 0; made < 3; made++) await subscribed.booking();
+    await eventually(async () => (await subscribed.queue('&retry=MANUAL')).length === 3);
+    const before = subscribed.partner.requests.length;
+    subscribed.partner.answer((_request, index) =>
+      index === before ? { status: 429, headers: { 'retry-after': '2' } } : { status: 200 },
+    );
+    const { body } = await subscribed.admin('POST', 'error-queue/resend', {
+      filter: { subscription_id: subscribed.id },
+      reason: 'mended',
+    });
+    await delivered(3);
+    expect(seconds()[before + 1] - seconds()[before]).toBeGreaterThanOrEqual(1.9);
+    await eventually(async () =>
+      expect((await subscribed.admin('GET', `jobs/${body.job_id}`)).body).toMatchObject({
+        state: 'DONE',
+        sent: 3,
+        delivered: 3,
+        failed: 0,
+      }),
+    );
+  }, 20_000);
+
+  test('has its 429 left to an operator where auto_retry_on leaves it out', async () => {
+    subscribed = await Subscribed.start(app, { auto_retry_on: ['500'] });
+    subscribed.partner.answer({ status: 429 });
+    await subscribed.booking();
+    await eventually(async () =>
+      expect(await subscribed.queue()).toMatchObject([{ retry: 'MANUAL', http_status: 429 }]),
+    );
+  });
+});
+
+test('max_per_second bounds a partner that never says it is busy', async () => {
+  subscribed = await Subscribed.start(app, { max_per_second: 10 });
+  expect(await subscribed.subscription()).toMatchObject({ max_per_second: 10, pace: null });
+  await suspendedWith(30);
+  await subscribed.post('resume');
+  await delivered(30);
+  expect(seconds().at(-1)).toBeGreaterThan(2.5);
+  expect((await subscribed.patch({ max_per_second: null })).body['max_per_second']).toBeNull();
+  for (const wrong of [0, 1001, 1.5]) expect((await subscribed.patch({ max_per_second: wrong })).status).toBe(400);
+}, 20_000);
+
+test('of two processes no second is at full rate each', async () => {
+  subscribed = await Subscribed.start(app, { max_per_second: 10 });
+  const other = await startApp({ databaseUrl: app.databaseUrl, env: { SECRETS_KEY: secretsKey } });
+  try {
+    await suspendedWith(40);
+    await subscribed.post('resume');
+    await delivered(40);
+    const at = seconds();
+    const most = Math.max(...at.map((from) => at.filter((second) => second >= from && second < from + 1).length));
+    expect(most).toBeLessThanOrEqual(12);
+  } finally {
+    await other.close();
+  }
+}, 30_000);
+
+test('the list, the partner alone and the overview say the same of a partner that is busy', async () => {
+  subscribed = await Subscribed.start(app);
+  subscribed.partner.answer({ status: 429, headers: { 'retry-after': '60' } });
+  await subscribed.booking();
+  const alone = await eventually(async () => {
+    const one = await subscribed.subscription();
+    expect(one['paused_until']).not.toBeNull();
+    return one;
+  });
+  const { body: list } = await subscribed.get(`/admin/subscriptions?account_code=${subscribed.scene.account}`);
+  expect(list).toEqual([alone]);
+  const { body: partners } = await subscribed.get(`/admin/partners?account_code=${subscribed.scene.account}`);
+  const { health, failing_since, paused_until, pace } = alone;
+  expect(failing_since).not.toBeNull();
+  expect(partners).toMatchObject([{ health, failing_since, paused_until, pace }]);
+});

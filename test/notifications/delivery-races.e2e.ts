@@ -1,0 +1,194 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Outbox } from '../../src/platform/events/outbox';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { BulkJobs, refused } from '../support/queued';
+import { holdAny, holdAt } from '../support/races';
+import { Subscribed } from '../support/subscribed';
+
+const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+
+/** Two processes on one database; one of them is held at a race point while the other goes on. */
+describe('races of delivery', () => {
+  let first: TestApp;
+  let second: TestApp;
+  let subscribed: Subscribed;
+
+  const ids = () => subscribed.partner.requests.map((request) => request.headers['webhook-id']);
+  const attempts = (id: string) =>
+    first.given.sql(
+      `SELECT a.http_status FROM notification_attempts a JOIN notifications n ON n.position = a.notification_position
+       WHERE n.id = $1`,
+      [id],
+    );
+  const lapse = () =>
+    first.given.sql(
+      `UPDATE deliveries SET leased_until = clock_timestamp() - interval '1 second' WHERE leased_until IS NOT NULL`,
+    );
+
+  beforeAll(async () => {
+    first = await startApp({ env: { SECRETS_KEY } });
+    second = await startApp({ databaseUrl: first.databaseUrl, env: { SECRETS_KEY, ROLES: 'delivery' } });
+  });
+  afterAll(async () => {
+    await second.close();
+    await first.close();
+  });
+  beforeEach(async () => {
+    subscribed = await Subscribed.start(first);
+  });
+  afterEach(() => subscribed.stop());
+
+  it('fencing: who has lost the lease while the partner answered records nothing', async () => {
+    const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
+    await subscribed.booking();
+    await Promise.race([stale.reached, owner.reached]);
+    // Whoever has it loses it, until both have sent it.
+    const both = Promise.all([stale.reached, owner.reached]).then(() => true);
+    while (!(await Promise.race([both, pause(300, false)]))) await lapse();
+    const [id] = ids();
+    expect(new Set(ids())).toEqual(new Set([id]));
+    const [{ lease_token }] = await first.given.sql(
+      `UPDATE deliveries SET lease_token = 4711, leased_until = clock_timestamp() + interval '1 hour'
+       RETURNING lease_token`,
+    );
+    stale.release();
+    owner.release();
+    await pause(500);
+    expect(await attempts(id)).toEqual([]);
+    expect(await first.given.sql('SELECT lease_token FROM deliveries')).toEqual([{ lease_token }]);
+    await lapse();
+    await eventually(async () => expect(await attempts(id)).toEqual([{ http_status: 200 }]));
+    expect((await subscribed.notification(id)).state).toBe('DELIVERED');
+  });
+
+  const owed = (condition = 'true') =>
+    first.given.sql(`SELECT FROM deliveries WHERE subscription_id = $1 AND ${condition}`, [subscribed.id]);
+  const leased = () => owed('leased_until > clock_timestamp() AND NOT begun');
+  const both = () => [first, second];
+  const sequences = () => subscribed.partner.requests.map(({ headers }) => Number(headers['event-sequence']));
+  /** A partner to which both processes have sent before. */
+  async function known(): Promise<string> {
+    const booking = await subscribed.booking();
+    await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1));
+    await eventually(async () => expect(await leased()).toHaveLength(0));
+    subscribed.partner.requests.length = 0;
+    return booking;
+  }
+
+  describe('translation', () => {
+    it('by two processes at once makes each event one notification, sent in order', async () => {
+      const booking = await known();
+      const hold = holdAny(both(), 'translating');
+      await subscribed.reschedule(booking);
+      await hold.reached;
+      await subscribed.reschedule(booking);
+      // The other one finds them left over.
+      await first.given.sql(
+        `UPDATE domain_events SET claimed_until = clock_timestamp() - interval '1 second' WHERE settled_at IS NULL`,
+      );
+      await second.app.get(Outbox).sweep();
+      await first.app.get(Outbox).sweep();
+      hold.release();
+      await subscribed.partner.received(2);
+      await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(3));
+      expect(sequences()).toEqual([2, 3]);
+    });
+
+    it('what is born claimed is not sent once suspend has answered', async () => {
+      await known();
+      const hold = holdAny(both(), 'translated');
+      await subscribed.booking();
+      await hold.reached;
+      await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
+      const born = (await leased()).length;
+      let answered = false;
+      const suspended = subscribed.post('suspend').then(() => (answered = true));
+      if (born > 0) {
+        await pause(300);
+        expect(answered).toBe(false);
+      }
+      hold.release();
+      await suspended;
+      expect(await leased()).toHaveLength(0);
+      expect(subscribed.partner.requests).toHaveLength(0);
+      await subscribed.post('resume');
+      await subscribed.partner.received(1);
+    });
+  });
+
+  describe('suspend', () => {
+    it('waits for a probe that was claimed, which is given back', async () => {
+      subscribed.partner.answer({ status: 500 });
+      const hold = holdAny(both(), 'probe claimed');
+      await subscribed.booking();
+      await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
+      await hold.reached;
+      await eventually(async () => expect(await leased()).toHaveLength(1));
+      const before = subscribed.partner.requests.length;
+      let answered = false;
+      const suspended = subscribed.post('suspend').then(() => (answered = true));
+      await pause(300);
+      expect(answered).toBe(false);
+      hold.release();
+      await suspended;
+      expect(await leased()).toHaveLength(0);
+      expect(subscribed.partner.requests).toHaveLength(before);
+    });
+
+    it('that is about to commit lets nobody claim, and what comes meanwhile waits for resume', async () => {
+      await known();
+      const hold = holdAt(first, 'changing subscription');
+      const suspended = subscribed.post('suspend');
+      await hold.reached;
+      await subscribed.booking();
+      await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
+      // A sweep of each process passes.
+      await pause(1_200);
+      expect(subscribed.partner.requests).toHaveLength(0);
+      hold.release();
+      await suspended;
+      expect(subscribed.partner.requests).toHaveLength(0);
+      await subscribed.post('resume');
+      await subscribed.partner.received(1);
+    });
+  });
+
+  describe('a bulk job', () => {
+    const resend = () => jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });
+    let jobs: BulkJobs;
+    beforeEach(async () => {
+      jobs = new BulkJobs(first, subscribed.operator);
+      await refused(subscribed, 2);
+    });
+
+    it('that is aborted when its items are handed over and nobody was told sends nothing', async () => {
+      const hold = holdAny(both(), 'handed over');
+      const id = await resend();
+      await hold.reached;
+      // Whoever sweeps may find them; the abort takes them from whoever has them.
+      await jobs.steer(id, 'abort');
+      const { sent } = await jobs.get(id);
+      hold.release();
+      await pause(1_200);
+      expect(await jobs.get(id)).toMatchObject({ state: 'ABORTED', sent });
+      expect(subscribed.partner.requests).toHaveLength(sent as number);
+      expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2 - sent);
+    });
+
+    it.each(['pause', 'abort'] as const)('sends nothing after %s of what a process has claimed', async (action) => {
+      const hold = holdAny(both(), 'claimed');
+      const id = await resend();
+      await eventually(async () => expect(await leased()).toHaveLength(1));
+      await jobs.steer(id, action);
+      hold.release();
+      await eventually(async () => expect(await owed()).toHaveLength(0));
+      expect(subscribed.partner.requests).toHaveLength(0);
+      expect(await jobs.get(id)).toMatchObject({ sent: 0, waiting: 2 });
+      expect(await subscribed.queue('&retry=MANUAL&http_status=400')).toHaveLength(2);
+      if (action === 'abort') return;
+      await jobs.steer(id, 'resume');
+      await jobs.having(id, { state: 'DONE', sent: 2, delivered: 2 });
+    });
+  });
+});

@@ -1,0 +1,119 @@
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
+  subscribed = await Subscribed.start(app);
+  let count = 0;
+  // 400, 403, 400, then 500 and one more that is not tried.
+  subscribed.partner.answer(() => ({ status: [400, 403, 400, 500][count++] ?? 200 }));
+  for (let i = 0; i < 5; i++) {
+    await subscribed.booking();
+    await eventually(async () => expect(await subscribed.queue()).toHaveLength(i + 1));
+  }
+});
+afterAll(async () => {
+  await subscribed.stop();
+  await app.close();
+});
+
+test('the summary tells causes, the most frequent first', async () => {
+  const rows = await subscribed.queue();
+  const { body } = await subscribed.admin('GET', 'error-queue/summary');
+  const cause = (failure: string | null, http_status: number | null, retry: string, count: number) => ({
+    subscription_id: subscribed.id,
+    account_code: subscribed.scene.account,
+    partner_url: subscribed.partner.url,
+    failure,
+    reason: null,
+    http_status,
+    retry,
+    count,
+    oldest: expect.any(String),
+    newest: expect.any(String),
+    next_booking_on: expect.any(String),
+  });
+  expect(body[0]).toEqual({
+    ...cause('client_error', 400, 'MANUAL', 2),
+    oldest: rows[0]['created_datetime'],
+    newest: rows[2]['created_datetime'],
+  });
+  expect(body).toHaveLength(4);
+  expect(body).toEqual(
+    expect.arrayContaining([
+      cause('auth', 403, 'MANUAL', 1),
+      cause('server_error', 500, 'AUTO', 1),
+      cause(null, null, 'AUTO', 1),
+    ]),
+  );
+});
+
+test.each([
+  ['failure=client_error', 2],
+  ['http_status=403', 1],
+  ['retry=AUTO', 2],
+  ['retry=MANUAL&failure=auth', 1],
+  ['change_reason=BOOKING_CREATED', 5],
+  ['change_reason=ABSENT', 0],
+  ['failure=none', 1],
+  ['reason=none', 5],
+  ['reason=ECONNREFUSED', 0],
+  ['from=2000-01-01T00:00:00Z&to=2000-01-02T00:00:00Z', 0],
+  ['from=2000-01-01T00:00:00Z', 5],
+])('%s finds %d', async (query, found) => {
+  expect(await subscribed.queue(`&${query}`)).toHaveLength(found);
+});
+
+test('by account and booking', async () => {
+  const [row] = await subscribed.queue();
+  const byBooking = await subscribed.admin('GET', `error-queue?booking_code=${row['booking_code']}`);
+  expect(byBooking.body).toEqual([row]);
+  expect((await subscribed.admin('GET', `error-queue?account_code=${subscribed.scene.account}`)).body).toHaveLength(5);
+});
+
+test('pages are linked, newest first', async () => {
+  const all = (await subscribed.queue()).reverse();
+  const found: unknown[] = [];
+  let path: string | undefined = `/admin/error-queue?subscription_id=${subscribed.id}&limit=2`;
+  while (path) {
+    const page = await subscribed.get(path);
+    found.push(...page.body);
+    path = /<https?:\/\/[^/]+([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1];
+  }
+  expect(found).toEqual(all);
+});
+
+test.each([
+  ['failure=bad', 'failure'],
+  ['http_status=12', 'http_status'],
+  ['retry=auto', 'retry'],
+  ['change_reason=X', 'change_reason'],
+  ['subscription_id=x', 'subscription_id'],
+  ['from=2024-02-30T00:00:00Z', 'from'],
+  ['account_code=NOBODY', 'account_code'],
+  ['limit=0', 'limit'],
+])('%s is refused', async (query, parameter) => {
+  const answer = await subscribed.admin('GET', `error-queue?${query}`);
+  expect(answer.status).toBe(400);
+  expect(answer.body.errors).toEqual([expect.objectContaining({ parameter })]);
+});
+
+test.each(['error-queue', 'notifications'])('all faults of a query of %s are told at once', async (path) => {
+  const answer = await subscribed.admin('GET', `${path}?failure=bad&retry=auto&limit=0&cursor=abc`);
+  expect(answer.status).toBe(400);
+  expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
+    'cursor',
+    'failure',
+    'limit',
+    'retry',
+  ]);
+});
+
+test('a client cannot see any of it', async () => {
+  for (const path of ['error-queue', 'error-queue/summary', 'notifications', 'subscriptions'])
+    expect((await app.call('GET', `/admin/${path}`, { token: subscribed.scene.token })).status).toBe(403);
+});

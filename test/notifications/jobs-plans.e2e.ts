@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import type { PoolClient } from 'pg';
+import {
+  BEGIN_ITEMS,
+  END_ORPHANS,
+  HAND_OVER_REPLAYS,
+  HAND_OVER_RESENDS,
+  RESOLVE_ITEMS,
+  WITHDRAW,
+} from '../../src/notifications/delivery/job-statements';
+import { RECORD_DELIVERED } from '../../src/notifications/delivery/record-statements';
+import type { Statement } from '../../src/platform/database/database';
+import { startApp, type TestApp } from '../support/app';
+import { looksAt, type Values } from '../support/plans';
+import { queueMany } from '../support/queued';
+import { Subscribed } from '../support/subscribed';
+
+const ITEMS = 50_000;
+/** Handed over, and under lease. */
+const HELD = 128;
+/** Rows that a step may look at in all its branches together, each of a batch with each of it included: not all that a job has. */
+const MOST = 25_000;
+
+let app: TestApp;
+let subscribed: Subscribed;
+let client: PoolClient;
+
+beforeAll(async () => {
+  app = await startApp({ env: { ROLES: 'api' } });
+  subscribed = await Subscribed.start(app);
+  // What the server does by itself, or does not do, is no part of the test.
+  await app.given.sql('ALTER TABLE job_items SET (autovacuum_enabled = off)');
+  await queueMany(subscribed, ITEMS);
+  await app.given.sql('ANALYZE notifications');
+}, 60_000);
+beforeEach(async () => {
+  client = await app.database.pool.connect();
+});
+afterEach(async () => {
+  await app.given.sql('TRUNCATE jobs, job_parts, job_items, deliveries');
+  await client.query('DEALLOCATE ALL');
+  client.release(true);
+});
+afterAll(async () => {
+  await subscribed.stop();
+  await app.close();
+});
+
+/** A job with all that is queued; it is written to the database, and nobody works on it. */
+async function job(kind: string, state: string): Promise<string> {
+  const id = randomUUID();
+  await app.given.sql(
+    `INSERT INTO jobs (id, kind, state, filter, reason, actor, matched, created_datetime)
+     VALUES ($1, $2, $3, '{}', 'x', 'x', $4, now())`,
+    [id, kind, state, ITEMS],
+  );
+  await app.given.sql(`INSERT INTO job_parts (job_id, subscription_id, state, waiting) VALUES ($1, $2, 'OPEN', $3)`, [
+    id,
+    subscribed.id,
+    ITEMS,
+  ]);
+  await app.given.sql(
+    `INSERT INTO job_items (job_id, notification_position, subscription_id)
+     SELECT $1, position, subscription_id FROM notifications WHERE queued_datetime IS NOT NULL`,
+    [id],
+  );
+  return id;
+}
+
+/** What is held of the job: subscriptions, positions and tokens. */
+async function hold(id: string, lease: string): Promise<Values> {
+  const rows = await app.given.sql(
+    `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id, lease_token,
+       leased_until)
+     SELECT subscription_id, position, booking_code, 1, 'MANUAL', $1, position, now() + $2::interval FROM notifications
+     ORDER BY position LIMIT ${HELD} RETURNING subscription_id, notification_position`,
+    [id, lease],
+  );
+  // As the server does within a second.
+  await app.given.sql('ANALYZE deliveries');
+  const positions = rows.map((row) => row['notification_position'] as number);
+  return [rows.map((row) => row['subscription_id'] as string), positions, positions];
+}
+
+const all = <T>(value: T) => Array.from({ length: HELD }, () => value);
+
+const begin = async (id: string): Promise<Values> => [all(id), ...(await hold(id, '1 minute'))];
+
+async function recordDelivered(id: string): Promise<Values> {
+  const held = await hold(id, '1 minute');
+  return [...held, all('MANUAL'), all(id), all(false), all(new Date()), all(1), all(null)];
+}
+
+async function withdraw(id: string): Promise<Values> {
+  await hold(id, '-1 minute');
+  return [id];
+}
+
+const STATEMENTS: [string, string, Statement, (id: string) => Values | Promise<Values>][] = [
+  ['what is sent again is handed over', 'RESEND', HAND_OVER_RESENDS, (id) => [id]],
+  ['what is replayed is handed over', 'REPLAY', HAND_OVER_REPLAYS, (id) => [id]],
+  ['items are resolved', 'RESOLVE', RESOLVE_ITEMS, (id) => [id, 0]],
+  ['the end of what is lost', 'RESEND', END_ORPHANS, (id) => [id]],
+  ['items begin', 'RESEND', BEGIN_ITEMS, begin],
+  ['deliveries are recorded', 'RESEND', RECORD_DELIVERED, recordDelivered],
+  ['what was handed over is withdrawn', 'RESEND', WITHDRAW, withdraw],
+];
+
+describe.each([
+  ['that were never analysed', null],
+  ['that were analysed when there was another job', 'ANALYZE job_items'],
+])('of items %s', (_, upkeep) => {
+  it.each(STATEMENTS)('%s without reading all of the job', async (_title, kind, statement, valuesOf) => {
+    await job(kind, 'ABORTED');
+    if (upkeep !== null) await app.given.sql(upkeep);
+    const values = await valuesOf(await job(kind, 'RUNNING'));
+    // As often as a connection takes to keep a plan.
+    for (let n = 0; n < 8; n++) {
+      await client.query('BEGIN');
+      await client.query({ ...statement, values });
+      await client.query('ROLLBACK');
+      await client.query('BEGIN');
+      const lookedAt = await looksAt(client, statement, values);
+      await client.query('ROLLBACK');
+      expect(lookedAt).toBeLessThan(MOST);
+    }
+  });
+});

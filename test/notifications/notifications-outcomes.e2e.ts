@@ -1,0 +1,254 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import type { PartnerAnswer } from '../support/partner';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  app = await startApp({ env: { RETRY_SCHEDULE_S: '0.6,1.2' } });
+});
+beforeEach(async () => {
+  subscribed = await Subscribed.start(app, { wait_ms: 1000 });
+});
+afterEach(() => subscribed.stop());
+afterAll(() => app.close());
+
+async function queued(n = 1) {
+  return eventually(async () => {
+    const rows = await subscribed.queue();
+    expect(rows).toHaveLength(n);
+    return rows;
+  });
+}
+
+describe('every failure but a 500 waits for an operator', () => {
+  test.each<[string, PartnerAnswer, string, number | null]>([
+    ['201', { status: 201 }, 'protocol', 201],
+    ['204', { status: 204 }, 'protocol', 204],
+    ['302', { status: 302, headers: { location: 'https://localhost/' } }, 'redirect', 302],
+    ['304', { status: 304 }, 'redirect', 304],
+    ['400', { status: 400, body: 'no such candidate' }, 'client_error', 400],
+    ['401', { status: 401 }, 'auth', 401],
+    ['403', { status: 403 }, 'auth', 403],
+    ['404', { status: 404 }, 'client_error', 404],
+    ['501', { status: 501 }, 'server_error', 501],
+    ['503', { status: 503 }, 'server_error', 503],
+    ['no answer', { endless: 'silence' }, 'timeout', null],
+    ['a body that drips', { status: 200, body: 'x'.repeat(100), drip: 50 }, 'timeout', 200],
+    ['a reset before the answer', { rst: 'before' }, 'connect', null],
+    ['a body that breaks off', { status: 200, body: 'half', rst: 'body' }, 'protocol', 200],
+  ])('%s', async (_name, answer, failure, status) => {
+    subscribed.partner.answer(answer);
+    await subscribed.booking();
+    const [row] = await queued();
+    expect(row).toMatchObject({ state: 'ERROR_QUEUE', retry: 'MANUAL', failure, http_status: status });
+    expect(row['next_attempt_at']).toBeNull();
+    expect((await subscribed.subscription())['health']).toBe('UP');
+    const { attempts } = await subscribed.notification(row['id']);
+    const triggers = answer.rst === 'before' ? ['FIRST', 'RENEWED'] : ['FIRST'];
+    expect(attempts).toMatchObject(triggers.map((trigger) => ({ trigger, failure, http_status: status })));
+    expect(attempts[0].reason).toBe(status === 400 ? 'NO_MATCHING_RECORD' : attempts[0].reason);
+    if (status === 400) expect(attempts[0].excerpt).toBe('no such candidate');
+    // A kept connection that breaks before anything of the answer came may have been stale: the attempt tries a new one.
+    expect(subscribed.partner.requests).toHaveLength(triggers.length);
+  });
+
+  test('a partner that refuses connections', async () => {
+    await subscribed.partner.goDown();
+    await subscribed.booking();
+    const [row] = await queued();
+    expect(row).toMatchObject({ retry: 'MANUAL', failure: 'connect', http_status: null });
+  });
+});
+
+describe('a 500', () => {
+  test('turns the partner DOWN; later events join the queue unsent; the first 200 sends them all, oldest first', async () => {
+    subscribed.partner.answer({ status: 500 });
+    const first = await subscribed.booking();
+    await queued();
+    expect(await subscribed.subscription()).toMatchObject({ state: 'ACTIVE', health: 'DOWN' });
+    const others = [await subscribed.booking(), await subscribed.booking()];
+    await subscribed.reschedule(first);
+    const rows = await queued(4);
+    expect(rows.map((row) => row['retry'])).toEqual(['AUTO', 'AUTO', 'AUTO', 'AUTO']);
+    expect(rows.map((row) => row['failure'])).toEqual(['server_error', null, null, null]);
+    for (const row of rows) expect(row['next_attempt_at']).not.toBeNull();
+    // Nothing but probes of the oldest has been sent.
+    expect(new Set(subscribed.partner.requests.map(({ json }) => json.booking_code))).toEqual(new Set([first]));
+    subscribed.partner.requests.length = 0;
+    subscribed.partner.answer({ status: 200 });
+    const sent = await subscribed.partner.received(4);
+    expect(sent.map(({ json }) => json.booking_code)).toEqual([first, ...others, first]);
+    await queued(0);
+    expect((await subscribed.subscription())['health']).toBe('UP');
+    const [oldest] = await subscribed.notifications();
+    const { attempts } = await subscribed.notification(oldest['id']);
+    expect(attempts[0]).toMatchObject({ trigger: 'FIRST', http_status: 500 });
+    expect(attempts.at(-1)).toMatchObject({ trigger: 'AUTO', http_status: 200 });
+  });
+
+  test('probes are byte-identical, one at a time, and never earlier than the schedule says', async () => {
+    subscribed.partner.answer({ status: 500 });
+    await subscribed.booking();
+    await subscribed.booking();
+    const requests = await subscribed.partner.received(5);
+    const gaps = requests.slice(1).map((request, index) => request.at - requests[index].at);
+    const [sent] = requests;
+    const probes = requests.filter(({ json }) => json.booking_code === sent.json.booking_code);
+    for (const probe of probes) {
+      expect(probe.raw.equals(sent.raw)).toBe(true);
+      expect(probe.headers['webhook-id']).toBe(sent.headers['webhook-id']);
+    }
+    // The second booking may have been under way when the partner turned DOWN.
+    const scheduled = gaps.slice(-3);
+    expect(Math.min(...scheduled)).toBeGreaterThanOrEqual(600);
+    expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);
+  });
+
+  test('a probe answered otherwise becomes MANUAL, and the next oldest is the next probe', async () => {
+    subscribed.partner.answer({ status: 500 });
+    const first = await subscribed.booking();
+    await queued();
+    const second = await subscribed.booking();
+    await queued(2);
+    subscribed.partner.answer(({ json }) => ({ status: json.booking_code === first ? 400 : 200 }));
+    await subscribed.partner.receivedFor(second, 1);
+    const [row] = await queued(1);
+    expect(row).toMatchObject({ booking_code: first, retry: 'MANUAL', failure: 'client_error', http_status: 400 });
+    expect((await subscribed.subscription())['health']).toBe('UP');
+  });
+
+  test('a manual resend goes out at once while the partner is DOWN, and a 200 turns it UP', async () => {
+    await subscribed.patch({ auto_retry_on: ['500'] });
+    subscribed.partner.answer({ status: 500 });
+    await subscribed.booking();
+    const [row] = await queued();
+    // The next probe is far away.
+    await app.given.sql(`UPDATE subscriptions SET next_probe_at = now() + interval '1 hour' WHERE id = $1`, [
+      subscribed.id,
+    ]);
+    const waiting = await subscribed.booking();
+    await queued(2);
+    subscribed.partner.answer({ status: 200 });
+    const resent = await subscribed.admin('POST', `error-queue/${row['id']}/resend`, { reason: 'they are back' });
+    expect(resent.status).toBe(202);
+    expect(resent.body).toMatchObject({ state: 'PENDING', retry: null });
+    await subscribed.partner.receivedFor(waiting, 1);
+    await eventually(async () => expect((await subscribed.subscription())['health']).toBe('UP'));
+    await queued(0);
+    const { attempts } = await subscribed.notification(row['id']);
+    expect(attempts.at(-1)).toMatchObject({ trigger: 'MANUAL', http_status: 200 });
+  });
+
+  test.each<[string, PartnerAnswer]>([
+    ['502', { status: 502 }],
+    ['408', { status: 408 }],
+    ['timeout', { endless: 'silence' }],
+    ['connection', { rst: 'before' }],
+  ])('is widened by auto_retry_on: %s', async (cause, answer) => {
+    const { body } = await subscribed.patch({ auto_retry_on: [cause] });
+    expect(body.auto_retry_on).toEqual(['500', cause]);
+    subscribed.partner.answer(answer);
+    const booking = await subscribed.booking();
+    await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
+    subscribed.partner.answer({ status: 200 });
+    await eventually(async () => {
+      const [row] = await subscribed.notifications();
+      expect(row).toMatchObject({ booking_code: booking, state: 'DELIVERED' });
+    });
+  });
+
+  test('is given up after RETRY_GIVE_UP_H', async () => {
+    subscribed.partner.answer({ status: 500 });
+    await subscribed.booking();
+    await queued();
+    await app.given.sql(
+      `UPDATE notifications SET queued_datetime = now() - interval '25 hours' WHERE subscription_id = $1`,
+      [subscribed.id],
+    );
+    await eventually(async () =>
+      expect((await subscribed.queue())[0]).toMatchObject({ retry: 'MANUAL', http_status: 500 }),
+    );
+    const before = subscribed.partner.requests.length;
+    await pause(1500);
+    expect(subscribed.partner.requests).toHaveLength(before);
+  });
+});
+
+describe('a subscription', () => {
+  test('that is suspended keeps events and sends them when resumed', async () => {
+    expect((await subscribed.post('suspend')).body).toMatchObject({ state: 'SUSPENDED' });
+    const first = await subscribed.booking();
+    const second = await subscribed.booking();
+    await pause(1200);
+    expect(subscribed.partner.requests).toHaveLength(0);
+    expect((await subscribed.notifications()).map((row) => row['state'])).toEqual(['PENDING', 'PENDING']);
+    expect((await subscribed.post('resume')).body).toMatchObject({ state: 'ACTIVE' });
+    await subscribed.partner.receivedFor(first, 1);
+    await subscribed.partner.receivedFor(second, 1);
+  });
+
+  test('keeps its connections while nothing is changed that they depend on, and no longer', async () => {
+    const first = await subscribed.booking();
+    await subscribed.partner.receivedFor(first, 1);
+    await subscribed.post('suspend');
+    await subscribed.post('resume');
+    expect((await subscribed.post('rotate-secret')).status).toBe(200);
+    const second = await subscribed.booking();
+    await subscribed.partner.receivedFor(second, 1);
+    expect(subscribed.partner.connections).toBe(1);
+    expect((await subscribed.patch({ auth: { type: 'bearer', token: 'a-token' } })).status).toBe(200);
+    await subscribed.post('verify');
+    const third = await subscribed.booking();
+    await subscribed.partner.receivedFor(third, 1);
+    expect(subscribed.partner.connections).toBe(2);
+  });
+
+  test('that is suspended while DOWN is not probed', async () => {
+    subscribed.partner.answer({ status: 500 });
+    await subscribed.booking();
+    await queued();
+    await subscribed.post('suspend');
+    const before = subscribed.partner.requests.length;
+    await pause(1500);
+    expect(subscribed.partner.requests.length - before).toBeLessThanOrEqual(1);
+    const [row] = await subscribed.queue();
+    const resend = await subscribed.admin('POST', `error-queue/${row['id']}/resend`);
+    expect([resend.status, resend.body.code]).toEqual([409, 'subscription_suspended']);
+    subscribed.partner.answer({ status: 200 });
+    await subscribed.post('resume');
+    await queued(0);
+  });
+
+  test('that is not verified makes nothing', async () => {
+    await subscribed.patch({ partner_url: `${subscribed.partner.url}/other` });
+    await subscribed.booking();
+    await pause(500);
+    expect(await subscribed.notifications()).toEqual([]);
+    expect(subscribed.partner.requests).toHaveLength(0);
+  });
+
+  test('that is deleted resolves what was queued', async () => {
+    subscribed.partner.answer({ status: 400 });
+    await subscribed.booking();
+    await queued();
+    await subscribed.post('suspend');
+    await subscribed.booking();
+    await eventually(async () => expect(await subscribed.notifications()).toHaveLength(2));
+    const deleted = await app.call('DELETE', `/admin/subscriptions/${subscribed.id}`, { token: subscribed.operator });
+    expect(deleted.status).toBe(204);
+    await eventually(async () =>
+      expect((await subscribed.notifications()).map((row) => [row['state'], row['retry']])).toEqual([
+        ['RESOLVED', null],
+        ['RESOLVED', null],
+      ]),
+    );
+    expect((await subscribed.get(`/admin/subscriptions/${subscribed.id}`)).status).toBe(404);
+    await subscribed.booking();
+    await pause(500);
+    expect(subscribed.partner.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,238 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { Metrics } from '../../src/platform/observability/metrics';
+import { NotificationRetention } from '../../src/notifications/delivery/notification-retention';
+import type { Statement } from '../../src/platform/database/database';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+const opened: { close(): Promise<void> }[] = [];
+const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+
+async function start(env: Record<string, string> = {}, databaseUrl?: string): Promise<TestApp> {
+  const app = await startApp({ env: { SECRETS_KEY, ...env }, databaseUrl });
+  // The database goes with the one that made it: that is closed last.
+  opened.unshift(app);
+  return app;
+}
+
+async function close(app: TestApp): Promise<void> {
+  opened.splice(opened.indexOf(app), 1);
+  await app.app.close();
+}
+
+afterEach(async () => {
+  for (const app of opened.splice(0)) await app.close();
+});
+
+test('a process without the role delivery sends nothing itself; one with it is woken', async () => {
+  const api = await start({ ROLES: 'api' });
+  const subscribed = await Subscribed.start(api);
+  await subscribed.booking();
+  await pause(1500);
+  expect(subscribed.partner.requests).toHaveLength(0);
+  expect((await api.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
+  expect((await subscribed.notifications()).map((row) => row['state'])).toEqual(['PENDING']);
+  const delivery = await start({ ROLES: 'delivery' }, api.databaseUrl);
+  await subscribed.partner.received(1);
+  const ready = await delivery.call('GET', '/health/ready');
+  expect(ready.body.parts).toMatchObject({ 'delivery loop': 'ok', deliveries: 'ok' });
+  await subscribed.booking();
+  await subscribed.partner.received(2);
+  await subscribed.stop();
+});
+
+test('processes that deliver are woken for a partner that may be told, not for one that is suspended or DOWN', async () => {
+  const app = await start({ ROLES: 'api' });
+  const subscribed = await Subscribed.start(app);
+  const listener = new pg.Client({ connectionString: app.databaseUrl });
+  await listener.connect();
+  opened.unshift({ close: () => listener.end() });
+  const heard: (string | undefined)[] = [];
+  listener.on('notification', ({ payload }) => heard.push(payload));
+  await listener.query('LISTEN deliveries');
+  const booking = async (state: string, health: string) => {
+    await app.given.sql(
+      `UPDATE subscriptions SET state = $1, health = $2, next_probe_at = CASE $2 WHEN 'DOWN' THEN now() END`,
+      [state, health],
+    );
+    const code = await subscribed.booking();
+    await eventually(async () =>
+      expect((await subscribed.notifications()).map((row) => row['booking_code'])).toContain(code),
+    );
+  };
+  await booking('SUSPENDED', 'UP');
+  await booking('ACTIVE', 'DOWN');
+  // PostgreSQL tells in the order of commits.
+  await booking('ACTIVE', 'UP');
+  await eventually(() => expect(heard).not.toEqual([]));
+  expect(heard).toEqual([`due ${subscribed.id}`]);
+  await subscribed.stop();
+});
+
+test('a process is not ready while the database lacks one of its migrations', async () => {
+  const app = await start({});
+  const [{ name }] = (await app.given.sql(
+    'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name',
+  )) as [{ name: string }];
+  const ready = await app.call('GET', '/health/ready');
+  expect(ready.status).toBe(503);
+  expect(ready.body).toMatchObject({ status: 'unavailable', parts: { database: 'ok', migrations: 'pending' } });
+  await app.given.sql('INSERT INTO migrations (timestamp, name) VALUES (1, $1)', [name]);
+  expect((await app.call('GET', '/health/ready')).status).toBe(200);
+});
+
+test('a suspension in one process stops the others', async () => {
+  const api = await start({ ROLES: 'api' });
+  await start({ ROLES: 'delivery' }, api.databaseUrl);
+  const subscribed = await Subscribed.start(api);
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await subscribed.post('suspend');
+  await subscribed.booking();
+  await pause(1500);
+  expect(subscribed.partner.requests).toHaveLength(1);
+  await subscribed.stop();
+});
+
+test('what a killed process had claimed is sent when the lease lapses, never before', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  await subscribed.post('suspend');
+  await subscribed.booking();
+  await eventually(async () => expect(await subscribed.notifications()).toHaveLength(1));
+  await app.given.sql(
+    `UPDATE deliveries SET lease_token = -1, leased_until = clock_timestamp() + interval '2 seconds'`,
+  );
+  await subscribed.post('resume');
+  await pause(1200);
+  expect(subscribed.partner.requests).toHaveLength(0);
+  await subscribed.partner.received(1);
+  await subscribed.stop();
+});
+
+test('a token of a lease does not come again when sequences do, as after a failover to a standby that lagged', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  subscribed.partner.answer({ endless: 'silence' });
+  const sequences = await app.given.sql(
+    `SELECT format('%I.%I', schemaname, sequencename) AS name, coalesce(last_value, start_value) AS value, last_value IS NOT NULL AS called
+     FROM pg_sequences`,
+  );
+  await subscribed.booking();
+  const token = async () => (await app.given.sql('SELECT lease_token AS token FROM deliveries'))[0]['token'] as unknown;
+  await subscribed.partner.received(1);
+  const first = await token();
+  expect(first).not.toBeNull();
+  for (const { name, value, called } of sequences)
+    await app.given.sql('SELECT setval($1, $2, $3)', [name, value, called]);
+  await app.given.sql(`UPDATE deliveries SET leased_until = clock_timestamp() - interval '1 second'`);
+  await subscribed.partner.received(2, 30_000);
+  expect(await token()).not.toEqual(first);
+  subscribed.partner.dropConnections();
+  await subscribed.stop();
+});
+
+test('a worker whose lease was taken over writes nothing', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  subscribed.partner.answer({ status: 400, delayMs: 500 });
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await app.given.sql(`UPDATE deliveries SET lease_token = -1, leased_until = clock_timestamp() + interval '1 hour'`);
+  await pause(1000);
+  const [row] = await subscribed.notifications();
+  expect(row).toMatchObject({ state: 'PENDING', failure: null });
+  expect((await subscribed.notification(row['id']))['attempts']).toEqual([]);
+  await subscribed.stop();
+});
+
+test('an event that nobody translated is swept up, and becomes one notification however often it is published', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await app.given.sql(`UPDATE domain_events SET settled_at = NULL, claimed_until = now() - interval '1 second'`);
+  await eventually(async () => {
+    const [row] = await app.given.sql('SELECT count(*) AS n FROM domain_events WHERE settled_at IS NULL');
+    expect(row['n']).toBe(0);
+  });
+  expect(await subscribed.notifications()).toHaveLength(1);
+  await pause(300);
+  expect(subscribed.partner.requests).toHaveLength(1);
+  await subscribed.stop();
+});
+
+test('on shutdown an attempt in flight ends and is recorded, and nothing stays leased', async () => {
+  const keeper = await start({ ROLES: 'api' });
+  const delivery = await start({ ROLES: 'delivery' }, keeper.databaseUrl);
+  const subscribed = await Subscribed.start(keeper);
+  subscribed.partner.answer({ status: 200, delayMs: 600 });
+  for (let i = 0; i < 20; i++) await subscribed.booking();
+  await subscribed.partner.received(1);
+  await close(delivery);
+  const states = (await subscribed.notifications()).map((row) => row['state']);
+  expect(states.filter((state) => state === 'DELIVERED')).toHaveLength(subscribed.partner.requests.length);
+  const [leased] = await keeper.given.sql('SELECT count(*) AS n FROM deliveries WHERE lease_token IS NOT NULL');
+  expect(leased['n']).toBe(0);
+  await subscribed.stop();
+});
+
+test('after a shutdown nobody goes on trying to record what the database did not take', async () => {
+  const keeper = await start({ ROLES: 'api' });
+  const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '500' }, keeper.databaseUrl);
+  const subscribed = await Subscribed.start(keeper);
+  const query = delivery.database.query.bind(delivery.database);
+  let refused = 0;
+  jest.spyOn(delivery.database, 'query').mockImplementation((statement: Statement, values?: unknown[]) => {
+    if (statement.name !== 'delivery-record-delivered') return query(statement, values);
+    refused += 1;
+    return Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+  });
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await eventually(() => expect(refused).toBeGreaterThan(0));
+  await close(delivery);
+  const before = refused;
+  await pause(1000);
+  expect(refused).toBe(before);
+  await subscribed.stop();
+});
+
+test('delivered notifications go after their time, with their attempts; the queue stays', async () => {
+  const app = await start({ NOTIFICATION_RETENTION_DAYS: '30' });
+  const subscribed = await Subscribed.start(app);
+  await subscribed.booking();
+  await subscribed.booking();
+  await subscribed.partner.received(2);
+  subscribed.partner.answer({ status: 400 });
+  await subscribed.booking();
+  await eventually(async () => {
+    expect(await subscribed.queue()).toHaveLength(1);
+    expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(2);
+  });
+  await app.given.sql(
+    `UPDATE notifications SET created_datetime = now() - interval '31 days',
+       delivered_datetime = CASE WHEN delivered_datetime IS NOT NULL THEN now() - interval '31 days' END
+     WHERE position <> (SELECT min(position) FROM notifications)`,
+  );
+  expect(await app.app.get(NotificationRetention).run()).toBe(1);
+  expect((await subscribed.notifications()).map((row) => row['state'])).toEqual(['DELIVERED', 'ERROR_QUEUE']);
+  const [attempts] = await app.given.sql('SELECT count(*) AS n FROM notification_attempts');
+  expect(attempts['n']).toBe(2);
+  await subscribed.stop();
+});
+
+test('the metrics count attempts by outcome', async () => {
+  const app = await start();
+  const subscribed = await Subscribed.start(app);
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  await eventually(async () =>
+    expect(await app.app.get(Metrics).registry.metrics()).toContain(
+      'notification_attempts_total{outcome="delivered"} 1',
+    ),
+  );
+  await subscribed.stop();
+});

@@ -1,0 +1,250 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import { join } from 'node:path';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MemoryStore, NotificationReceiver, parseNotification, UnknownRecord } from '../../clients/partner/src/index';
+import { judge } from '../../clients/partner/src/conformance/judge';
+import { PartnerEndpoint } from '../../clients/partner/src/conformance/partner-endpoint';
+import { Scene } from '../../clients/partner/src/conformance/scene';
+import { SITUATIONS } from '../../clients/partner/src/conformance/situations';
+import { sharedCertificates } from '../support/partner';
+
+const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const KNOWN = { candidateId: 'ADA-1', examCode: 'EXAM-ONE' };
+
+type Headers = IncomingMessage['headers'];
+type Answer = { status: number; headers?: Record<string, string> };
+type Answering = (headers: Headers, body: Buffer) => Promise<Answer> | Answer;
+
+let server: Server | undefined;
+
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+/** The titles of what the program finds wrong in a partner. */
+async function foundIn(answering: Answering, waitMs = 5000): Promise<string[]> {
+  const { good, authority } = await sharedCertificates();
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { status, headers } = await answering(request.headers, Buffer.concat(chunks));
+    response.writeHead(status, headers).end();
+  };
+  server = createServer({ cert: good.certPem, key: good.keyPem }, (request, response) => {
+    answer(request, response).catch(() => request.socket.destroy());
+  });
+  await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as { port: number };
+  const endpoint = new PartnerEndpoint({
+    url: `https://localhost:${port}`,
+    caPem: authority.certPem,
+    headers: {},
+    waitMs,
+  });
+  const wrong: string[] = [];
+  for await (const { title, fault } of judge(new Scene(endpoint, SECRET, KNOWN))) if (fault !== null) wrong.push(title);
+  endpoint.close();
+  return wrong;
+}
+
+/** A partner on the package, which knows one candidate. */
+function good(): Answering {
+  const receiver = new NotificationReceiver({
+    secrets: SECRET,
+    store: new MemoryStore(),
+    work: ({ candidate_id }) =>
+      candidate_id === KNOWN.candidateId ? Promise.resolve() : Promise.reject(new UnknownRecord()),
+  });
+  return (headers, body) => receiver.receive(headers, body);
+}
+
+const titled = (...patterns: RegExp[]) =>
+  SITUATIONS.map(({ title }) => title).filter((title) => patterns.some((pattern) => pattern.test(title)));
+
+/** Partners with one fault each, and what is to be found; of several situations, at least these. */
+const faulty: [string, (partner: Answering) => Answering, string[]][] = [
+  [
+    'does not look at signatures',
+    () => (headers, body) => {
+      try {
+        if (headers['content-type'] !== 'application/json') return { status: 415 };
+        parseNotification(JSON.parse(body.toString()));
+        return { status: 200 };
+      } catch {
+        return { status: 400 };
+      }
+    },
+    titled(/not yours/, /not the one that was signed/, /missing headers/, /that are none/, /ten minutes/),
+  ],
+  [
+    'does not look at the timestamp',
+    (partner) => async (headers, body) => {
+      const answer = await partner(headers, body);
+      const off = Math.abs(Date.now() / 1000 - Number(headers['webhook-timestamp'])) > 300;
+      return answer.status === 401 && off ? { status: 200 } : answer;
+    },
+    titled(/ten minutes/),
+  ],
+  [
+    'crashes without a signature',
+    (partner) => (headers, body) => {
+      if (headers['webhook-signature'] === undefined) throw new Error('undefined.split');
+      return partner(headers, body);
+    },
+    titled(/missing headers/),
+  ],
+  [
+    'reads the first signature alone',
+    (partner) => (headers, body) =>
+      partner({ ...headers, 'webhook-signature': String(headers['webhook-signature']).split(' ')[0] }, body),
+    titled(/both signatures/),
+  ],
+  [
+    'verifies what it has parsed and written again',
+    (partner) => (headers, body) => {
+      try {
+        return partner(headers, Buffer.from(JSON.stringify(JSON.parse(body.toString()))));
+      } catch {
+        return { status: 400 };
+      }
+    },
+    titled(/bytes that another/),
+  ],
+  [
+    'answers 409 to a repeat',
+    (partner) => {
+      const seen = new Set<string>();
+      return async (headers, body) => {
+        const answer = await partner(headers, body);
+        const id = String(headers['webhook-id']);
+        if (answer.status === 200 && seen.has(id)) return { status: 409 };
+        seen.add(id);
+        return answer;
+      };
+    },
+    titled(/^a repeat/, /^a replay/),
+  ],
+  [
+    'answers 400 to what comes late',
+    (partner) => {
+      const last = new Map<string, number>();
+      return async (headers, body) => {
+        const answer = await partner(headers, body);
+        if (answer.status !== 200) return answer;
+        const { booking_code } = JSON.parse(body.toString()) as { booking_code: string };
+        const sequence = Number(headers['event-sequence']);
+        const late = sequence < (last.get(booking_code) ?? 0);
+        last.set(booking_code, Math.max(sequence, last.get(booking_code) ?? 0));
+        return late ? { status: 400 } : answer;
+      };
+    },
+    titled(/^out of order/, /^a late resend/, /^a replay/),
+  ],
+  [
+    'waits for numbers that are missing',
+    (partner) => async (headers, body) => {
+      const answer = await partner(headers, body);
+      return answer.status === 200 && Number(headers['event-sequence']) > 3 ? { status: 409 } : answer;
+    },
+    titled(/numbers that are missing/),
+  ],
+  [
+    'refuses members that are new',
+    (partner) => (headers, body) => (body.includes('seat_number') ? { status: 400 } : partner(headers, body)),
+    titled(/new to you/),
+  ],
+  [
+    'wants a site of every exam',
+    (partner) => (headers, body) =>
+      body.includes('"candidate_id"') && !body.includes('location_code') ? { status: 400 } : partner(headers, body),
+    titled(/left out/, /remote exam/),
+  ],
+  [
+    'does not know what EXCUSED_ABSENT is',
+    (partner) => (headers, body) => (body.includes('EXCUSED_ABSENT') ? { status: 400 } : partner(headers, body)),
+    titled(/^EXCUSED_ABSENT$/),
+  ],
+  [
+    'takes no large bodies',
+    (partner) => (headers, body) => (body.length > 10_000 ? { status: 413 } : partner(headers, body)),
+    titled(/large body/),
+  ],
+  [
+    'answers 500 to what is malformed or unknown',
+    (partner) => async (headers, body) => {
+      const answer = await partner(headers, body);
+      return answer.status === 400 || answer.status === 415 ? { status: 500 } : answer;
+    },
+    titled(/nobody knows/, /no notification/, /content type/),
+  ],
+  [
+    'takes any content type',
+    (partner) => (headers, body) => partner({ ...headers, 'content-type': 'application/json' }, body),
+    titled(/content type/),
+  ],
+  [
+    'compresses its answers',
+    (partner) => async (headers, body) => ({
+      ...(await partner(headers, body)),
+      headers: { 'content-encoding': 'gzip' },
+    }),
+    titled(/gzip/),
+  ],
+  [
+    'answers 202',
+    (partner) => async (headers, body) => {
+      const answer = await partner(headers, body);
+      return answer.status === 200 ? { status: 202 } : answer;
+    },
+    titled(/^the sample/, /^BOOKING_CREATED$/, /same moment/, /pieces/),
+  ],
+  [
+    'refuses the sample',
+    (partner) => (headers, body) => (body.includes('SAMPLE') ? { status: 400 } : partner(headers, body)),
+    titled(/^the sample/),
+  ],
+];
+
+describe('npm run conformance', () => {
+  it('finds nothing wrong in a partner on the package', async () => {
+    expect(await foundIn(good())).toEqual([]);
+  });
+
+  it.each(faulty)('finds a partner that %s', async (_title, spoil, expected) => {
+    expect(expected.length).toBeGreaterThan(0);
+    expect(await foundIn(spoil(good()))).toEqual(expect.arrayContaining(expected));
+  });
+
+  it('finds a partner that lets many wait for one another', async () => {
+    let turns = Promise.resolve();
+    const partner = good();
+    const slow: Answering = (headers, body) => {
+      const turn = turns.then(() => new Promise<void>((done) => setTimeout(done, 100)));
+      turns = turn;
+      return turn.then(() => partner(headers, body));
+    };
+    expect(await foundIn(slow, 1000)).toEqual(titled(/same moment/));
+  });
+
+  it('finds a partner that is not there, or whose certificate is not trusted', async () => {
+    const scene = (url: string) => new Scene(new PartnerEndpoint({ url, headers: {}, waitMs: 5000 }), SECRET, KNOWN);
+    const { value } = await judge(scene('https://localhost:1')).next();
+    expect(value).toMatchObject({ fault: 'no answer: ECONNREFUSED' });
+    const { good: identity } = await sharedCertificates();
+    server = createServer({ cert: identity.certPem, key: identity.keyPem });
+    await new Promise<void>((listening) => server!.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as { port: number };
+    const untrusted = await judge(scene(`https://localhost:${port}`)).next();
+    expect(untrusted.value).toMatchObject({ fault: expect.stringMatching(/^no answer: .*(CERT|SIGNATURE|ISSUER)/) });
+    expect(() => scene('http://partner.example')).toThrow(TypeError);
+  });
+
+  it('cites sentences that stand in the document', () => {
+    const plain = (text: string) => text.replace(/[`*]/g, '').replace(/\s+/g, ' ');
+    const document = plain(readFileSync(join(__dirname, '../../docs/notifications.md'), 'utf8'));
+    expect(SITUATIONS.filter(({ sentence }) => !document.includes(plain(sentence)))).toEqual([]);
+    expect(new Set(SITUATIONS.map(({ title }) => title)).size).toBe(SITUATIONS.length);
+  });
+});

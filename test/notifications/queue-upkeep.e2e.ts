@@ -1,0 +1,131 @@
+import { QueueUpkeep } from '../../src/notifications/delivery/queue-upkeep';
+import type { Statement } from '../../src/platform/database/database';
+import { startApp, type TestApp } from '../support/app';
+import { queueMany } from '../support/queued';
+import { Subscribed } from '../support/subscribed';
+
+const BATCH = 1000;
+
+let app: TestApp;
+let subscribed: Subscribed[];
+
+// Nobody else does the upkeep.
+beforeAll(async () => {
+  app = await startApp({ env: { ROLES: 'api' } });
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  subscribed = [await Subscribed.start(app), await Subscribed.start(app), await Subscribed.start(app)];
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await Promise.all(subscribed.map((one) => one.stop()));
+});
+
+/** What the statements of the upkeep are called, and how many rows they changed. */
+function watched(): [string, number][] {
+  const done: [string, number][] = [];
+  const execute = app.database.execute.bind(app.database);
+  jest.spyOn(app.database, 'execute').mockImplementation(async (statement: Statement, values?: unknown[]) => {
+    const changed = await execute(statement, values);
+    // Other rounds of the process go on meanwhile.
+    if (statement.name?.startsWith('queue-')) done.push([statement.name, changed]);
+    return changed;
+  });
+  return done;
+}
+
+const upkeep = () => app.app.get(QueueUpkeep).run();
+const unresolved = async ({ id }: Subscribed) =>
+  (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND state <> 'RESOLVED'`, [id])).length;
+
+test('what waited for deleted partners is settled in batches, and every kind of upkeep has its turn between two', async () => {
+  for (const one of subscribed) await queueMany(one, 1500);
+  for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
+  const done = watched();
+  // However long it takes on a busy machine, it is one round.
+  jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+  await upkeep();
+  expect(await Promise.all(subscribed.map(unresolved))).toEqual([0, 0, 0]);
+  expect(Math.max(...done.map(([, changed]) => changed))).toBe(BATCH);
+  const kinds = ['queue-pending-of-down', 'queue-give-up', 'queue-resolve-owed', 'queue-resolve-queued'];
+  expect(done.map(([name]) => name).slice(0, 12)).toEqual([...kinds, ...kinds, ...kinds]);
+});
+
+test('a round ends after some seconds, whatever is left; the next one goes on', async () => {
+  await queueMany(subscribed[0], 2500);
+  await subscribed[0].admin('DELETE', `subscriptions/${subscribed[0].id}`);
+  let now = performance.now();
+  jest.spyOn(performance, 'now').mockImplementation(() => (now += 3_000));
+  const left: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    await upkeep();
+    left.push(await unresolved(subscribed[0]));
+  }
+  expect(left).toEqual([1500, 500, 0]);
+});
+
+describe('giving up', () => {
+  const HOURS = 24;
+
+  /** So many events that are retried automatically, in the queue for so long. */
+  async function retried(one: Subscribed, n: number, age: string): Promise<void> {
+    await queueMany(one, n);
+    await app.given.sql(
+      `UPDATE notifications SET retry = 'AUTO', queued_datetime = now() - $2::interval
+       WHERE subscription_id = $1 AND retry = 'MANUAL'`,
+      [one.id, age],
+    );
+    await app.given.sql(
+      `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)
+       SELECT subscription_id, position, booking_code, event_sequence, 'AUTO' FROM notifications n
+       WHERE subscription_id = $1 ON CONFLICT DO NOTHING`,
+      [one.id],
+    );
+  }
+  const become = ({ id }: Subscribed, health: 'UP' | 'DOWN', settings = '') =>
+    app.given.sql(
+      `UPDATE subscriptions SET health = '${health}', next_probe_at = ${health === 'DOWN' ? 'now()' : 'NULL'} ${settings}
+       WHERE id = $1`,
+      [id],
+    );
+  const manual = async ({ id }: Subscribed) =>
+    (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND retry = 'MANUAL'`, [id])).length;
+
+  test('leaves alone what waits for a partner that is suspended, or that is back', async () => {
+    const [down, suspended, back] = subscribed;
+    for (const one of subscribed) await retried(one, 3, `${HOURS + 1} hours`);
+    await become(down, 'DOWN');
+    await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now()`);
+    await become(back, 'UP');
+    await upkeep();
+    expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
+  });
+
+  test('does not read what has time left, however much that is', async () => {
+    const [suspended, once] = subscribed;
+    await retried(suspended, 4000, '60 hours');
+    await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);
+    // Of its 60 hours, 40 do not count.
+    await retried(once, 4000, '60 hours');
+    await retried(once, 2, '65 hours');
+    await become(
+      once,
+      'DOWN',
+      `, suspensions = tstzmultirange(tstzrange(now() - interval '55 hours', now() - interval '15 hours'))`,
+    );
+    let text = '';
+    const execute = app.database.execute.bind(app.database);
+    jest.spyOn(app.database, 'execute').mockImplementation((statement: Statement, values?: unknown[]) => {
+      if (statement.name === 'queue-give-up') text = statement.text;
+      return execute(statement, values);
+    });
+    await upkeep();
+    expect(await Promise.all([suspended, once].map(manual))).toEqual([0, 2]);
+    await app.given.sql('ANALYZE notifications');
+    const [{ 'QUERY PLAN': plan }] = await app.given.sql(
+      `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text.replaceAll('$1', String(HOURS))}`,
+    );
+    expect(plan[0].Plan['Shared Hit Blocks'] + plan[0].Plan['Shared Read Blocks']).toBeLessThan(100);
+  });
+});

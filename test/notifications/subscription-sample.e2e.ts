@@ -1,0 +1,101 @@
+import { startApp, type TestApp } from '../support/app';
+import { selfSigned } from '../support/certificates';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+beforeEach(async () => {
+  subscribed = await Subscribed.start(app);
+});
+afterEach(() => subscribed.stop());
+afterAll(() => app.close());
+
+const outcomes = (body: any) => body.steps.map(({ outcome }: any) => outcome);
+
+test('a sample of any change is signed and sent, stored nowhere, audited, and reported step by step', async () => {
+  const { status, body } = await subscribed.post('sample', { change_reason: 'EXAM_COMPLETED' });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    delivered: true,
+    change_reason: 'EXAM_COMPLETED',
+    addresses: ['127.0.0.1'],
+    protocol: 'TLSv1.3',
+    failure: null,
+    http_status: 200,
+  });
+  expect(body.steps.map(({ step }: any) => step)).toEqual(['NAME', 'ADDRESS', 'TLS', 'SIGN_IN', 'ANSWER']);
+  expect(outcomes(body)).toEqual(['OK', 'OK', 'OK', 'OK', 'OK']);
+  expect(body.certificates[0]).toEqual({
+    subject: expect.stringContaining('CN='),
+    issuer: expect.stringContaining('CN='),
+    not_before: expect.any(String),
+    not_after: expect.any(String),
+    fingerprint: expect.stringMatching(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/),
+  });
+  const [request, ...more] = subscribed.partner.requests;
+  expect(more).toEqual([]);
+  expect(request.json).toMatchObject({ change_reason: 'EXAM_COMPLETED', booking_code: 'SAMPLE0001' });
+  expect(request.headers['webhook-signature']).toMatch(/^v1,/);
+  expect(await subscribed.notifications()).toEqual([]);
+  const audit = await subscribed.get(`/admin/audit?subject=${subscribed.id}&action=subscription.sample`);
+  expect(audit.body).toHaveLength(1);
+});
+
+test.each([
+  [400, 'ANSWER', 'client_error', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
+  [401, 'SIGN_IN', 'auth', ['OK', 'OK', 'OK', 'FAILED', 'NOT_REACHED']],
+  [302, 'ANSWER', 'redirect', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
+])('an answer of %s fails at %s', async (status, step, failure, steps) => {
+  subscribed.partner.answer({ status, body: 'not <b>like</b> this' });
+  const { body } = await subscribed.post('sample', {});
+  expect(body).toMatchObject({ delivered: false, change_reason: 'BOOKING_CREATED', failure, http_status: status });
+  expect(outcomes(body)).toEqual(steps);
+  expect(body.steps.find(({ outcome }: any) => outcome === 'FAILED').step).toBe(step);
+});
+
+test('a certificate that is not accepted is shown, and nothing is sent', async () => {
+  const { certPem } = await selfSigned('somebody.example');
+  await subscribed.patch({ ca_pem: certPem });
+  const { body } = await subscribed.post('sample', {});
+  expect(body).toMatchObject({ delivered: false, failure: 'tls', http_status: null });
+  expect(outcomes(body)).toEqual(['OK', 'OK', 'FAILED', 'NOT_REACHED', 'NOT_REACHED']);
+  expect(body.certificates.length).toBeGreaterThan(0);
+  expect(subscribed.partner.requests).toEqual([]);
+});
+
+test('a name that is not known, an address that takes no connection, and one that is not allowed', async () => {
+  await subscribed.patch({ partner_url: 'https://nobody.invalid/hooks' });
+  const unknown = (await subscribed.post('sample', {})).body;
+  expect([unknown.failure, ...outcomes(unknown)]).toEqual(['dns', 'FAILED', ...Array(4).fill('NOT_REACHED')]);
+  await subscribed.patch({ partner_url: 'https://127.0.0.1:1/hooks' });
+  const dead = (await subscribed.post('sample', {})).body;
+  expect([dead.failure, ...outcomes(dead)]).toEqual(['connect', 'OK', 'FAILED', ...Array(3).fill('NOT_REACHED')]);
+  await app.given.sql(`UPDATE subscriptions SET partner_url = 'https://10.1.2.3/hooks' WHERE id = $1`, [subscribed.id]);
+  const blocked = (await subscribed.post('sample', {})).body;
+  expect([blocked.failure, ...outcomes(blocked)]).toEqual(['blocked', 'OK', 'FAILED', ...Array(3).fill('NOT_REACHED')]);
+});
+
+test('with `verify` a 200 makes the subscription ACTIVE, without it nothing changes; anything else neither', async () => {
+  await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
+  expect((await subscribed.post('sample', {})).body.delivered).toBe(true);
+  expect(await subscribed.subscription()).toMatchObject({ state: 'UNVERIFIED' });
+  subscribed.partner.answer({ status: 500 });
+  expect((await subscribed.post('sample', { verify: true })).body.delivered).toBe(false);
+  expect(await subscribed.subscription()).toMatchObject({ state: 'UNVERIFIED' });
+  subscribed.partner.answer({ status: 200 });
+  expect((await subscribed.post('sample', { verify: true })).body.delivered).toBe(true);
+  expect(await subscribed.subscription()).toMatchObject({ state: 'ACTIVE' });
+});
+
+test('is for operators, and for staff of the account', async () => {
+  const support = await app.given.token([subscribed.scene.account], ['support']);
+  const path = `/admin/subscriptions/${subscribed.id}/sample`;
+  expect((await app.call('POST', path, { token: support, body: {} })).status).toBe(200);
+  const elsewhere = await app.given.token([(await app.given.scene()).account], ['support']);
+  expect((await app.call('POST', path, { token: elsewhere, body: {} })).body.code).toBe('not_found');
+  expect((await subscribed.post('sample', { change_reason: 'NOTHING' })).status).toBe(400);
+});

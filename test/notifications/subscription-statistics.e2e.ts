@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { dateTime } from '../support/given';
+import { Subscribed } from '../support/subscribed';
+
+const DAY_MS = 86_400_000;
+
+let app: TestApp;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  app = await startApp({ env: { RETRY_SCHEDULE_S: '60' } });
+});
+beforeEach(async () => {
+  subscribed = await Subscribed.start(app);
+});
+afterEach(() => subscribed.stop());
+afterAll(() => app.close());
+
+const statistics = async () => (await subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`)).body;
+
+/** Books for so many days from now; answers with the start of the exam. */
+async function bookedIn(days: number): Promise<{ code: string; on: string }> {
+  const on = dateTime(Date.now() + days * DAY_MS);
+  return { code: await subscribed.booking({ booking_on: on }), on };
+}
+
+test('of a partner that has got nothing: every hour of seven days, and nothing in it', async () => {
+  const { hours, ...rest } = await statistics();
+  expect(rest).toEqual({
+    subscription_id: subscribed.id,
+    oldest_undelivered: null,
+    bookings_waiting: 0,
+    next_booking_on: null,
+    certificate_not_after: expect.any(String),
+  });
+  expect(hours).toHaveLength(168);
+  expect(hours[167].from).toBe(new Date().toISOString().slice(0, 13) + ':00:00Z');
+  for (const { from: _from, ...hour } of hours)
+    expect(hour).toEqual({ delivered: 0, failed: {}, p50_ms: null, p95_ms: null });
+});
+
+test('attempts are counted by their hour and class, and their duration', async () => {
+  let count = 0;
+  subscribed.partner.answer(() => ({ status: [200, 400, 403, 200, 400][count++] ?? 200, delayMs: 20 }));
+  for (let i = 0; i < 5; i++) await subscribed.booking();
+  const hour = await eventually(async () => {
+    const { hours } = await statistics();
+    const used = hours.filter((one: any) => one.p50_ms !== null);
+    const delivered = used.reduce((sum: number, one: any) => sum + one.delivered, 0);
+    expect(delivered).toBe(2);
+    expect(used.at(-1).failed).toEqual({ client_error: 2, auth: 1 });
+    return used.at(-1);
+  });
+  expect(hour.p50_ms).toBeGreaterThanOrEqual(20);
+  expect(hour.p95_ms).toBeGreaterThanOrEqual(hour.p50_ms);
+});
+
+test('what is older than seven days is not counted, and p50 and p95 are durations that were', async () => {
+  await subscribed.booking();
+  await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1));
+  await app.given.sql('DELETE FROM notification_attempts WHERE subscription_id = $1', [subscribed.id]);
+  await app.given.sql(
+    `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
+     SELECT 1, $1::uuid, date_trunc('hour', now()) - interval '3 hours' + n * interval '1 second', n, 'FIRST', 200
+     FROM generate_series(1, 100) AS n
+     UNION ALL SELECT 1, $1::uuid, now() - interval '8 days', 5, 'FIRST', 200`,
+    [subscribed.id],
+  );
+  const { hours } = await statistics();
+  expect(hours.filter((one: any) => one.delivered > 0)).toEqual([
+    { from: hours[164].from, delivered: 100, failed: {}, p50_ms: 50, p95_ms: 95 },
+  ]);
+});
+
+test('what waits: how many bookings, since when, and the next exam that it concerns', async () => {
+  subscribed.partner.answer({ status: 400 });
+  const [later, sooner] = [await bookedIn(9), await bookedIn(5)];
+  await eventually(async () => expect(await subscribed.queue()).toHaveLength(2));
+  const [oldest] = await subscribed.queue();
+  const waiting = await statistics();
+  expect(waiting).toMatchObject({
+    oldest_undelivered: oldest['created_datetime'],
+    bookings_waiting: 2,
+    next_booking_on: sooner.on,
+  });
+  // The booking is moved behind the other: what was told last of it counts.
+  await subscribed.reschedule(sooner.code, { booking_on: dateTime(Date.now() + 20 * DAY_MS) });
+  await eventually(async () => expect(await subscribed.queue()).toHaveLength(3));
+  expect(await statistics()).toMatchObject({ bookings_waiting: 2, next_booking_on: later.on });
+  const { body: summary } = await subscribed.admin('GET', 'error-queue/summary');
+  expect(summary.find((cause: any) => cause.subscription_id === subscribed.id)).toMatchObject({
+    count: 3,
+    next_booking_on: later.on,
+  });
+});
+
+test('what is held back for a partner that is SUSPENDED waits, too', async () => {
+  await subscribed.post('suspend');
+  const { on } = await bookedIn(4);
+  await eventually(async () => expect(await statistics()).toMatchObject({ bookings_waiting: 1, next_booking_on: on }));
+});
+
+test('an exam in the past is not next', async () => {
+  subscribed.partner.answer({ status: 400 });
+  await bookedIn(5);
+  await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
+  await app.given.sql(
+    `UPDATE notifications SET body = replace(body, body::json->>'booking_on', '2020-01-01T10:00:00Z')
+     WHERE subscription_id = $1`,
+    [subscribed.id],
+  );
+  expect(await statistics()).toMatchObject({ bookings_waiting: 1, next_booking_on: null });
+});
+
+test('the end of the certificate is that of the one which the partner showed last, at a verification or an event', async () => {
+  const shown = (await statistics()).certificate_not_after;
+  await app.given.sql('UPDATE subscriptions SET certificate_not_after = NULL WHERE id = $1', [subscribed.id]);
+  await subscribed.booking();
+  const { certificate_not_after } = await eventually(async () => {
+    const found = await statistics();
+    expect(found.certificate_not_after).not.toBeNull();
+    return found;
+  }, 20_000);
+  expect(certificate_not_after).toBe(shown);
+  expect(Date.parse(certificate_not_after)).toBeGreaterThan(Date.now());
+});
+
+test('of a subscription that does not exist: 404', async () => {
+  const answer = await subscribed.get(`/admin/subscriptions/${randomUUID()}/statistics`);
+  expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+});

@@ -1,0 +1,103 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { holdAt } from '../support/races';
+import { Subscribed } from '../support/subscribed';
+
+const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+
+let first: TestApp;
+let second: TestApp;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  first = await startApp({ env: { SECRETS_KEY, ROLES: 'api', RETRY_SCHEDULE_S: '0.3' } });
+  second = await startApp({
+    databaseUrl: first.databaseUrl,
+    env: { SECRETS_KEY, ROLES: 'delivery', RETRY_SCHEDULE_S: '0.3' },
+  });
+});
+beforeEach(async () => {
+  subscribed = await Subscribed.start(first);
+});
+afterEach(() => subscribed.stop());
+afterAll(async () => {
+  await second.close();
+  await first.close();
+});
+
+test('no attempt begins once suspend has answered: what another process has claimed meanwhile is given back', async () => {
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  // The claims that follow on it find nothing, and are over.
+  await pause(1500);
+  const hold = holdAt(second, 'claimed');
+  await subscribed.booking();
+  await hold.reached;
+  expect(await first.given.sql('SELECT FROM deliveries WHERE lease_token IS NOT NULL')).toHaveLength(1);
+  let answered = false;
+  const suspended = subscribed.post('suspend').then((answer) => {
+    answered = true;
+    return answer;
+  });
+  await pause(700);
+  const answeredAtOnce = answered;
+  hold.release();
+  expect(answeredAtOnce).toBe(false);
+  expect((await suspended).body).toMatchObject({ state: 'SUSPENDED' });
+  await pause(1500);
+  expect(subscribed.partner.requests).toHaveLength(1);
+  expect(await first.given.sql('SELECT FROM deliveries WHERE lease_token IS NOT NULL')).toEqual([]);
+  await subscribed.post('resume');
+  await subscribed.partner.received(2);
+});
+
+test('attempts that have begun go on to their end, and suspend does not wait for it', async () => {
+  subscribed.partner.answer({ status: 200, delayMs: 4000 });
+  await subscribed.booking();
+  await subscribed.partner.received(1);
+  const before = performance.now();
+  await subscribed.post('suspend');
+  expect(performance.now() - before).toBeLessThan(3500);
+  await eventually(async () => expect((await subscribed.notifications())[0]['state']).toBe('DELIVERED'));
+});
+
+test('a partner that is busy receives nothing more once suspend has answered', async () => {
+  subscribed.partner.answer({ status: 200, delayMs: 100 });
+  const bookings = Array.from({ length: 30 }, () => subscribed.booking());
+  await subscribed.partner.received(5);
+  await subscribed.post('suspend');
+  const answeredAt = Date.now();
+  await Promise.all(bookings);
+  await pause(1500);
+  // What was on its way may still arrive.
+  expect(subscribed.partner.requests.filter(({ at }) => at > answeredAt + 200)).toHaveLength(0);
+  await subscribed.post('resume');
+  await subscribed.partner.received(30, 20_000);
+});
+
+test('the time for which a partner was suspended does not count towards giving up', async () => {
+  subscribed.partner.answer({ status: 500 });
+  await subscribed.booking();
+  await eventually(async () => expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']));
+  await subscribed.post('suspend');
+  const { id } = subscribed;
+  await first.given.sql(
+    `UPDATE notifications SET queued_datetime = now() - interval '40 hours' WHERE subscription_id = $1`,
+    [id],
+  );
+  await first.given.sql(
+    `UPDATE subscriptions SET suspended_datetime = now() - interval '10 hours',
+       suspensions = tstzmultirange(tstzrange(now() - interval '50 hours', now() - interval '30 hours')) WHERE id = $1`,
+    [id],
+  );
+  await subscribed.post('resume');
+  await pause(2500);
+  expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']);
+  // 20 hours while it was not suspended: four more are the most.
+  await first.given.sql(
+    `UPDATE notifications SET queued_datetime = now() - interval '55 hours' WHERE subscription_id = $1`,
+    [id],
+  );
+  await eventually(async () => expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['MANUAL']));
+});

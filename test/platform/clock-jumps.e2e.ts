@@ -1,0 +1,79 @@
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { Subscribed } from '../support/subscribed';
+
+let app: TestApp;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  app = await startApp({ env: { RETRY_SCHEDULE_S: '600', NOTIFICATION_WAIT_MS: '1000' } });
+});
+beforeEach(async () => {
+  subscribed = await Subscribed.start(app);
+});
+afterEach(() => subscribed.stop());
+afterAll(() => app.close());
+
+const delivered = (withinMs?: number) =>
+  eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1, withinMs);
+
+/** By how much the clock was ahead. */
+const DISTANCES = ['25 hours', '1 hour'];
+
+test.each(DISTANCES)('a partner that turned DOWN by a clock %s ahead is probed once that is right', async (ahead) => {
+  subscribed.partner.answer({ status: 500 });
+  await subscribed.booking();
+  await eventually(async () => (await subscribed.subscription())['health'] === 'DOWN');
+  subscribed.partner.answer({ status: 200 });
+  await app.given.sql(
+    `UPDATE subscriptions SET next_probe_at = next_probe_at + $2::interval, probe_from = probe_from + $2::interval
+     WHERE id = $1`,
+    [subscribed.id, ahead],
+  );
+  await delivered();
+  expect(await subscribed.subscription()).toMatchObject({ health: 'UP', next_probe_at: null });
+});
+
+test.each(DISTANCES)('a wall that was put up by a clock %s ahead is none once that is right', async (ahead) => {
+  subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
+  await subscribed.booking();
+  await eventually(async () => (await subscribed.subscription())['paused_until'] !== null);
+  subscribed.partner.answer({ status: 200 });
+  await app.given.sql(
+    `UPDATE subscriptions SET paused_until = paused_until + $2::interval, paused_from = paused_from + $2::interval,
+       paced_to = now() + $2::interval WHERE id = $1`,
+    [subscribed.id, ahead],
+  );
+  expect((await subscribed.subscription())['paused_until']).toBeNull();
+  await delivered();
+});
+
+test('a lease that was given by a clock an hour ahead lapses in the wait time and 30 seconds', async () => {
+  await subscribed.post('suspend');
+  await subscribed.booking();
+  await eventually(async () => (await subscribed.notifications()).length === 1);
+  // As a process leaves it that was killed.
+  await app.given.sql(
+    `UPDATE deliveries SET lease_token = 1, leased_until = now() + interval '1 hour' WHERE subscription_id = $1`,
+    [subscribed.id],
+  );
+  await subscribed.post('resume');
+  await app.given.sql(`SELECT pg_notify('deliveries', 'due ' || $1)`, [subscribed.id]);
+  const later = await startApp({ databaseUrl: app.databaseUrl });
+  try {
+    await delivered(31_000);
+  } finally {
+    await later.close();
+  }
+}, 40_000);
+
+test.each(DISTANCES)('an event that was claimed by a clock %s ahead is published all the same', async (ahead) => {
+  const code = await subscribed.booking();
+  await delivered();
+  await app.given.sql(`DELETE FROM notifications WHERE subscription_id = $1`, [subscribed.id]);
+  await app.given.sql(
+    `UPDATE domain_events SET settled_at = NULL, claimed_until = now() + $2::interval WHERE stream = $1`,
+    [code, ahead],
+  );
+  await delivered();
+});

@@ -1,0 +1,55 @@
+import { migrate } from '../../src/platform/database/migrate';
+import { startApp, type TestApp } from '../support/app';
+import { Authority } from '../support/certificates';
+import { eventually } from '../support/eventually';
+import { PostgresServer } from '../support/servers';
+
+/** Contract section 1, over TLS: a server that falls silent is a quick refusal, whatever has taken the socket's place. */
+let server: PostgresServer;
+let app: TestApp;
+let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+beforeAll(async () => {
+  const { certPem, keyPem } = await (await Authority.create()).issue('localhost');
+  server = await PostgresServer.start(
+    { ssl: 'on', ssl_cert_file: 'tls.crt', ssl_key_file: 'tls.key' },
+    { 'tls.crt': certPem, 'tls.key': keyPem },
+  );
+  await server.query('CREATE DATABASE svc');
+  const url = `${server.url('svc')}?sslmode=require`;
+  await migrate(url);
+  app = await startApp({ databaseUrl: url });
+  scene = await app.given.scene();
+});
+afterAll(async () => {
+  server?.freeze(false);
+  await app?.close();
+  await server?.end();
+});
+
+async function timed(): Promise<{ status: number; ms: number }> {
+  const begun = performance.now();
+  const { status } = await app.call('GET', `/accounts/${scene.account}/eligibilities`, { token: scene.token });
+  return { status, ms: performance.now() - begun };
+}
+
+it('what is under way ends before its statement would, what comes after is refused at once; then all goes on', async () => {
+  const rows = await app.given.sql(
+    'SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE datname IS NOT NULL',
+  );
+  expect(rows).toContainEqual({ ssl: true });
+  expect((await timed()).status).toBe(200);
+  server.freeze(true);
+  const first = await Promise.all(Array.from({ length: 10 }, timed));
+  // A statement may take 7 seconds.
+  expect(first.filter(({ status, ms }) => status !== 503 || ms > 7_000)).toEqual([]);
+  const refusedAtOnce = async (): Promise<void> => {
+    const { status, ms } = await timed();
+    expect([status, ms < 1_000]).toEqual([503, true]);
+  };
+  // Whoever waited for a new connection alone was refused before the silence was found.
+  await eventually(refusedAtOnce, 7_000);
+  await refusedAtOnce();
+  server.freeze(false);
+  await eventually(async () => expect((await timed()).status).toBe(200), 20_000);
+});

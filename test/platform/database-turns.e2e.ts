@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import type { Caller } from '../../src/platform/context/caller';
+import { inTheNameOf } from '../../src/platform/context/request-context';
+import { isNoConnectionFree, takeTurns } from '../../src/platform/database/connection-turns';
+import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
+import { startApp, type TestApp } from '../support/app';
+import { callerOf } from '../support/callers';
+
+/** Callers take turns at the connections to the database: who sends a flood keeps nobody else from theirs. */
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app.close());
+
+const SHORT_WORK = { text: 'SELECT pg_sleep(0.01)' };
+const FLOOD = 300;
+
+/** How much of a flood had been done when one piece of work of another caller, begun after all of it, was done. */
+async function doneBefore(work: () => Promise<unknown>, other: Caller | null): Promise<number> {
+  let done = 0;
+  const flood = Array.from({ length: FLOOD }, () =>
+    inTheNameOf(callerOf('hostile'), null, work).then(
+      () => void done++,
+      // On a slow machine the last of it finds no place in time.
+      (error: unknown) => expect(isNoConnectionFree(error)).toBe(true),
+    ),
+  );
+  await (other ? inTheNameOf(other, null, work) : work());
+  const before = done;
+  await Promise.all(flood);
+  return before;
+}
+
+/** Work, and how many of a flood may have been done before the other's: those that were begun already, and a turn of the other. */
+const kinds: [string, () => Promise<unknown>, number][] = [
+  ['statements', () => app.database.query(SHORT_WORK), FLOOD / 10],
+  ['units of work', () => app.app.get(UnitOfWork).run(() => app.database.query(SHORT_WORK)), FLOOD / 10],
+  [
+    'units of work that share a transaction',
+    () => app.app.get(UnitOfWork).runWithOthers(randomUUID(), () => app.database.query(SHORT_WORK)),
+    // Three are under way at a time, of fifty each.
+    (2 * FLOOD) / 3,
+  ],
+];
+
+describe.each(kinds)('%s', (_kind, work, most) => {
+  it.each([
+    ['another caller', callerOf('other')],
+    ['background work', null],
+  ])('of %s wait for a place and not for the flood of one caller', async (_who, other) => {
+    expect(await doneBefore(work, other)).toBeLessThan(most);
+  });
+});
+
+it('over HTTP: the record of another tenant is changed while most of the flood still waits', async () => {
+  const changeOf = async () => {
+    const scene = await app.given.scene();
+    const body = app.given.eligibilityBody(scene.testCode);
+    await app.call('POST', `/accounts/${scene.account}/candidates`, { token: scene.token, body });
+    const path = `/accounts/${scene.account}/candidates/${body['candidate'].candidate_id}/tests/${scene.testCode}`;
+    return () => app.call('PUT', path, { token: scene.token, body });
+  };
+  const [hostile, other] = [await changeOf(), await changeOf()];
+  const statuses: number[] = [];
+  const flood = Array.from({ length: FLOOD }, () => hostile().then(({ status }) => void statuses.push(status)));
+  expect((await other()).status).toBe(204);
+  expect(statuses.length).toBeLessThan(FLOOD / 2);
+  await Promise.all(flood);
+  // On a slow machine the last of it finds no place in time.
+  expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
+});
+
+it('a connection that came while the process had no time to look is tried for once more', async () => {
+  const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
+  takeTurns(pool);
+  const connected = pool.connect();
+  for (const end = performance.now() + 1_500; performance.now() < end;);
+  (await connected).release();
+  await pool.end();
+});

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { eventually } from '../support/eventually';
+import { freePort } from '../support/identity-provider';
+import { dataFolder } from '../support/process';
+
+const root = join(__dirname, '../..');
+
+/** What a command starts in a data folder of its own, until the work is done. */
+async function withService(
+  command: string[],
+  work: (service: { dataDir: string; url: string; end: () => void }) => Promise<void>,
+) {
+  const [folder, port] = [dataFolder(), await freePort()];
+  const { PATH, HOME } = process.env;
+  const child = spawn(command[0], command.slice(1), {
+    cwd: root,
+    env: { PATH, HOME, DATA_DIR: folder.path, PORT: String(port), METRICS_PORT: '0', LOG_LEVEL: 'fatal' },
+    stdio: 'ignore',
+  });
+  try {
+    await work({ dataDir: folder.path, url: `http://127.0.0.1:${port}`, end: () => child.kill('SIGTERM') });
+  } finally {
+    const file = join(folder.path, 'server.json');
+    if (existsSync(file)) process.kill((JSON.parse(readFileSync(file, 'utf8')) as { pid: number }).pid, 'SIGTERM');
+    child.kill('SIGTERM');
+    await eventually(() => !existsSync(file), 30_000);
+    folder.remove();
+  }
+}
+
+const status = (url: string) =>
+  fetch(`${url}/health/ready`).then(
+    (answer) => answer.status,
+    () => null,
+  );
+
+describe('§1 the start', () => {
+  it('readiness is red until the credentials of the sandbox are there', async () => {
+    await withService([process.execPath, 'scripts/start.mjs'], async ({ dataDir, url }) => {
+      const seen = new Set<number | null>();
+      for (let answer = await status(url); answer !== 200; answer = await status(url)) {
+        seen.add(answer);
+        await pause(2);
+      }
+      expect(['sandbox.json', 'server.json'].map((name) => existsSync(join(dataDir, name)))).toEqual([true, true]);
+      expect([...seen]).toEqual([null, 503]);
+    });
+  });
+
+  it.each(['PORT', 'METRICS_PORT'])('a %s that is taken ends it with one line', async (setting) => {
+    const taken = createServer();
+    taken.listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const folder = dataFolder();
+    const { PATH, HOME } = process.env;
+    const ports = { HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', [setting]: String(port) };
+    const child = spawn(process.execPath, ['scripts/start.mjs'], {
+      cwd: root,
+      env: { PATH, HOME, DATA_DIR: folder.path, LOG_LEVEL: 'fatal', ...ports },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    try {
+      const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+      expect([said, status]).toEqual([
+        `127.0.0.1:${port} is not to be had (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
+        1,
+      ]);
+    } finally {
+      taken.close();
+      folder.remove();
+    }
+  });
+
+  it('is refused in one line before the dependencies are installed', async () => {
+    const fresh = mkdtempSync(join(tmpdir(), 'fresh-'));
+    try {
+      cpSync(join(root, 'scripts'), join(fresh, 'scripts'), { recursive: true });
+      for (const script of ['scripts/start.mjs', '--import=./scripts/installed.mjs scripts/dev.mjs']) {
+        const child = spawn(process.execPath, script.split(' '), { cwd: fresh, stdio: ['ignore', 'ignore', 'pipe'] });
+        const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+        expect([said, status]).toEqual(['The dependencies are not installed: run `npm install` first.\n', 1]);
+      }
+    } finally {
+      rmSync(fresh, { recursive: true, force: true });
+    }
+  });
+
+  it('who ends npm ends the service', async () => {
+    await withService(['npm', 'start'], async ({ dataDir, url, end }) => {
+      await eventually(async () => (await status(url)) === 200, 60_000);
+      end();
+      await eventually(() => !existsSync(join(dataDir, 'server.json')), 20_000);
+      expect(await status(url)).toBeNull();
+    });
+  });
+});

@@ -1,0 +1,346 @@
+import type { Socket } from 'node:net';
+import { currentTransaction, Database, isDatabaseUnavailable, prepared } from '../../src/platform/database/database';
+import { inTheNameOf } from '../../src/platform/context/request-context';
+import { DomainError, validationError } from '../../src/platform/errors';
+import type { RunningUnit } from '../../src/platform/unit-of-work/running-unit';
+import { UnitOfWork } from '../../src/platform/unit-of-work/unit-of-work';
+import { startApp, type TestApp } from '../support/app';
+import { callerOf } from '../support/callers';
+
+/** A name is unique; a second insert of it waits for the transaction of the first. */
+const INSERT = prepared('name-insert', 'INSERT INTO names VALUES ($1)');
+const LOCK = prepared('name-lock', 'SELECT * FROM names WHERE name = $1 FOR UPDATE');
+const KEEP = prepared(
+  'name-keep',
+  'INSERT INTO names SELECT name FROM json_to_recordset($1) AS kept (n bigint, name text)',
+);
+const ALL = prepared('name-all', 'SELECT name FROM names ORDER BY name');
+const RENAME = prepared('name-rename', 'UPDATE names SET seen = seen + 1 WHERE name = $1');
+
+let app: TestApp;
+let unitOfWork: UnitOfWork;
+let database: Database;
+
+beforeAll(async () => {
+  app = await startApp();
+  unitOfWork = app.app.get(UnitOfWork);
+  database = app.database;
+  await app.given.sql('CREATE TABLE names (name text CONSTRAINT names_pk PRIMARY KEY, seen int NOT NULL DEFAULT 0)');
+});
+afterAll(() => app.close());
+beforeEach(() => app.given.sql('TRUNCATE names'));
+
+const names = async () =>
+  ((await app.given.sql('SELECT name FROM names ORDER BY name')) as { name: string }[]).map((row) => row.name);
+const audited = async (subject: string) =>
+  (await app.given.sql('SELECT * FROM audit_log WHERE subject = $1', [subject])).length;
+
+describe('what a unit of work sends without waiting', () => {
+  it('is committed, in its order, with its events and audit rows', async () => {
+    await unitOfWork.run(async () => {
+      unitOfWork.send(INSERT, ['a']);
+      unitOfWork.send(RENAME, ['a']);
+      unitOfWork.audit('test', 'sent-a');
+      return Promise.resolve();
+    });
+    expect(await app.given.sql('SELECT * FROM names')).toEqual([{ name: 'a', seen: 1 }]);
+    expect(await audited('sent-a')).toBe(1);
+  });
+
+  it('is seen by the questions after it', async () => {
+    await unitOfWork.run(async () => {
+      unitOfWork.send(INSERT, ['a']);
+      expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
+    });
+  });
+
+  it('fails the whole unit when it is refused: nothing is committed, and the refusal is what is thrown', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('taken')`);
+    let published = false;
+    const work = unitOfWork.run(async () => {
+      unitOfWork.send(INSERT, ['before']);
+      unitOfWork.send(INSERT, ['taken']);
+      unitOfWork.send(INSERT, ['after']);
+      unitOfWork.audit('test', 'refused');
+      unitOfWork.afterCommit(() => (published = true));
+      return Promise.resolve();
+    });
+    await expect(work).rejects.toMatchObject({ code: '23505', constraint: 'names_pk' });
+    expect(await names()).toEqual(['taken']);
+    expect(await audited('refused')).toBe(0);
+    expect(published).toBe(false);
+  });
+
+  it('is the cause that is thrown when a question after it is refused for its sake', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('taken')`);
+    const work = unitOfWork.run(async () => {
+      unitOfWork.send(INSERT, ['taken']);
+      await database.query(LOCK, ['taken']);
+    });
+    await expect(work).rejects.toMatchObject({ code: '23505' });
+  });
+
+  it('leaves the connection usable after a refusal', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('taken')`);
+    for (let round = 0; round < 30; round++) {
+      const refused = unitOfWork.run(() => Promise.resolve(unitOfWork.send(INSERT, ['taken'])));
+      await expect(refused).rejects.toMatchObject({ code: '23505' });
+    }
+    await unitOfWork.run(() => Promise.resolve(unitOfWork.send(INSERT, ['free'])));
+    expect(await names()).toEqual(['free', 'taken']);
+  });
+
+  it('is done again, all of it, after a deadlock', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('one'), ('two')`);
+    let runs = 0;
+    let met: () => void = () => undefined;
+    const bothHoldOne = new Promise<void>((resolve) => (met = resolve));
+    let holding = 0;
+    const both = (first: string, second: string) =>
+      unitOfWork.run(async () => {
+        runs += 1;
+        await database.query(LOCK, [first]);
+        if (++holding === 2) met();
+        await bothHoldOne;
+        unitOfWork.send(RENAME, [second]);
+      });
+    await Promise.all([both('one', 'two'), both('two', 'one')]);
+    // Again at least once; which of the two PostgreSQL gives up, and whether a second time, is its own affair.
+    expect(runs).toBeGreaterThanOrEqual(3);
+    expect(await app.given.sql('SELECT name, seen FROM names ORDER BY name')).toEqual([
+      { name: 'one', seen: 1 },
+      { name: 'two', seen: 1 },
+    ]);
+  });
+});
+
+describe('what a unit of work keeps', () => {
+  const seen = () => database.query<{ name: string }>(ALL);
+
+  it('is committed by one statement for all rows, and seen by the questions after it', async () => {
+    await unitOfWork.run(async () => {
+      for (const name of ['a', 'b']) unitOfWork.keep(KEEP, { name });
+      expect(await seen()).toEqual([{ name: 'a' }, { name: 'b' }]);
+      unitOfWork.keep(KEEP, { name: 'c' });
+    });
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is undone with the part that kept it, and with no other', async () => {
+    await unitOfWork.run(async () => {
+      unitOfWork.keep(KEEP, { name: 'before' });
+      const failing = unitOfWork.part(() => {
+        unitOfWork.keep(KEEP, { name: 'failed' });
+        throw new Error('This part fails.');
+      });
+      await expect(failing).rejects.toThrow('This part fails.');
+      await unitOfWork.part(() => Promise.resolve(unitOfWork.keep(KEEP, { name: 'part' })));
+    });
+    expect(await names()).toEqual(['before', 'part']);
+  });
+});
+
+describe('units of work that share a transaction', () => {
+  let round = 0;
+  const subjectOf = (name: string) => `shared-${name}-${round}`;
+  const keep = (name: string) => unitOfWork.keep(KEEP, { name });
+  const shared = (name: string, work = (): unknown => keep(name)) =>
+    inTheNameOf(callerOf(name), null, () =>
+      unitOfWork.runWithOthers(name, async () => {
+        await work();
+        unitOfWork.audit('shared', subjectOf(name));
+      }),
+    );
+  /** The names in each transaction. */
+  const transactions = async () =>
+    (
+      (await app.given.sql(
+        'SELECT array_agg(name ORDER BY name) AS names FROM names GROUP BY xmin::text ORDER BY min(name)',
+      )) as { names: string[] }[]
+    ).map((row) => row.names);
+  const actorOf = async (name: string) =>
+    ((await app.given.sql('SELECT actor FROM audit_log WHERE subject = $1', [subjectOf(name)])) as object[]).map(
+      (row) => (row as { actor: string }).actor,
+    );
+  beforeEach(() => (round += 1));
+
+  it('are committed together, each in the name of its own caller', async () => {
+    await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
+    // The first finds nothing under way.
+    expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
+    for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
+  });
+
+  it('are not undone by one that is refused, which leaves nothing', async () => {
+    const called: string[] = [];
+    const refuse = () => {
+      keep('refused');
+      unitOfWork.audit('shared', subjectOf('refused'));
+      unitOfWork.afterCommit(() => called.push('refused'));
+      throw validationError.error();
+    };
+    const kept = (name: string) =>
+      shared(name, () => {
+        keep(name);
+        unitOfWork.afterCommit(() => called.push(name));
+      });
+    const [, refused, other] = await Promise.allSettled([kept('a'), shared('refused', refuse), kept('b')]);
+    expect(refused).toMatchObject({ status: 'rejected', reason: expect.any(DomainError) as unknown });
+    expect(other.status).toBe('fulfilled');
+    expect(await names()).toEqual(['a', 'b']);
+    expect(await actorOf('refused')).toEqual([]);
+    expect(called).toEqual(['a', 'b']);
+  });
+
+  it('are each done alone when the database refuses what one has kept, and that one alone fails', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('taken')`);
+    const outcomes = await Promise.allSettled(['a', 'b', 'taken', 'c'].map((name) => shared(name)));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: { code: '23505' } });
+    expect(await transactions()).toEqual([['a'], ['b'], ['c'], ['taken']]);
+    for (const name of ['a', 'b', 'c']) expect(await actorOf(name)).toEqual([name]);
+  });
+
+  it('are each done alone when one breaks the transaction', async () => {
+    const broken = () => database.query({ text: 'SELECT 1 / 0' });
+    const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('broken', broken), shared('c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: { code: '22012' } });
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are each done alone when what one has kept takes longer than it may', async () => {
+    const release = await app.given.lock(`INSERT INTO names VALUES ('waited for')`);
+    const waits = async () => {
+      if (unitOfWork.isShared) await database.query({ text: `SET LOCAL statement_timeout = '100ms'` });
+      keep('waited for');
+    };
+    const outcomes = [shared('a'), shared('b'), shared('waits', waits), shared('c')];
+    await Promise.all([outcomes[0], outcomes[1], outcomes[3]]);
+    expect(await names()).toEqual(['a', 'b', 'c']);
+    await release();
+    await outcomes[2];
+    expect(await names()).toEqual(['a', 'b', 'c', 'waited for']);
+  });
+
+  it('are not done again when the answer to COMMIT is lost, by whatever error', async () => {
+    let tries = 0;
+    const lost = () => {
+      tries++;
+      keep('b');
+      const { client } = currentTransaction.current as RunningUnit;
+      const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+      jest.spyOn(client, 'query').mockImplementation((...args: unknown[]) => {
+        const answer = query(...args);
+        if (args[0] === 'COMMIT') {
+          const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+          stream.removeAllListeners('data');
+          setTimeout(() => stream.destroy(Object.assign(new Error('write EPROTO'), { code: 'EPROTO' })), 200);
+        }
+        return answer as never;
+      });
+    };
+    const outcomes = await Promise.allSettled([shared('a'), shared('b', lost), shared('c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'EPROTO' } });
+    expect(tries).toBe(1);
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are not half undone by one that has written at once and is refused', async () => {
+    const write = async () => {
+      await database.execute({ text: `INSERT INTO names VALUES ('written')` });
+      throw validationError.error();
+    };
+    const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('written', write), shared('c')]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('are left by one that needs a transaction of its own', async () => {
+    const own = () => unitOfWork.run(() => database.execute({ text: `INSERT INTO names VALUES ('own')` }));
+    await Promise.all([shared('a'), shared('b'), shared('own', own), shared('c')]);
+    expect(await transactions()).toEqual([['a'], ['b', 'c'], ['own']]);
+  });
+
+  it('tell a refusal when they have ended, and with them the locks of who was refused', async () => {
+    const lock = async () => {
+      const [{ locked }] = await database.query<{ locked: boolean }>({
+        text: 'SELECT pg_try_advisory_xact_lock(4711) AS locked',
+      });
+      if (!locked) throw new Error('It is held.');
+    };
+    const refused = async () => {
+      await lock();
+      throw validationError.error();
+    };
+    const slow = async () => {
+      await database.query({ text: 'SELECT pg_sleep(0.1)' });
+      keep('slow');
+    };
+    const [, told] = await Promise.allSettled([
+      shared('a'),
+      shared('refused', refused).catch(() => unitOfWork.run(lock)),
+      shared('slow', slow),
+    ]);
+    expect(told.status).toBe('fulfilled');
+  });
+
+  it('never are of one record', async () => {
+    const twice = () => {
+      keep(`same-${unitOfWork.isShared ? 'shared' : 'alone'}`);
+    };
+    await Promise.all([
+      shared('first'),
+      ...[1, 2].map(() => unitOfWork.runWithOthers('same', () => Promise.resolve(twice()))),
+    ]);
+    expect(await transactions()).toEqual([['first'], ['same-alone'], ['same-shared']]);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['sends something at once', () => unitOfWork.send(INSERT, ['alone'])],
+    ['writes a part', () => unitOfWork.part(() => Promise.resolve(keep('alone')))],
+    [
+      'asks after it has kept something',
+      async () => {
+        keep('alone');
+        expect(await database.query(LOCK, ['alone'])).toEqual([{ name: 'alone', seen: 0 }]);
+      },
+    ],
+    [
+      'has what it kept written at once',
+      () => {
+        keep('alone');
+        unitOfWork.recordNow();
+      },
+    ],
+  ])('are those of others when one %s: it is done in a transaction of its own', async (_what, work) => {
+    await Promise.all([shared('a'), shared('alone', work), shared('b'), shared('c')]);
+    expect(await transactions()).toEqual([['a'], ['alone'], ['b', 'c']]);
+    expect(await actorOf('alone')).toEqual(['alone']);
+  });
+});
+
+describe('units of work that wait for a lock', () => {
+  it('give their connections to who waits for them, leave others for everything else, and one too many is told to come again', async () => {
+    await app.given.sql(`INSERT INTO names VALUES ('held')`);
+    const holder = await database.pool.connect();
+    await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);
+    const units = Array.from({ length: 12 }, () => unitOfWork.run(() => database.query(RENAME, ['held'])));
+    const outcomes = Promise.allSettled(units);
+    try {
+      expect((await app.call('GET', '/health/ready')).body).toMatchObject({ status: 'ok' });
+      expect(await names()).toEqual(['held']);
+      // The first three have waited for the lock, the last six for a connection.
+      for (const unit of [...units.slice(0, 3), ...units.slice(6)])
+        expect(isDatabaseUnavailable(await unit.catch((error: unknown) => error))).toBe(true);
+    } finally {
+      await holder.query('COMMIT');
+      holder.release();
+    }
+    const fulfilled = (await outcomes).flatMap(({ status }, n) => (status === 'fulfilled' ? [n] : []));
+    // Of two that wait for one lock the second begins to wait anew when the first gives up.
+    expect(fulfilled.slice(0, 2)).toEqual([3, 4]);
+    expect(await app.given.sql('SELECT seen FROM names')).toEqual([{ seen: fulfilled.length }]);
+  });
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../src/schema';
+import { cloneDatabase } from '../support/database';
+
+/**
+ * What an erasure does with every column that there is. K: kept, it tells nothing of a candidate; P: replaced by a
+ * pseudonym or a word; R: removed. A table whose name stands alone holds nothing about candidates.
+ */
+const COLUMNS = readFileSync(join(__dirname, 'privacy-columns.txt'), 'utf8');
+
+function declared(): Map<string, string> {
+  const columns = new Map<string, string>();
+  for (const line of COLUMNS.split('\n').filter((text) => text !== '' && !text.startsWith('#'))) {
+    const [table, ...rest] = line.split(/\s+/);
+    if (rest.length === 0) columns.set(table, 'K');
+    for (const entry of rest) {
+      const [column, treatment] = entry.split(':');
+      columns.set(`${table}.${column}`, treatment);
+    }
+  }
+  return columns;
+}
+
+describe('the schema', () => {
+  it('has no column of which it is not said what an erasure does with it', async () => {
+    const database = await cloneDatabase();
+    const dataSource = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
+    try {
+      const rows = await dataSource.query<{ name: string; table: string }[]>(
+        `SELECT c.relname AS table, c.relname || '..' || attname AS name FROM pg_attribute
+         JOIN pg_class c ON c.oid = attrelid
+         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+           AND attnum > 0 AND NOT attisdropped AND relname <> 'migrations' ORDER BY 1, 2`,
+      );
+      const known = declared();
+      expect([...known.values()].filter((treatment) => !['K', 'P', 'R'].includes(treatment))).toEqual([]);
+      expect(rows.filter(({ name, table }) => !known.has(name) && !known.has(table)).map(({ name }) => name)).toEqual(
+        [],
+      );
+      const present = new Set(rows.flatMap(({ name, table }) => [name, table]));
+      expect([...known.keys()].filter((name) => !present.has(name))).toEqual([]);
+    } finally {
+      await dataSource.destroy();
+      await database.drop();
+    }
+  });
+});

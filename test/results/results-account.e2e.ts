@@ -1,0 +1,260 @@
+import { startApp, type TestApp } from '../support/app';
+import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
+
+/** PUT /accounts/{account_code}: contract section 7, "Of the candidate's exams without an account result". */
+let app: TestApp;
+let deliveries: Deliveries;
+let scene: Scene;
+let candidate: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  deliveries = new Deliveries(app);
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  scene = await app.given.scene();
+  candidate = app.given.unique('C-');
+});
+
+const HOUR_MS = 3_600_000;
+const hoursFromNow = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString().slice(0, 19) + 'Z';
+
+/** An exam of the candidate, each of a test of its own. */
+async function anExam(state: { bookedAt?: string; status?: string; candidate?: string } = {}): Promise<string> {
+  const where = { ...scene, testCode: await app.given.test(scene.account) };
+  const eligibility = await app.given.eligibility(where, { candidate: { candidate_id: state.candidate ?? candidate } });
+  const id = eligibility['svc_eligiblity_id'] as string;
+  if (state.bookedAt !== undefined)
+    await app.given.booking(where, eligibility, { booking_on: state.bookedAt, allow_overlap: true });
+  if (state.status === 'COMPLETED')
+    expect((await deliveries.register(scene.token, registrationBody({ examMetaData: { examCode: id } }))).status).toBe(
+      200,
+    );
+  else if (state.status === 'EXPIRED')
+    await app.given.sql(
+      `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 hour' WHERE svc_eligiblity_id = $1`,
+      [id],
+    );
+  else if (state.status === 'PENDING')
+    await app.given.sql(`UPDATE eligibilities SET status = 'PENDING', hold_reason = 'x' WHERE svc_eligiblity_id = $1`, [
+      id,
+    ]);
+  else if (state.status !== undefined)
+    await app.given.sql('UPDATE eligibilities SET status = $2 WHERE svc_eligiblity_id = $1', [id, state.status]);
+  return id;
+}
+
+async function accountResults(): Promise<string[]> {
+  const rows = await app.given.sql(
+    `SELECT svc_eligiblity_id FROM result_revisions WHERE account_code = $1 AND source = 'ACCOUNT' ORDER BY position`,
+    [scene.account],
+  );
+  return rows.map((row) => row['svc_eligiblity_id'] as string);
+}
+
+/** Where the result went, else the code of the refusal. */
+async function deliver(changes: Record<string, unknown> = {}, candidateId: string | null = candidate): Promise<string> {
+  const before = (await accountResults()).length;
+  const answer = await deliveries.put(scene, accountBody(candidateId, { marker: app.given.unique('m'), ...changes }));
+  const after = await accountResults();
+  if (answer.status !== 200) {
+    expect([answer.status, after.length]).toEqual([400, before]);
+    return answer.body.code as string;
+  }
+  expect([answer.text, after.length]).toEqual(['', before + 1]);
+  return after.at(-1)!;
+}
+
+describe('result_id', () => {
+  it('seen in this account, same candidate or none named: that exam', async () => {
+    const id = await anExam();
+    const result_id = app.given.unique('R-');
+    expect(await deliver({ result_id })).toBe(id);
+    await anExam();
+    expect(await deliver({ result_id })).toBe(id);
+    expect(await deliver({ result_id }, null)).toBe(id);
+    expect((await deliveries.revisions(id)).map(({ revision }) => revision as number)).toEqual([1, 2, 3]);
+  });
+
+  it('seen in this account, another candidate: result_id_conflict', async () => {
+    await anExam();
+    const other = app.given.unique('C-');
+    await anExam({ candidate: other });
+    const result_id = app.given.unique('R-');
+    await deliver({ result_id });
+    expect(await deliver({ result_id }, other)).toBe('result_id_conflict');
+    expect(await deliver({ result_id }, 'UNKNOWN')).toBe('result_id_conflict');
+  });
+
+  it('of another account is not seen in this one', async () => {
+    const result_id = app.given.unique('R-');
+    await anExam();
+    await deliver({ result_id });
+    scene = await app.given.scene();
+    const id = await anExam();
+    expect(await deliver({ result_id }, null)).toBe('candidate_exam_not_found');
+    expect(await deliver({ result_id })).toBe(id);
+  });
+
+  it('is compared as it is written', async () => {
+    const first = await anExam();
+    const second = await anExam({ bookedAt: hoursFromNow(5) });
+    const result_id = app.given.unique('r-');
+    expect(await deliver({ result_id })).toBe(second);
+    expect(await deliver({ result_id: result_id.toUpperCase() })).toBe(first);
+  });
+
+  it('delivered for two candidates at once: one is taken, the other is a conflict', async () => {
+    await anExam();
+    const other = app.given.unique('C-');
+    await anExam({ candidate: other });
+    const result_id = app.given.unique('R-');
+    const answers = await Promise.all(
+      [candidate, other].map((id) => deliveries.put(scene, accountBody(id, { result_id }))),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(answers.find(({ status }) => status === 400)!.body.code).toBe('result_id_conflict');
+    expect(await accountResults()).toHaveLength(1);
+  });
+});
+
+describe('candidate_id', () => {
+  it('is needed, and must be known in the account: candidate_exam_not_found', async () => {
+    await anExam();
+    expect(await deliver({}, null)).toBe('candidate_exam_not_found');
+    expect(await deliver({}, '')).toBe('candidate_exam_not_found');
+    expect(await deliver({ candidate_id: null }, null)).toBe('candidate_exam_not_found');
+    expect(await deliver({ result_id: app.given.unique('R-') }, null)).toBe('candidate_exam_not_found');
+    expect(await deliver({}, 'UNKNOWN')).toBe('candidate_exam_not_found');
+    expect(await accountResults()).toEqual([]);
+  });
+
+  it('of another account is unknown in this one', async () => {
+    await anExam();
+    scene = await app.given.scene();
+    expect(await deliver()).toBe('candidate_exam_not_found');
+  });
+});
+
+describe('the first group that is not empty', () => {
+  it('(a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) the others, in that order', async () => {
+    const future = await anExam({ bookedAt: hoursFromNow(2) });
+    const open = await anExam();
+    const past = await anExam({ bookedAt: hoursFromNow(-2) });
+    const completed = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
+    const went = [await deliver(), await deliver(), await deliver(), await deliver(), await deliver()];
+    expect(went).toEqual([completed, past, future, open, 'candidate_exam_not_found']);
+  });
+
+  it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])('(d) holds %s', async (status) => {
+    const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
+    expect(await deliver()).toBe(id);
+    expect(await deliveries.status(id)).toBe('COMPLETED');
+    expect(await deliveries.completions(id)).toBe(1);
+  });
+
+  it('in it the latest booking_on', async () => {
+    const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
+    const late = await anExam({ bookedAt: hoursFromNow(-1), status: 'COMPLETED' });
+    const soon = await anExam({ bookedAt: hoursFromNow(1) });
+    const later = await anExam({ bookedAt: hoursFromNow(9) });
+    const went = [await deliver(), await deliver(), await deliver(), await deliver()];
+    expect(went).toEqual([late, early, later, soon]);
+  });
+
+  it('a tie: candidate_exam_ambiguous', async () => {
+    const bookedAt = hoursFromNow(3);
+    const exams = [await anExam({ bookedAt }), await anExam({ bookedAt })];
+    expect(await deliver()).toBe('candidate_exam_ambiguous');
+    for (const id of exams) expect(await deliveries.status(id)).toBe('SCHEDULED');
+  });
+
+  it('more than one in (d): candidate_exam_ambiguous', async () => {
+    await anExam({ status: 'ABSENT' });
+    await anExam({ status: 'EXPIRED' });
+    expect(await deliver()).toBe('candidate_exam_ambiguous');
+  });
+
+  it('none, because all are cancelled or have their result: candidate_exam_not_found', async () => {
+    await anExam({ status: 'CANCELLED' });
+    expect(await deliver()).toBe('candidate_exam_not_found');
+    const id = await anExam();
+    expect(await deliver()).toBe(id);
+    expect(await deliver()).toBe('candidate_exam_not_found');
+  });
+});
+
+describe('without result_id', () => {
+  it('the hash is compared first, so the same body again is 200', async () => {
+    const first = await anExam();
+    const body = accountBody(candidate);
+    expect((await deliveries.put(scene, body)).status).toBe(200);
+    const second = await anExam();
+    expect((await deliveries.put(scene, body)).status).toBe(200);
+    expect((await deliveries.put(scene, { ...body, extra: null, result_id: null })).status).toBe(200);
+    expect(await accountResults()).toEqual([first, second]);
+    expect(await deliveries.status(second)).toBe('COMPLETED');
+  });
+
+  it('the order of members does not make another body', async () => {
+    const id = await anExam();
+    const body = accountBody(candidate);
+    await deliveries.put(scene, body);
+    await deliveries.put(scene, Object.fromEntries(Object.entries(body).reverse()));
+    expect(await deliveries.revisions(id)).toHaveLength(1);
+  });
+});
+
+it('Twenty identical PUTs in parallel: twenty 200, one result, one event', async () => {
+  for (const result_id of [undefined, app.given.unique('R-')]) {
+    const id = await anExam({ bookedAt: hoursFromNow(-1) });
+    await anExam();
+    const body = accountBody(candidate, { result_id, marker: app.given.unique('m') });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => deliveries.put(scene, body)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(await deliveries.revisions(id)).toHaveLength(1);
+    expect(await deliveries.completions(id)).toBe(1);
+    candidate = app.given.unique('C-');
+  }
+  expect(await accountResults()).toHaveLength(2);
+});
+
+it('twenty different PUTs with one result_id in parallel: all are kept, one event', async () => {
+  const id = await anExam();
+  const result_id = app.given.unique('R-');
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      deliveries.put(scene, accountBody(candidate, { result_id, overall_score_scaled: i })),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  const revisions = await deliveries.revisions(id);
+  expect(revisions.map(({ revision }) => revision as number)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
+  expect(new Set(revisions.map(({ body }) => body as string)).size).toBe(20);
+  expect(await deliveries.completions(id)).toBe(1);
+});
+
+it('two different results in parallel go to two exams, never both to one', async () => {
+  const exams = [await anExam({ bookedAt: hoursFromNow(-1) }), await anExam({ bookedAt: hoursFromNow(-2) })];
+  const answers = await Promise.all([1, 2].map((n) => deliveries.put(scene, accountBody(candidate, { n }))));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect((await accountResults()).sort()).toEqual(exams.sort());
+});
+
+describe('who may deliver', () => {
+  it('needs a token of the scope results, for an account of its own', async () => {
+    const body = accountBody(candidate);
+    expect((await app.call('PUT', `/accounts/${scene.account}`, { body })).status).toBe(401);
+    const token = await app.given.token([scene.account], ['update']);
+    expect((await deliveries.put({ ...scene, token }, body)).body.code).toBe('insufficient_scope');
+    const stranger = (await app.given.scene()).token;
+    expect((await deliveries.put({ ...scene, token: stranger }, body)).body.code).toBe('account_forbidden');
+    expect((await deliveries.put({ account: 'NOWHERE', token: stranger }, body)).body.code).toBe('account_forbidden');
+    const operator = await app.given.operator();
+    expect((await deliveries.put({ account: 'NOWHERE', token: operator }, body)).body.code).toBe('account_not_found');
+    const id = await anExam();
+    expect((await deliveries.put({ ...scene, token: operator }, body)).status).toBe(200);
+    expect(await deliveries.status(id)).toBe('COMPLETED');
+  });
+});

@@ -1,0 +1,130 @@
+import { startApp, type Answer, type TestApp } from '../support/app';
+import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
+
+/** Contract section 4: the staff of an account sees its results alone, whoever sent them. */
+let app: TestApp;
+let deliveries: Deliveries;
+let a: Scene;
+let z: Scene;
+let driver: string;
+let staffOfA: string;
+let staffOfZ: string;
+let operator: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  deliveries = new Deliveries(app);
+  a = await app.given.scene();
+  z = await app.given.scene();
+  driver = await app.given.token([a.account, z.account], ['results']);
+  staffOfA = await app.given.token([a.account], ['support']);
+  staffOfZ = await app.given.token([z.account], ['support']);
+  operator = await app.given.operator();
+});
+afterAll(() => app.close());
+
+const ask = (token: string, method: string, path: string, body?: unknown) => app.call(method, path, { token, body });
+
+/** The id under which a body with this marker is kept. */
+async function idOf(marker: string): Promise<string> {
+  const [row] = await app.given.sql('SELECT id FROM unmatched_results WHERE strpos(body, $1) > 0', [marker]);
+  return row['id'] as string;
+}
+
+async function listed(token: string): Promise<string[]> {
+  const { body } = await ask(token, 'GET', '/admin/unmatched-results?limit=200');
+  return (body as { id: string }[]).map(({ id }) => id);
+}
+
+const counted = async (token: string) => (await ask(token, 'GET', '/admin/overview')).body.unmatched_results as number;
+
+const seen = ({ status, body }: Answer) => [status, body.code];
+
+/** Sends a result that is refused; returns the id under which it is kept. */
+async function accountResult(scene: Scene): Promise<string> {
+  const marker = app.given.unique('m');
+  const body = accountBody(app.given.unique('NOBODY-'), { marker });
+  expect((await deliveries.put({ account: scene.account, token: driver }, body)).status).toBe(400);
+  return idOf(marker);
+}
+
+async function registrationResult(examCode: string, token = driver): Promise<string> {
+  const marker = app.given.unique('m');
+  const examMetaData = { examCode, extRecordLocator: app.given.unique('L-') };
+  expect((await deliveries.register(token, registrationBody({ marker, examMetaData }))).status).toBe(400);
+  return idOf(marker);
+}
+
+/** What staff can try on a result that is none of theirs: each is answered as if there were none, and changes nothing. */
+async function expectHidden(id: string, token: string): Promise<void> {
+  const row = () => app.given.sql('SELECT * FROM unmatched_results WHERE id = $1', [id]);
+  const before = await row();
+  expect(await listed(token)).not.toContain(id);
+  const unknown = '00000000-0000-4000-8000-000000000000';
+  const exam = await app.given.eligibility(z);
+  for (const [method, path, body] of [
+    ['GET', ''],
+    ['GET', '?media=false'],
+    ['GET', '/candidates'],
+    ['POST', '/reject', { reason: 'not ours' }],
+    ['POST', '/accept', { svc_eligiblity_id: exam['svc_eligiblity_id'] as string }],
+  ] as const) {
+    const answer = await ask(token, method, `/admin/unmatched-results/${id}${path}`, body);
+    const ofNone = await ask(token, method, `/admin/unmatched-results/${unknown}${path}`, body);
+    expect([method, path, ...seen(answer)]).toEqual([method, path, 404, 'unmatched_result_not_found']);
+    expect(seen(ofNone)).toEqual(seen(answer));
+    expect(answer.body.detail).toBe(ofNone.body.detail);
+  }
+  expect(await row()).toEqual(before);
+}
+
+describe('an account result that a driver of two accounts sends', () => {
+  it('is hidden from the staff of the account that its path does not name', async () => {
+    const [atA, atZ] = [await counted(staffOfA), await counted(staffOfZ)];
+    const id = await accountResult(a);
+    await expectHidden(id, staffOfZ);
+    expect(await listed(staffOfA)).toContain(id);
+    expect(await listed(operator)).toContain(id);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
+  });
+
+  it('is read and rejected by the staff of its own account', async () => {
+    const id = await accountResult(a);
+    expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
+      account_code: a.account,
+    });
+    const rejected = await ask(staffOfA, 'POST', `/admin/unmatched-results/${id}/reject`, { reason: 'a rehearsal' });
+    expect(rejected.status).toBe(204);
+  });
+});
+
+describe('a registration result', () => {
+  it('of a user of two accounts that names no exam is for operators alone', async () => {
+    const id = await registrationResult('NOWHERE');
+    await expectHidden(id, staffOfA);
+    await expectHidden(id, staffOfZ);
+    expect(await listed(operator)).toContain(id);
+  });
+
+  it('is shown to the staff of the account whose exam it names, and to no other', async () => {
+    const cancelled = await app.given.eligibility(a);
+    const { svc_eligiblity_id, candidate } = cancelled as { svc_eligiblity_id: string; candidate: any };
+    await ask(a.token, 'DELETE', `/accounts/${a.account}/candidates/${candidate.candidate_id}/tests/${a.testCode}`);
+    const id = await registrationResult(svc_eligiblity_id);
+    await expectHidden(id, staffOfZ);
+    expect(await listed(staffOfA)).toContain(id);
+  });
+
+  it('of a user of a single account is shown to the staff of that account', async () => {
+    const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results']));
+    await expectHidden(id, staffOfZ);
+    expect(await listed(staffOfA)).toContain(id);
+  });
+
+  it('that an operator sends is for operators alone, whatever account the operator is named in', async () => {
+    const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
+    await expectHidden(id, staffOfA);
+    expect(await listed(operator)).toContain(id);
+  });
+});

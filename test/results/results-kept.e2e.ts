@@ -1,0 +1,280 @@
+import { randomBytes } from 'node:crypto';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { startApp, type TestApp } from '../support/app';
+import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
+
+/** Contract section 7: "nothing that a driver sends with a valid token is ever lost". */
+const SEED = Number(process.env['RESULTS_SEED'] ?? 20_270_131);
+const RUNS = Number(process.env['RESULTS_RUNS'] ?? 150);
+
+let app: TestApp;
+let deliveries: Deliveries;
+let operator: string;
+let scene: Scene;
+let id: string;
+let candidate: string;
+
+beforeAll(async () => {
+  app = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '0' } });
+  deliveries = new Deliveries(app);
+  operator = await app.given.operator();
+});
+afterAll(() => app.close());
+beforeEach(async () => {
+  scene = await app.given.scene();
+  const record = await app.given.eligibility(scene);
+  id = record['svc_eligiblity_id'] as string;
+  candidate = record['candidate'].candidate_id as string;
+});
+
+/** Sends bytes as they are. */
+async function send(route: 'REGISTRATION' | 'ACCOUNT', bytes: string | Buffer, headers: Record<string, string> = {}) {
+  const path = route === 'ACCOUNT' ? `/accounts/${scene.account}` : '/registrations/registration/results';
+  const answer = await fetch(app.url + path, {
+    method: route === 'ACCOUNT' ? 'PUT' : 'POST',
+    headers: { Authorization: `Bearer ${scene.token}`, 'Content-Type': 'application/json', ...headers },
+    body: Buffer.from(bytes),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: (text === '' ? null : JSON.parse(text)) as Record<string, any> };
+}
+const unmatched = (of: string, more = '') =>
+  app.call('GET', `/admin/unmatched-results/${of}${more}`, { token: operator });
+async function rawOf(of: string): Promise<Buffer> {
+  const answer = await fetch(`${app.url}/admin/unmatched-results/${of}/raw`, {
+    headers: { Authorization: `Bearer ${operator}` },
+  });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/octet-stream']);
+  return Buffer.from(await answer.arrayBuffer());
+}
+const accept = (of: string, body: object) =>
+  app.call('POST', `/admin/unmatched-results/${of}/accept`, { token: operator, body });
+
+describe('a member that decides or is a score, of a wrong type', () => {
+  it.each<['REGISTRATION' | 'ACCOUNT', object, string[]]>([
+    ['REGISTRATION', { examMetaData: { examCode: ['x'] }, examDate: {} }, ['/examDate', '/examMetaData/examCode']],
+    [
+      'ACCOUNT',
+      { candidate_id: 'C-1', overall_score_scaled: 'high', result: {} },
+      ['/overall_score_scaled', '/result'],
+    ],
+  ])('refuses %s with every fault, and an operator can accept the body', async (route, body, pointers) => {
+    const sent = { ...body, marker: app.given.unique('m') };
+    const { status, body: problem } = await send(route, JSON.stringify(sent));
+    expect([status, problem['code']]).toEqual([400, 'validation_error']);
+    expect(problem['errors'].map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
+    expect(problem['detail']).toContain('unmatched_result_id');
+    const kept = (await unmatched(problem['unmatched_result_id'] as string)).body;
+    expect(kept).toMatchObject({ code: 'validation_error', body: sent, source: route });
+    expect(kept.faults.map(({ pointer }: any) => pointer as string).sort()).toEqual(pointers);
+    expect(Object.keys(kept.faults[0] as object)).toEqual(['pointer', 'code']);
+    const accepted = await accept(kept.id as string, { svc_eligiblity_id: id, reason: 'The driver’s type error' });
+    expect(accepted.status).toBe(204);
+    expect((await deliveries.read(scene, candidate)).body).toMatchObject([{ body: sent, faults: kept.faults }]);
+    expect((await unmatched(kept.id as string)).body.accept_reason).toBe('The driver’s type error');
+    expect((await send(route, JSON.stringify(sent))).status).toBe(200);
+    expect(await deliveries.revisions(id)).toHaveLength(1);
+  });
+});
+
+it('another member at fault does not refuse the result: it is kept as sent, and named', async () => {
+  const body = registrationBody({
+    examMetaData: { examCode: id },
+    examDate: { of: 1 },
+    userPhotoBase64String: 'not%base64',
+    videoReviewLink: 'v'.repeat(2001),
+  });
+  expect((await deliveries.register(scene.token, body)).status).toBe(200);
+  const [read] = (await deliveries.read(scene, candidate)).body;
+  expect(read.body).toEqual(body);
+  expect(read.faults).toEqual([
+    { pointer: '/examDate', code: 'type_invalid' },
+    { pointer: '/userPhotoBase64String', code: 'base64_invalid' },
+    { pointer: '/videoReviewLink', code: 'too_long' },
+  ]);
+  const [row] = await deliveries.revisions(id);
+  expect(JSON.stringify(row['body'])).not.toContain('not%base64');
+  const seen = await app.call('GET', `/admin/eligibilities/${id}/results/1`, { token: operator });
+  expect(seen.body.faults).toEqual(read.faults);
+});
+
+it('numbers lead to their exam as texts do', async () => {
+  const record = await app.given.eligibility(scene, { candidate: { candidate_id: '4711' } });
+  expect((await deliveries.put(scene, accountBody(null, { candidate_id: 4711, result_id: 12 }))).status).toBe(200);
+  expect(await deliveries.revisions(record['svc_eligiblity_id'] as string)).toHaveLength(1);
+});
+
+describe('a body that is no JSON object', () => {
+  let sentBefore = 0;
+  it.each<[string, string | Buffer, Record<string, string>, number, string]>([
+    ['half of one', '{"candidate_id": "C', {}, 400, 'malformed_json'],
+    ['bytes that are no UTF-8', Buffer.from([0xff, 0, 1]), {}, 400, 'malformed_json'],
+    ['a list', '[1]', {}, 400, 'validation_error'],
+    ['another media type', '<result/>', { 'Content-Type': 'application/xml' }, 415, 'unsupported_media_type'],
+    ['an unknown coding', 'packed', { 'Content-Encoding': 'zstd' }, 415, 'unsupported_media_type'],
+    ['no gzip, though it says so', '{"candidate_id": "C-1"}', { 'Content-Encoding': 'gzip' }, 400, 'malformed_request'],
+    [
+      'half of a gzip',
+      gzipSync(JSON.stringify({ of: randomBytes(40_000).toString('hex') })).subarray(0, 20_000),
+      { 'Content-Encoding': 'gzip' },
+      400,
+      'malformed_request',
+    ],
+    [
+      'a brotli that breaks off after the first of many packets',
+      Buffer.concat([brotliCompressSync(randomBytes(3000)).subarray(0, 2000), Buffer.alloc(1_000_000, 0xff)]),
+      { 'Content-Encoding': 'br' },
+      400,
+      'malformed_request',
+    ],
+  ])('is kept as bytes, encrypted, once: %s', async (_title, bytes, headers, status, code) => {
+    const blanks = Buffer.from(' '.repeat(++sentBefore));
+    const sent = Buffer.concat([Buffer.from(bytes), blanks]);
+    for (const route of ['REGISTRATION', 'ACCOUNT'] as const) {
+      const answers = [await send(route, sent, headers), await send(route, sent, headers)];
+      expect(answers.map((answer) => [answer.status, answer.body['code']])).toEqual([
+        [status, code],
+        [status, code],
+      ]);
+      const [kept, again] = answers.map(({ body }) => body['unmatched_result_id'] as string);
+      expect(again).toBe(kept);
+      expect((await rawOf(kept)).equals(sent)).toBe(true);
+      expect((await unmatched(kept)).body).toMatchObject({ code, body: null, source: route });
+      expect((await accept(kept, { svc_eligiblity_id: id })).body.code).toBe('forbidden_operation');
+      const [row] = await app.given.sql('SELECT raw FROM unmatched_results WHERE id = $1', [kept]);
+      expect((row['raw'] as Buffer).includes(sent)).toBe(false);
+    }
+  });
+
+  it('has bytes for callers with the scope results alone', async () => {
+    const { body } = await send('ACCOUNT', `{ ${app.given.unique('m')}`);
+    const token = await app.given.token([scene.account], ['support']);
+    const path = `/admin/unmatched-results/${body['unmatched_result_id']}/raw`;
+    expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
+  });
+
+  it('and one that is refused for its address: both are kept', async () => {
+    const data = accountBody(candidate, { marker: app.given.unique('m') });
+    const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
+    expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);
+    expect((await unmatched(answer.body.unmatched_result_id as string)).body.body).toEqual(data);
+  });
+});
+
+it('whose exam a code is that an operator has typed is shown before the result is accepted', async () => {
+  const { body: problem } = await send('REGISTRATION', JSON.stringify({ marker: app.given.unique('m') }));
+  const exam = (code: string, token = operator) =>
+    app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });
+  const record = await app.given.eligibility(scene);
+  const { booking_code } = await app.given.booking(scene, record);
+  for (const code of [booking_code as string, (record['svc_eligiblity_id'] as string).toLowerCase()])
+    expect((await exam(code)).body).toMatchObject({
+      svc_eligiblity_id: record['svc_eligiblity_id'],
+      test_code: scene.testCode,
+      status: 'SCHEDULED',
+      booking_on: expect.any(String),
+    });
+  const foreign = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
+  const support = await app.given.token([scene.account], ['support']);
+  expect((await exam(id, support)).status).toBe(200);
+  for (const code of [foreign, 'NOWHERE']) {
+    const answer = await exam(code, support);
+    expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
+  }
+  expect((await exam('')).status).toBe(400);
+});
+
+describe('one body completes one exam', () => {
+  it('whether the driver’s retry or the operator’s accept for somebody else comes first, or both at once', async () => {
+    for (let round = 0; round < 8; round++) {
+      const code = app.given.unique('LATE-');
+      const body = registrationBody({ examMetaData: { examCode: code, extRecordLocator: app.given.unique('L-') } });
+      const refused = (await deliveries.register(scene.token, body)).body.unmatched_result_id as string;
+      const [mine, other] = [await app.given.eligibility(scene), await app.given.eligibility(scene)].map(
+        (record) => record['svc_eligiblity_id'] as string,
+      );
+      await app.given.sql('UPDATE eligibilities SET client_eligibility_id = $2 WHERE svc_eligiblity_id = $1', [
+        mine,
+        code,
+      ]);
+      const [retry, accepted] = await Promise.all([
+        deliveries.register(scene.token, body),
+        accept(refused, { svc_eligiblity_id: other }),
+      ]);
+      expect(retry.status).toBe(200);
+      const completions = [await deliveries.completions(mine), await deliveries.completions(other)];
+      expect([accepted.status, ...completions]).toEqual(accepted.status === 204 ? [204, 0, 1] : [409, 1, 0]);
+      if (accepted.status === 409) expect(accepted.body.code).toBe('unmatched_result_settled');
+      expect((await unmatched(refused)).body.settled_by).toBe(accepted.status === 204 ? 'OPERATOR' : 'MATCHED');
+      expect((await deliveries.register(scene.token, body)).status).toBe(200);
+      expect([await deliveries.completions(mine), await deliveries.completions(other)]).toEqual(completions);
+    }
+  });
+});
+
+describe('whatever a driver sends', () => {
+  const scalar = fc.oneof(
+    fc.constantFrom<unknown>('True', 'false', '', '61', '61.0', 61, 1.5, null, true, '\0', 'a\u0007b', {}, [], [null]),
+    fc.string(),
+    fc.constantFrom('x'.repeat(600), 'data:image/png;base64,QUJD', 'QUJD\r\nQUJD', 'no base64 %'),
+  );
+  const names = [
+    ...['examDate', 'examTakerEmail', 'examTakerLastName', 'desktopComments', 'userPhotoBase64String', 'extra'],
+    ...['videoReviewLink', 'reviewStatus', 'candidate_id', 'result_id', 'category_scores', 'overall_score_scaled'],
+  ];
+  const inner = fc.dictionary(
+    fc.constantFrom('examCode', 'reviewedExam', 'simulatedExam', 'extRecordLocator', 'duration', 'examPassword', 'own'),
+    scalar,
+    { maxKeys: 4 },
+  );
+  const members = fc.record({
+    outer: fc.dictionary(fc.constantFrom(...names), scalar, { maxKeys: 5 }),
+    meta: fc.oneof(inner, scalar),
+    api: fc.oneof(inner, fc.constant({ reviewedExam: 'True' })),
+    leads: fc.boolean(),
+    cut: fc.option(fc.nat(200), { freq: 6 }),
+    type: fc.option(fc.constantFrom('text/plain', 'application/xml'), { freq: 10 }),
+    route: fc.constantFrom<'REGISTRATION' | 'ACCOUNT'>('REGISTRATION', 'ACCOUNT'),
+  });
+
+  it('is found again when the answer is 200, 400 or 415, and none twice', async () => {
+    let n = 0;
+    await fc.assert(
+      fc.asyncProperty(members, async ({ outer, meta, api, leads, cut, type, route }) => {
+        const lead = leads ? { examMetaData: { examCode: id }, candidate_id: candidate } : {};
+        const body = {
+          marker: `${app.given.unique('m')}-${n++}`,
+          userPhotoBase64String: '',
+          ...outer,
+          examMetaData: meta,
+          examApiData: api,
+          ...lead,
+        };
+        const text = JSON.stringify(body).slice(0, cut === null ? undefined : -1 - cut);
+        if (text === '') return;
+        const headers: Record<string, string> = type === null ? {} : { 'Content-Type': type };
+        const answer = await send(route, text, headers);
+        expect([200, 400, 415]).toContain(answer.status);
+        const count = async (table: string) =>
+          (await app.given.sql(`SELECT count(*)::int AS n FROM ${table} WHERE strpos(body, $1) > 0`, [body.marker]))[0][
+            'n'
+          ] as number;
+        if (answer.status === 200) {
+          expect([await count('result_revisions'), await count('unmatched_results')]).toEqual([1, 0]);
+          const [newest] = (await deliveries.read(scene, candidate)).body;
+          expect(newest.body).toEqual(JSON.parse(text));
+          return;
+        }
+        const kept = answer.body['unmatched_result_id'] as string;
+        const found = (await unmatched(kept)).body;
+        if (found.body === null) expect((await rawOf(kept)).toString()).toBe(text);
+        else {
+          expect(found.body).toEqual(JSON.parse(text));
+          expect([await count('result_revisions'), await count('unmatched_results')]).toEqual([0, 1]);
+        }
+      }),
+      { seed: SEED, numRuns: RUNS },
+    );
+  });
+});

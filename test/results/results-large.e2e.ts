@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { WorkerThread } from '../../src/platform/worker-thread';
+import { ResultReader } from '../../src/results/body/result-reader';
+import { startApp, type TestApp } from '../support/app';
+import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
+
+/** Large bodies share a room: nobody may be kept out of it by those who are slow or have gone. */
+let app: TestApp;
+let deliveries: Deliveries;
+let scene: Scene;
+const PHOTO = Buffer.alloc(5 * 1024 * 1024, 7).toString('base64');
+
+beforeAll(async () => {
+  app = await startApp();
+  deliveries = new Deliveries(app);
+  scene = await app.given.scene();
+});
+afterAll(() => app.close());
+
+/** Announces a body of 7 MiB, sends so many bytes of it and stops there. */
+async function slowSender(sent = 100_000): Promise<Socket> {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(
+    'POST /registrations/registration/results HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' +
+      `Authorization: Bearer ${scene.token}\r\nContent-Length: ${7 * 1024 * 1024}\r\n\r\n{"examDate":"${'x'.repeat(sent)}`,
+  );
+  return socket;
+}
+
+async function deliver(by = scene): Promise<number> {
+  const { svc_eligiblity_id } = await app.given.eligibility(by);
+  const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, userPhotoBase64String: PHOTO });
+  return (await deliveries.register(by.token, body)).status;
+}
+
+it('two slow senders keep nobody from being served', async () => {
+  const slow = [await slowSender(), await slowSender()];
+  await pause(100);
+  expect(await deliver()).toBe(200);
+  for (const socket of slow) socket.destroy();
+});
+
+it('twelve slow senders keep neither their own nor another tenant from being served', async () => {
+  const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender()));
+  await pause(100);
+  expect(await deliver()).toBe(200);
+  expect(await deliver(await app.given.scene())).toBe(200);
+  for (const socket of slow) socket.destroy();
+});
+
+it('senders who stop just before the end take a share of their own tenant, and no other tenant waits for them', async () => {
+  const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender(6 * 1024 * 1024)));
+  await pause(500);
+  const other = await app.given.scene();
+  expect(await Promise.all(Array.from({ length: 4 }, () => deliver(other)))).toEqual([200, 200, 200, 200]);
+  for (const socket of slow) socket.destroy();
+});
+
+it('small bodies do not wait for large ones', async () => {
+  const slow = await Promise.all(Array.from({ length: 6 }, () => slowSender()));
+  await pause(100);
+  expect((await deliveries.register(scene.token, registrationBody())).status).toBe(400);
+  for (const socket of slow) socket.destroy();
+});
+
+it('senders that go away, while they send or while they wait, leave their room to the next', async () => {
+  const gone = await Promise.all(Array.from({ length: 8 }, () => slowSender()));
+  await pause(100);
+  for (const socket of gone.reverse()) socket.destroy();
+  const answers = await Promise.all(Array.from({ length: 5 }, () => deliver()));
+  expect(answers).toEqual([200, 200, 200, 200, 200]);
+});
+
+it('what other programs take of the processors is not charged to who sends a large result', async () => {
+  const thread = new WorkerThread<object, { workMs: number }>(
+    join(__dirname, '../../src/results/body/result-reader-thread.cjs'),
+    { execArgv: ResultReader.execArgv },
+  );
+  const bytes = Buffer.from(JSON.stringify(registrationBody({ userPhotoBase64String: PHOTO })));
+  const charged = async () => {
+    const times: number[] = [];
+    for (let n = 0; n < 5; n++) times.push((await thread.run({ source: 'REGISTRATION', bytes })).workMs);
+    return times.sort((a, b) => a - b)[2];
+  };
+  await charged();
+  const alone = await charged();
+  const others = Array.from({ length: 2 * availableParallelism() }, () => spawn(process.execPath, ['-e', 'for (;;);']));
+  await pause(500);
+  const beside = await charged();
+  for (const other of others) other.kill('SIGKILL');
+  await thread.end();
+  expect(beside).toBeLessThan(3 * alone);
+});

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { startApp, type TestApp } from '../support/app';
+import { Deliveries, registrationBody, type Scene } from '../support/deliveries';
+
+/** Readers that do not read hold places of their own application: neither memory nor connections of the others. */
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app.close());
+
+/** An exam with so many revisions of a result of 5 MiB; the address at which they are read. */
+async function examWithResult(scene: Scene, revisions = 1): Promise<string> {
+  const { svc_eligiblity_id, candidate } = await app.given.eligibility(scene);
+  const userPhotoBase64String = Buffer.alloc(4 * 1024 * 1024, 7).toString('base64');
+  for (let revision = 1; revision <= revisions; revision++) {
+    const examMetaData = { examCode: svc_eligiblity_id };
+    const body = registrationBody({ examMetaData, userPhotoBase64String, reviewStatus: `${revision}` });
+    expect((await new Deliveries(app).register(scene.token, body)).status).toBe(200);
+  }
+  return `/accounts/${scene.account}/candidates/${candidate.candidate_id}/tests/${scene.testCode}/results`;
+}
+
+async function silentReader(path: string, token: string): Promise<Socket> {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1').on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.pause();
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  return socket;
+}
+
+it('110 readers that do not read keep no other tenant from reading, and no statement from its connection', async () => {
+  const [hostile, other] = [await app.given.scene(), await app.given.scene()];
+  const [big, mine] = [await examWithResult(hostile), await examWithResult(other)];
+  const readers = await Promise.all(Array.from({ length: 110 }, () => silentReader(big, hostile.token)));
+  await pause(500);
+  const answers = await Promise.all(Array.from({ length: 4 }, () => app.call('GET', mine, { token: other.token })));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect(answers[0].text.length).toBeGreaterThan(5 * 1024 * 1024);
+  // Their own application has used up its places.
+  const refused = await app.call('GET', big, { token: hostile.token });
+  expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
+    503,
+    'service_unavailable',
+    '5',
+  ]);
+  // Who waited for a place had asked the database for nothing: what was never shown was not read. Six at a time are, and again as many
+  // where the sockets' own memory takes a whole answer.
+  const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
+  const [{ rows }] = await app.given.sql(read, [hostile.account]);
+  expect(rows).toBeGreaterThanOrEqual(6);
+  expect(rows).toBeLessThan(110 / 2);
+  for (const socket of readers) socket.destroy();
+  await pause(200);
+  expect((await app.call('GET', big, { token: hostile.token })).status).toBe(200);
+});
+
+// Node's clock of a socket looks every 30 s whether bytes have left meanwhile.
+it('a connection whose peer reads nothing is ended within a minute', async () => {
+  const scene = await app.given.scene();
+  const socket = await silentReader(await examWithResult(scene, 6), scene.token);
+  // And some seconds until a busy machine has begun to answer.
+  await pause(75_000);
+  // What was sent before is still there to be read; the end of it is not.
+  let bytes = 0;
+  socket.on('data', (part: Buffer) => (bytes += part.length));
+  socket.resume();
+  await once(socket, 'close');
+  expect(bytes).toBeLessThan(30 * 1024 * 1024);
+}, 170_000);
