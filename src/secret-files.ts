@@ -5,7 +5,7 @@ const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET'];
 
 /**
  * Reads each secret `X` from the file that `X_FILE` names; a line break at its end does not count.
- * @param fault is told of a variable that is at fault
+ * @param fault called with each variable that is at fault
  */
 export function withSecretFiles(
   env: NodeJS.ProcessEnv,

@@ -96,17 +96,18 @@ export class Columns {
     const places: Place[] = [];
     const seen = new Map<string, number>();
     names.forEach((name, index) => {
-      const refuse = (code: string, detail: string) =>
+      const refuse = ({ code, detail }: Pick<Fault, 'code' | 'detail'>) =>
         faults.push({
           pointer: `/${escapePointer(name)}`,
           code,
           detail: `Column ${index + 1}, "${shown(name)}": ${detail}`,
         });
       const place = placeOf(name);
-      if (place === null) return refuse('unknown_field', unknownColumn(name));
+      if (place === null) return refuse({ code: 'unknown_field', detail: unknownColumn(name) });
       const key = JSON.stringify(place);
       const earlier = seen.get(key);
-      if (earlier !== undefined) return refuse('column_repeated', `column ${earlier} says the same. Keep one of them.`);
+      if (earlier !== undefined)
+        return refuse({ code: 'column_repeated', detail: `column ${earlier} says the same. Keep one of them.` });
       seen.set(key, index + 1);
       places.push(place);
     });

@@ -17,7 +17,7 @@ const LONGEST_WAIT_MS = 60_000;
 
 /** Paths of the POSTs that take an `Idempotency-Key`. */
 export const KEYED_POSTS =
-  /\/(candidates|bookings|absence|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
+  /\/(candidates|bookings|absence|eligibility-imports|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
 
 /** `fetch` with the token, an `Idempotency-Key` for what writes, and repeats. */
 export function repeatingFetch(token: AccessToken, { most = 4, firstWaitMs = 200 }: Retries) {

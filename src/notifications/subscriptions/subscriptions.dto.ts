@@ -90,7 +90,7 @@ export class SubscriptionModel {
   @Field(autoRetryOn, { required: true })
   auto_retry_on: string[];
 
-  @Field(integer(1, 1000))
+  @Field(integer(1, 1000), { description: 'The most requests a second; null: no limit.' })
   max_per_second: number | null;
 
   @Field(oneOf(['UNVERIFIED', 'ACTIVE', 'SUSPENDED'], 'state_unknown'), { required: true })
