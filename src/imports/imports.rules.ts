@@ -39,7 +39,7 @@ export const MOST_BYTES = 512 * 1024 * 1024;
 /** Of one row: as much as the body of a single call may have. */
 export const MOST_ROW_BYTES = 256 * 1024;
 
-export type ImportFormat = 'CSV' | 'NDJSON';
+type ImportFormat = 'CSV' | 'NDJSON';
 
 /**
  * A row as it waits, with the line of the file on which it begins: the cells of a line of CSV, the text of a line of NDJSON, or

@@ -46,7 +46,11 @@ describe('the error queue in the console', () => {
     const cause = row('Refused');
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
-    expect(cells.slice(0, 3)).toEqual(['RefusedHTTP 400', expect.stringContaining(subscribed.partner.url), '4']);
+    expect(cells.slice(0, 3)).toEqual([
+      'RefusedHTTP 400 · The partner knows no such candidate or exam',
+      expect.stringContaining(subscribed.partner.url),
+      '4',
+    ]);
     expect(cells[3]).toMatch(/UTC · in \d+d|UTC · in \d+/);
     expect(cells[4]).toMatch(/^\d\d \w+ \d{4} \d\d:\d\d:\d\d .*\d\d:\d\d:\d\d UTC · /);
     expect(cells[5]).toContain('The partner refuses these events: read what it says');

@@ -91,13 +91,13 @@ describe('§5 Update', () => {
   ])('%s is required as on create', async (path) => {
     const record = await create();
     const body = structuredClone(record);
-    const [name, member] = path.split('..') as [string, string?];
+    const [name, member] = path.split('.') as [string, string?];
     if (member) delete body[name][member];
     else delete body[name];
     const answer = await put(record, body);
-    expect([answer.status, faultsOf(answer)]).toEqual([400, [`/${path.replace('..', '/')} required`]]);
+    expect([answer.status, faultsOf(answer)]).toEqual([400, [`/${path.replace('.', '/')} required`]]);
     const nulled = await put(record, { ...body, [name]: member ? { ...body[name], [member]: null } : null });
-    expect([nulled.status, faultsOf(nulled)]).toEqual([400, [`/${path.replace('..', '/')} required`]]);
+    expect([nulled.status, faultsOf(nulled)]).toEqual([400, [`/${path.replace('.', '/')} required`]]);
   });
 
   it('§2 names every fault of path, form, catalogue and vouchers at once, and changes nothing', async () => {

@@ -236,7 +236,7 @@ describe('§2 odd addresses', () => {
     expect([answer.status, JSON.parse(answer.text).status]).toEqual([status, status]);
   });
 
-  it.each(['%FF', '%00', '%2F', '../..', 'x'.repeat(3000), '%E2%80%8F', '__proto__', 'constructor'])(
+  it.each(['%FF', '%00', '%2F', '..', 'x'.repeat(3000), '%E2%80%8F', '__proto__', 'constructor'])(
     'the account code %s is nobody’s',
     async (segment) => {
       const answer = await rawCall(app.url, 'GET', `/accounts/${segment}/eligibilities`, { headers: bearer() });

@@ -43,7 +43,7 @@ const random = randomOf(SEED);
 const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)];
 
 const SEGMENTS = [
-  ...['x', '%00', '%FF', '%2F', '%5C', '../..', '%2e%2e', 'ABCDEFGH', 'ABCDEFGHJK', '0', '-1', '9007199254740993'],
+  ...['x', '%00', '%FF', '%2F', '%5C', '..', '%2e%2e', 'ABCDEFGH', 'ABCDEFGHJK', '0', '-1', '9007199254740993'],
   ...[
     '00000000-0000-0000-0000-000000000000',
     '%F0%9F%98%80',

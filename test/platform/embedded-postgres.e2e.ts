@@ -408,7 +408,7 @@ describe('the operating system', () => {
     const lone = join(project, 'node_modules', PACKAGE, 'dist');
     mkdirSync(lone, { recursive: true });
     writeFileSync(join(lone, 'index.js'), '');
-    writeFileSync(join(lone, '../..', 'package.json'), '{"version":"0.0.0","main":"dist/index.js"}');
+    writeFileSync(join(lone, '..', 'package.json'), '{"version":"0.0.0","main":"dist/index.js"}');
     const refusal = run(join(room, 'none'), { project, path: join(room, 'nothing') }).started();
     await expect(refusal).rejects.toThrow(/No PostgreSQL 15 or newer to run on linux-.*DATABASE_URL/);
 

@@ -29,7 +29,7 @@ describe('the schema', () => {
     const dataSource = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
     try {
       const rows = await dataSource.query<{ name: string; table: string }[]>(
-        `SELECT c.relname AS table, c.relname || '..' || attname AS name FROM pg_attribute
+        `SELECT c.relname AS table, c.relname || '.' || attname AS name FROM pg_attribute
          JOIN pg_class c ON c.oid = attrelid
          WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
            AND attnum > 0 AND NOT attisdropped AND relname <> 'migrations' ORDER BY 1, 2`,

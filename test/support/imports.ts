@@ -15,7 +15,7 @@ export function importsOf(app: TestApp, scene: () => Scene) {
   const ended = async (id: string): Promise<Record<string, any> & { report: ReportLine[] }> => {
     const state = await eventually(async () => {
       const { body } = await app.call('GET', `${path()}/${id}`, { token: scene().token });
-      expect(body.state).toBe('DONE');
+      if (body.state !== 'DONE') throw new Error(`The import is ${body.state}.`);
       return body;
     }, 30_000);
     const { text } = await app.call('GET', `${path()}/${id}/report`, { token: scene().token });
@@ -27,7 +27,7 @@ export function importsOf(app: TestApp, scene: () => Scene) {
     ended,
     imported: async (body: string | Buffer, headers?: Record<string, string>) => {
       const answer = await send(body, headers);
-      expect([answer.status, answer.text]).toEqual([202, expect.stringContaining('import_id')]);
+      if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
       return ended(answer.body.import_id);
     },
     exported: async (): Promise<string> =>

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** What caused an attempt: the event itself, the automatic retry, an operator, or a replay of what was delivered. */
-export const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
+const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
 /** Why a PUT was made. RENEWED: once more in the same attempt, with a new token or over a new connection. */
 export const ATTEMPT_TRIGGERS = [...TRIGGERS, 'RENEWED'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
 /** A header with a credential in it, as a partner's own scheme asks for it. */
-export interface PartnerHeader {
+interface PartnerHeader {
   name: string;
   value: string;
 }

@@ -42,7 +42,7 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
 };
 
 /** No connection begins a request later than this after its certificate was verified: names move, certificates change. */
-export const OLDEST_MS = 60_000;
+const OLDEST_MS = 60_000;
 /** A kept connection that is closed so soon after a request was written was being closed by the partner before. */
 const CLOSED_BEFORE_MS = 100;
 
