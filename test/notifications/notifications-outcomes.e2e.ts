@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
-import type { PartnerAnswer } from '../support/partner';
+import { startPartner, type PartnerAnswer } from '../support/partner';
 import { Subscribed } from '../support/subscribed';
 
 let app: TestApp;
@@ -61,6 +61,42 @@ describe('every failure but a 500 waits for an operator', () => {
     await subscribed.booking();
     const [row] = await queued();
     expect(row).toMatchObject({ retry: 'MANUAL', failure: 'connect', http_status: null });
+  });
+});
+
+describe('every PUT is a row of the attempts', () => {
+  const attemptsOf = async (bookingCode: string) => {
+    const row = await eventually(async () => {
+      const [found] = await subscribed.notifications(`&booking_code=${bookingCode}`);
+      expect(['DELIVERED', 'ERROR_QUEUE']).toContain(found?.['state']);
+      return found;
+    });
+    return (await subscribed.notification(row['id'])).attempts as Record<string, unknown>[];
+  };
+
+  test('a 401 with OAuth2 is one row, and the PUT with the new token another, RENEWED', async () => {
+    const issuer = await startPartner({ oauth: { clientId: 'ours', clientSecret: 'a long secret' } });
+    try {
+      const auth = { type: 'oauth2_client_credentials', client_id: 'ours', client_secret: 'a long secret' };
+      const changed = await subscribed.patch({ auth: { ...auth, token_url: new URL('/token', issuer.url).href } });
+      expect(changed.status).toBe(200);
+      subscribed.partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
+      expect(await attemptsOf(await subscribed.booking())).toMatchObject([
+        { trigger: 'FIRST', http_status: 401, failure: 'auth' },
+        { trigger: 'RENEWED', http_status: 200, failure: null },
+      ]);
+      expect(subscribed.partner.requests).toHaveLength(2);
+    } finally {
+      await issuer.stop();
+    }
+  });
+
+  test('a kept connection that is closed while the partner works is a failure, and no second PUT', async () => {
+    await attemptsOf(await subscribed.booking());
+    subscribed.partner.answer({ delayMs: 300, rst: 'before' });
+    expect(await attemptsOf(await subscribed.booking())).toMatchObject([{ trigger: 'FIRST', failure: 'connect' }]);
+    const [first, second, ...more] = subscribed.partner.requests;
+    expect([second.connection, more]).toEqual([first.connection, []]);
   });
 });
 
