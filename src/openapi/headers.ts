@@ -37,12 +37,15 @@ const HAS_NO_QUOTA = /^\/health\//;
 
 /** Says of every answer which headers it bears. */
 export function describeHeaders(document: OpenAPIObject): void {
-  document.components!.headers = HEADERS;
+  const used = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))
     for (const operation of Object.values(item) as Operation[])
       for (const [status, response] of Object.entries(operation.responses))
-        for (const name of headersOf(path, operation, Number(status)))
+        for (const name of headersOf(path, operation, Number(status))) {
           (response.headers ??= {})[name] = { $ref: `#/components/headers/${name}` };
+          used.add(name);
+        }
+  document.components!.headers = Object.fromEntries(Object.entries(HEADERS).filter(([name]) => used.has(name)));
 }
 
 function headersOf(path: string, { parameters = [], deprecated }: Operation, status: number): Name[] {

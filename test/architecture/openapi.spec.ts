@@ -138,3 +138,10 @@ it('has every code of the catalogue at some answer, but those of unknown routes,
     .filter((code) => !placed.has(code));
   expect(nowhere.sort()).toEqual(['event_not_possible', 'headers_too_large', 'method_not_allowed', 'record_differs']);
 });
+
+it('declares in ErrorModel every member that a problem of the catalogue may carry', () => {
+  const declared = Object.keys(document['components'].schemas.ErrorModel.properties as Json);
+  const carried = problemCatalogue().flatMap(({ members }) => [...members]);
+  expect(carried.length).toBeGreaterThan(5);
+  expect(carried.filter((member) => !declared.includes(member))).toEqual([]);
+});

@@ -57,6 +57,8 @@ export class Lane<Item> {
    */
   limit = 1;
   private isProven = false;
+  /** Whether the limit is low only because little is known of the partner. */
+  private isLearning = true;
 
   constructor(
     readonly id: string,
@@ -171,8 +173,14 @@ export class Lane<Item> {
     else this.isProven = true;
   }
 
+  /** The partner takes its time and has never said that it is busy: waiting for its answers would teach nothing. */
+  open(): void {
+    if (this.isLearning && !this.pace.isPaced) this.limit = this.most;
+  }
+
   /** More attempts at once would only pile up. */
   overloaded(): void {
+    this.isLearning = false;
     this.limit = Math.max(1, Math.floor(this.limit / 2));
     this.batch = Math.min(this.batch, 2 * this.limit);
   }
@@ -190,7 +198,10 @@ export class Lane<Item> {
   /** A partner that has come back gets one attempt at a time, doubling with every round of successes. */
   partnerChangedAt(at: number | null, now: number): void {
     if (this.changedAt === at) return;
-    if (at !== null && (this.changedAt !== null || now - at < RECENT_MS)) this.limit = 1;
+    if (at !== null && (this.changedAt !== null || now - at < RECENT_MS)) {
+      this.limit = 1;
+      this.isLearning = false;
+    }
     this.changedAt = at;
   }
 

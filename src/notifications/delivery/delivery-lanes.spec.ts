@@ -179,6 +179,17 @@ test('a partner that was never tried gets one attempt at a time, and hardly more
   expect(lane.limit).toBe(16);
 });
 
+test('a partner that was never tried and does not answer within a second gets as many attempts at once as others', () => {
+  const lanes = new Lanes<number>(64, 16);
+  const [fresh, back] = [lanes.of('fresh'), lanes.of('back')];
+  back.partnerChangedAt(100_000, 100_000);
+  for (const lane of [fresh, back]) lanes.started(lane, 0);
+  lanes.look(500);
+  expect([fresh.limit, back.limit]).toEqual([1, 1]);
+  lanes.look(1_500);
+  expect([fresh.limit, back.limit]).toEqual([16, 1]);
+});
+
 test('a lane asks for more when half of what it may hold is gone, and for bigger batches while there is more', () => {
   const lane = new ProvenLanes(64, 16).of('a');
   expect(lane.room).toBe(32);

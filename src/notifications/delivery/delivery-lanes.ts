@@ -106,7 +106,11 @@ export class Lanes<Item> {
 
   /** Looks who has been silent for too long: they take no slots any more, so that others may start. */
   look(now: number): void {
-    for (const lane of this.busy) if (lane.isSilent(now)) this.trust(lane, 'HANGS');
+    for (const lane of this.busy) {
+      if (!lane.isSilent(now)) continue;
+      lane.open();
+      this.trust(lane, 'HANGS');
+    }
   }
 
   private trust(lane: Lane<Item>, trust: Trust): void {

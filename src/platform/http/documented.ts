@@ -58,6 +58,11 @@ class ErrorModel {
   @Field(anyText, { description: 'Of a refused result: the unmatched result under which its body is kept.' })
   unmatched_result_id?: string | null;
 
+  @Field(anyText, {
+    description: 'Of launch_not_available: the moment from which the exam can be launched, where a test says so.',
+  })
+  available_from?: string | null;
+
   @Field(anyText, { description: 'Of verification_failed: the class of the failure.' })
   failure?: string | null;
 
