@@ -187,6 +187,7 @@ export const NOWHERE: Places = {
   booking_code: 'AB2CD3EF22',
   code: 'AB2CD3EF22',
   svc_id: 'AB2CD3EF',
+  client_eligibility_id: 'Nobody-1a2b3c-done',
   svc_eligibility_code: 'AB2CD3EG',
   revision: '1',
   subscription_id: UUID,
