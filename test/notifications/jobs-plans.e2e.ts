@@ -88,7 +88,7 @@ const begin = async (id: string): Promise<Values> => [all(id), ...(await hold(id
 
 async function recordDelivered(id: string): Promise<Values> {
   const held = await hold(id, '1 minute');
-  return [...held, all('MANUAL'), all(id), all(false), all(new Date()), all(1), all(null)];
+  return [...held, all('MANUAL'), all(id), all(false), all(new Date()), all(1), all(null), all(null), all(false)];
 }
 
 async function withdraw(id: string): Promise<Values> {
