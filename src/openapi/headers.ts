@@ -51,9 +51,7 @@ export function describeHeaders(document: OpenAPIObject): void {
 function headersOf(path: string, { parameters = [], deprecated }: Operation, status: number): Name[] {
   const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
   const isOpen = HAS_NO_QUOTA.test(path);
-  const headers: Name[] = [];
-  headers.push('X-Request-Id');
-  headers.push('RateLimit', 'RateLimit-Policy');
+  const headers: Name[] = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'];
   if (status === 429 || (status === 503 && !isOpen)) headers.push('Retry-After');
   // The result routes answer 500 where others answer 503.
   if (status === 500 && TAKES_RESULTS.test(path)) headers.push('Retry-After');

@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 import type { PartnerClient } from '../partner/partner-client.js';
+import { BUSY_S } from '../partner/retry-after.js';
 import { AttemptNotBegun } from '../partner/partner-connection.js';
 import type { PartnerProfile } from '../subscriptions/partner-directory.js';
 import type { AttemptsUnderWay, Held } from './attempts-under-way.js';
@@ -61,7 +62,7 @@ export function judged(
     at,
     result,
     retry: result.delivered ? null : retryAfter(result, autoRetryOn),
-    busy: isBusy(result, autoRetryOn) ? { good: pace.goodAnswers(now) } : null,
+    busy: isBusy(result, autoRetryOn) ? { waitS: result.retryAfterS ?? BUSY_S, good: pace.goodAnswers(now) } : null,
     othersWait: pace.isPaced && waiting > 0,
   };
 }

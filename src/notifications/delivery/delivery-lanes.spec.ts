@@ -1,4 +1,5 @@
 import { Lane } from './delivery-lane';
+import { fill, startAll } from '../../../test/support/lanes';
 import { Lanes } from './delivery-lanes';
 
 /** Lanes of partners that have shown to take as many attempts at once as they may get. */
@@ -11,26 +12,6 @@ class ProvenLanes extends Lanes<number> {
     this.proven.add(id);
     return lane;
   }
-}
-
-function startAll(lanes: Lanes<number>): string[] {
-  const started: string[] = [];
-  for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {
-    lane.take();
-    lanes.started(lane, 0);
-    started.push(lane.id);
-  }
-  return started;
-}
-
-function fill(lanes: Lanes<number>, id: string, items: number): void {
-  const lane = lanes.of(id);
-  lane.fill(
-    Array.from({ length: items }, (_, index) => index),
-    items + 1,
-    false,
-  );
-  lanes.enqueue(lane);
 }
 
 /** Its last attempt was answered. */

@@ -19,7 +19,6 @@ import { isOverload } from './outcome.rules.js';
 import { PaceKeeper } from './pace-keeper.js';
 import { failureLine, OutcomeWriter, type Outcome } from './outcome-writer.js';
 import { PartnerClient } from '../partner/partner-client.js';
-import { BUSY_S } from '../partner/retry-after.js';
 import { RacePoints } from '../race-points.js';
 import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-directory.js';
 
@@ -271,7 +270,7 @@ export class DeliveryLoop {
       if (result.delivered) lane.succeeded();
       else this.logger.info(failureLine(outcome), 'notification not delivered');
       if (isOverload(result)) lane.overloaded();
-      if (busy !== null) lane.pace.close(performance.now() + (result.retryAfterS ?? BUSY_S) * 1000);
+      if (busy !== null) lane.pace.close(performance.now() + busy.waitS * 1000);
       if (stops) lane.halt();
       this.writer.add(outcome);
       if (stops) this.writer.release(lane.empty());

@@ -1,25 +1,6 @@
 import type { Lane } from './delivery-lane';
+import { fill, startAll } from '../../../test/support/lanes';
 import { Lanes } from './delivery-lanes';
-
-function startAll(lanes: Lanes<number>): string[] {
-  const started: string[] = [];
-  for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {
-    lane.take();
-    lanes.started(lane, 0);
-    started.push(lane.id);
-  }
-  return started;
-}
-
-function fill(lanes: Lanes<number>, id: string, items: number): void {
-  const lane = lanes.of(id);
-  lane.fill(
-    Array.from({ length: items }, (_, index) => index),
-    items + 1,
-    false,
-  );
-  lanes.enqueue(lane);
-}
 
 describe('a partner with a pace', () => {
   const paced = () => {

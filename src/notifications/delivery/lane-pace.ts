@@ -53,6 +53,13 @@ export class LanePace {
     this.wallUntil = Math.max(this.wallUntil, until);
   }
 
+  /** The time was moved: the wall may be over, and the database says. False when there was none. */
+  dropWall(): boolean {
+    const stood = this.wallUntil !== -Infinity;
+    this.wallUntil = -Infinity;
+    return stood;
+  }
+
   /** As far as is known, the partner takes as much as it answers. */
   unbound(): void {
     this.isPaced = false;

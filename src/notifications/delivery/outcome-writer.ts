@@ -7,7 +7,6 @@ import { RECORD_DELIVERED, RECORD_FAILED } from './record-statements.js';
 import type { RacePoints } from '../race-points.js';
 import type { Retry } from './notification.entity.js';
 import { isPartnerLevel } from './outcome.rules.js';
-import { BUSY_S } from '../partner/retry-after.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /** How an attempt ended. `retry` is null when it was delivered. */
@@ -17,8 +16,8 @@ export interface Outcome {
   readonly at: Date;
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
-  /** The partner says that it is busy; how many good answers this process had from it in the last second. */
-  readonly busy: { readonly good: number } | null;
+  /** The partner says that it is busy: for how many seconds it is left alone, and how many good answers this process had from it in the last second. */
+  readonly busy: { readonly waitS: number; readonly good: number } | null;
   /** Others waited for the pace of its partner when it ended. */
   readonly othersWait: boolean;
 }
@@ -203,7 +202,7 @@ export class OutcomeWriter {
           // Partners that fell together are not asked again together.
           stretch: 1 + Math.random() / 10,
           busy: busy !== null,
-          retry_after_s: result.retryAfterS ?? (busy === null ? null : BUSY_S),
+          retry_after_s: busy?.waitS ?? result.retryAfterS,
           good: busy?.good ?? 0,
         }),
       ),

@@ -46,8 +46,7 @@ export class PaceKeeper<Item> {
 
   /** The time was moved: a wall may be over. */
   lookAgain(lane: Lane<Item>): void {
-    if (lane.pace.wallUntil === -Infinity) return;
-    lane.pace.wallUntil = -Infinity;
+    if (!lane.pace.dropWall()) return;
     this.forget(lane);
     this.arrange(lane);
   }

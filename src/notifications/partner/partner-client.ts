@@ -49,8 +49,7 @@ interface Session {
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
-  authorization: string | null;
-  /** The same with every request: the partner's own headers, and those of the service. */
+  /** The same with every request: the partner's own headers, those of the service, and the authorization that needs no token. */
   headers: Record<string, string>;
   secrets: string[];
   lastUsed: number;
@@ -130,23 +129,20 @@ export class PartnerClient implements OnApplicationShutdown {
     puts: Puts,
     mayBegin: (() => boolean) | undefined,
   ): Promise<Answer> {
-    const send = (authorization: string | null) => {
-      // Written out: of an object that is spread into another V8 makes a dictionary.
-      const own = { ...session.headers, ...headers };
-      return session.pool.send(
+    const send = (ofToken?: { authorization: string }) =>
+      session.pool.send(
         {
           method: 'PUT',
           path: session.path,
-          headers: authorization === null ? own : { ...own, authorization },
+          headers: { ...session.headers, ...headers, ...ofToken },
           body,
           mayBegin,
           onRenewed: (fault) => puts.inVain(fault),
         },
         deadline,
       );
-    };
     const { token } = session;
-    return token === null ? send(session.authorization) : withToken(token, send, deadline, puts);
+    return token === null ? send() : withToken(token, (authorization) => send({ authorization }), deadline, puts);
   }
 
   /** Token requests are rare, so that they go by axios; of its 0.46 of undici's PUTs a second a delivery would feel. */
@@ -188,7 +184,6 @@ export class PartnerClient implements OnApplicationShutdown {
       pool: poolOf(url, connector, endpoint.connections),
       tokenPool: null,
       token: null,
-      authorization: authorizationOf(auth),
       headers: headersOf(auth),
       secrets: secretsOf(auth),
       lastUsed: 0,
@@ -237,9 +232,11 @@ async function withToken(
 }
 
 /** The partner's own headers, which are never sent to its token service, and those of the service. */
-function headersOf({ headers = [] }: PartnerAuth): Record<string, string> {
-  const own = headers.map(({ name, value }) => [name.toLowerCase(), value]);
-  return { ...Object.fromEntries(own), ...OWN_HEADERS } as Record<string, string>;
+function headersOf(auth: PartnerAuth): Record<string, string> {
+  const own: Record<string, string> = {};
+  for (const { name, value } of auth.headers ?? []) own[name.toLowerCase()] = value;
+  const authorization = authorizationOf(auth);
+  return { ...own, ...OWN_HEADERS, ...(authorization === null ? {} : { authorization }) };
 }
 
 function authorizationOf(auth: PartnerAuth): string | null {

@@ -1,3 +1,4 @@
+import { escapePointer } from '../../platform/validation/members.js';
 import { fault, oneOf, text, type Rule, type Schema } from '../../platform/validation/rules.js';
 import type { Fault } from '../../platform/errors.js';
 import { parseTokenUrl } from '../partner/partner-address.js';
@@ -171,13 +172,7 @@ function membersFaults(members: Record<string, AuthMember>, value: unknown): Fau
   const given = value as Record<string, unknown>;
   const faults = Object.keys(given)
     .filter((name) => !Object.hasOwn(members, name))
-    .map((name) =>
-      fault(
-        'unknown_field',
-        'There is no such member for this type.',
-        `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-      ),
-    );
+    .map((name) => fault('unknown_field', 'There is no such member for this type.', `/${escapePointer(name)}`));
   for (const [name, { rule, optional }] of Object.entries(members)) {
     const member = given[name];
     if (member != null)
