@@ -74,10 +74,11 @@ export class NotificationRequest {
   @ApiPropertyOptional({ type: String, enum: ['SITE_PROCTORED', 'SVC_REMOTE_PROCTORED'] })
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
 
-  /** Always sent: the second at which the event was generated, `YYYY-MM-DDThh:mm:ssZ`; it rises strictly for each booking. */
+  /** Always sent: the second at which the event was generated, `YYYY-MM-DDThh:mm:ssZ`; it rises strictly for each record. */
   @ApiProperty({
     ...UTC,
-    description: 'The second at which the event was generated; it rises strictly for each booking. Order events by it.',
+    description:
+      'The second at which the event was generated; it rises strictly for each eligibility record. Order events by it.',
   })
   effective_date: string;
 
