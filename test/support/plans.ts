@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { Statement } from '../../src/platform/database/database';
+import { eventually } from './eventually';
 
 type Value = string | number | boolean | Date | null;
 /** Of the parameters of a statement, lists for arrays. */
@@ -55,4 +56,21 @@ function lookedAt(node: PlanNode): number {
     (node['Rows Removed by Index Recheck'] ?? 0);
   const below = (node.Plans ?? []).reduce((sum, child) => sum + lookedAt(child), 0);
   return node['Actual Loops'] * (node['Actual Rows'] + removed) + below;
+}
+
+/**
+ * Vacuums a table until each of its pages is known to be visible to all: a transaction of somebody else (an autovacuum
+ * among them) that began earlier keeps a vacuum from saying so, and an index is then not enough to answer from.
+ */
+export async function vacuumWhole(
+  sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>,
+  table: string,
+) {
+  await eventually(async () => {
+    await sql(`VACUUM (ANALYZE) ${table}`);
+    const [{ whole }] = await sql('SELECT relallvisible >= relpages AS whole FROM pg_class WHERE oid = $1::regclass', [
+      table,
+    ]);
+    return whole as boolean;
+  }, 60_000);
 }
