@@ -214,6 +214,16 @@ describe('one body completes one exam', () => {
 });
 
 describe('whatever a driver sends', () => {
+  /** Null, so many times for each other value. */
+  const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
+    fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
+  /** A photo or a link that is null is as one that is left out. */
+  const asKept = (text: string) =>
+    Object.fromEntries(
+      Object.entries(JSON.parse(text) as Record<string, unknown>).filter(
+        ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
+      ),
+    );
   const scalar = fc.oneof(
     fc.constantFrom<unknown>('True', 'false', '', '61', '61.0', 61, 1.5, null, true, '\0', 'a\u0007b', {}, [], [null]),
     fc.string(),
@@ -233,8 +243,8 @@ describe('whatever a driver sends', () => {
     meta: fc.oneof(inner, scalar),
     api: fc.oneof(inner, fc.constant({ reviewedExam: 'True' })),
     leads: fc.boolean(),
-    cut: fc.option(fc.nat(200), { freq: 6 }),
-    type: fc.option(fc.constantFrom('text/plain', 'application/xml'), { freq: 10 }),
+    cut: rarely(5, fc.nat(200)),
+    type: rarely(9, fc.constantFrom('text/plain', 'application/xml')),
     route: fc.constantFrom<'REGISTRATION' | 'ACCOUNT'>('REGISTRATION', 'ACCOUNT'),
   });
 
@@ -263,14 +273,14 @@ describe('whatever a driver sends', () => {
         if (answer.status === 200) {
           expect([await count('result_revisions'), await count('unmatched_results')]).toEqual([1, 0]);
           const [newest] = (await deliveries.read(scene, candidate)).body;
-          expect(newest.body).toEqual(JSON.parse(text));
+          expect(newest.body).toEqual(asKept(text));
           return;
         }
         const kept = answer.body['unmatched_result_id'] as string;
         const found = (await unmatched(kept)).body;
         if (found.body === null) expect((await rawOf(kept)).toString()).toBe(text);
         else {
-          expect(found.body).toEqual(JSON.parse(text));
+          expect(found.body).toEqual(asKept(text));
           expect([await count('result_revisions'), await count('unmatched_results')]).toEqual([0, 1]);
         }
       }),

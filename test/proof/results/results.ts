@@ -91,7 +91,8 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
       const kept = text === '' ? null : (JSON.parse(text) as { unmatched_result_id?: string }).unmatched_result_id;
       return { status: answer.status, id: kept ?? null };
     } catch {
-      await pause(50);
+      // Long enough for a service that was killed to start, so that the rest of a batch meets it again.
+      await pause(1_000);
       return { status: 'cut', id: null };
     }
   }
