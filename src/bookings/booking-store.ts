@@ -44,7 +44,7 @@ const LOCK_LAST_KEPT = prepared(
    ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
   acrossAccounts.keyInHand,
 );
-/** What a change of a booking may write, and what stays as it was made. A column in neither does not compile. */
+/** The columns that a change of a booking may write, and those that stay as they were made. A column in neither does not compile. */
 const CHANGING = {
   status: true,
   booking_on: true,
@@ -90,7 +90,7 @@ interface BookingDraft {
   status: BookingStatus;
 }
 
-/** The result that completed the exam: the change is told as the result's. */
+/** The result that completed the exam: the change is reported as the result's. */
 type Completion = { revision: number } | null;
 
 /**

@@ -47,8 +47,8 @@ export class RecordAbsence extends Command<void> {
 /**
  * A result was accepted for the exam of an eligibility: the eligibility and its booking turn COMPLETED, and
  * EXAM_COMPLETED is raised; later results of the same exam change nothing. An exam without a booking gets one at its
- * launch time, else now. In the caller's transaction; the records stay locked. Answers whether this result completed it: it
- * stands in the change feed then.
+ * launch time, else now. In the caller's transaction; the records stay locked. Returns whether this result completed it: the
+ * change feed has it then.
  */
 export class CompleteExam extends Command<boolean> {
   constructor(

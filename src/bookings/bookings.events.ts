@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Change } from '../platform/changes/change.entity.js';
 import { DomainEvent, StoredEvent } from '../platform/events/domain-event.js';
 
-/** The kinds of event on a candidate's assessment record that partners are told of. */
+/** The kinds of event on a candidate's assessment record of which partners are notified. */
 export const CHANGE_REASONS = [
   'BOOKING_CREATED',
   'BOOKING_CANCELLED',
@@ -13,7 +13,7 @@ export const CHANGE_REASONS = [
 ] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
 
-/** What the change feed calls the same. */
+/** The names of the same in the change feed. */
 export const FEED_CHANGES: Record<ChangeReason, Change> = {
   BOOKING_CREATED: 'SCHEDULED',
   BOOKING_CANCELLED: 'BOOKING_CANCELLED',

@@ -18,7 +18,7 @@ export interface Location {
   location_timezone: string | null;
 }
 
-/** What is agreed when an exam is booked or moved. */
+/** The members that are agreed when an exam is booked or moved. */
 export interface Appointment extends Location {
   booking_on: Date;
   delivery_mode: DeliveryMode;

@@ -22,7 +22,7 @@ export interface FeedPosition {
   readonly position: number;
   /** When the entry was recorded, in the database's microseconds since 1970. */
   readonly recordedUs: number;
-  /** What was recorded before has been told, in the database's seconds since 1970. */
+  /** Changes that were recorded before this moment have been read, in the database's seconds since 1970. */
   readonly toldS: number;
   /** When it was given out, in seconds since 1970. */
   readonly givenS: number;

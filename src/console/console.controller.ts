@@ -6,11 +6,11 @@ import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { ConsoleFiles } from './console-files.js';
 
-/** What the console has pages for; the page itself finds the one that an address names. */
+/** The addresses of the pages of the console; the page itself finds the one that an address names. */
 const AREAS = ['queue', 'jobs', 'notifications', 'partners', 'candidates', 'work', 'setup', 'audit'];
 
 /**
- * The operator's console: static files, the same for everybody. What they show comes from the JSON API, with the session
+ * The operator's console: static files, the same for everybody. Their data comes from the JSON API, with the session
  * of the operator.
  */
 @ApiExcludeController()

@@ -19,7 +19,7 @@ const MOST_UNREAD = 64 * 1024;
 
 export const TOPICS = ['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched', 'imports'] as const;
 type Topic = (typeof TOPICS)[number];
-/** What changes with what a topic is about. */
+/** The values that change when the subject of a topic changes. */
 type Marks = ReadonlyMap<Topic, string>;
 
 interface Stream {
@@ -27,7 +27,7 @@ interface Stream {
   readonly response: Response;
   readonly username: string;
   readonly reach: Reach;
-  /** What it was last told of, by topic; null while it is being opened. */
+  /** The values that were last sent, by topic; null while the stream is being opened. */
   seen: Marks | null;
   heardAt: number;
 }
@@ -36,8 +36,8 @@ interface Stream {
  * Tells the pages of operators what has changed, so that none of them asks all the time.
  *
  * 1. Every two seconds one look at the database (snapshot.ts) serves all streams of the process; without streams there is none.
- * 2. A stream is told the topics whose figures have changed since it was last told, of the accounts in its reach; never the figures.
- * 3. Who may not call any more hears no more: the session, or the token, is asked for at every heartbeat and before anything is told.
+ * 2. A stream is sent the topics whose figures have changed since the last time, of the accounts of its caller; never the figures.
+ * 3. A caller who may not call any more is sent nothing: the session or the token is checked at every heartbeat and before each event.
  *
  * A session does not last longer by its stream.
  */
@@ -54,7 +54,7 @@ export class EventStreams implements BeforeApplicationShutdown {
   ) {}
 
   /**
-   * The page asks for everything when its stream is there: whatever has changed since then is told.
+   * The page asks for everything when its stream is there: each change since then is sent.
    * @throws DomainError rate_limited
    */
   async open(request: Request, response: Response, caller: Caller): Promise<void> {
@@ -106,7 +106,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.endAll();
   }
 
-  /** What there is, as who has this reach sees it. */
+  /** Returns the figures as a caller with these accounts sees them. */
   private async figures(): Promise<(reach: Reach) => Marks> {
     const snapshotOf = await this.snapshots.look();
     const known = new Map<string, Marks>();

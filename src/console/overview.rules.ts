@@ -2,7 +2,7 @@ import type { PartnerCondition } from '../notifications/notifications.queries.js
 
 const SOON_MS = 14 * 86_400_000;
 
-/** What is the matter with a partner, the worst first. */
+/** The conditions of a partner, the worst first. */
 export const TROUBLES = ['down', 'failing', 'certificate_ends', 'suspended', 'unverified'] as const;
 type Trouble = (typeof TROUBLES)[number];
 

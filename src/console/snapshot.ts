@@ -17,10 +17,10 @@ import type { Reach } from '../platform/context/caller.js';
 import { CountUnmatched, type UnmatchedCount } from '../results/results.queries.js';
 
 const FRESH_MS = 1_000;
-/** What takes its time has at most this part of it. */
+/** A slow query may take at most this share of the time. */
 const SHARE = 1 / 4;
 
-/** What operators look at, of the accounts in one reach. */
+/** The figures that operators see, of the accounts of one caller. */
 export interface Snapshot {
   readonly at: Date;
   readonly undelivered: readonly UndeliveredCount[];

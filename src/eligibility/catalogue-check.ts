@@ -72,7 +72,7 @@ interface CatalogueRow {
   attribute_keys: string[];
 }
 
-/** What a record has already: it stays acceptable even when the catalogue has lost it since. */
+/** The codes that a record has already: they stay acceptable even when the catalogue has lost them since. */
 interface Known {
   /** Null when there is no record (yet). */
   svc_eligiblity_id: string | null;

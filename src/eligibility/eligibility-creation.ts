@@ -38,7 +38,7 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
     FROM created`)})
   SELECT n, ${answer} FROM created JOIN asked USING (svc_eligiblity_id)`;
 
-// The usual case: nothing stands in the way. In one order, so that two processes that meet do not block each other.
+// The usual case: nothing blocks it. In one order, so that two processes that meet do not block each other.
 // No EXISTS: on a young table, and while few records are expired, PostgreSQL plans to read all of either and keeps to it when they
 // are many. The order is that of the index of the candidate's records alone, which is then never passed over for another.
 const UNOBSTRUCTED = `WHERE NOT 'EXPIRED' = ANY (ARRAY(
@@ -59,7 +59,7 @@ const FIND_EXPIRED = prepared(
    WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND status = 'EXPIRED' ORDER BY position`,
 );
 
-// Whatever gives way has done so, or is passed over.
+// A record that gives way has done so, or is passed over.
 const FIND_OBSTACLES = prepared(
   'eligibility-find-obstacles',
   `SELECT n, obstacle.svc_eligiblity_id, obstacle.live
@@ -106,12 +106,12 @@ export class EligibilityCreation {
     }
   }
 
-  /** What {@link insertMany} writes, in the name of the running request. */
+  /** Returns the row that {@link insertMany} writes in the name of the running request. */
   valuesOf(records: readonly NewEligibility[]): [string] {
     return numbered(records.map((record) => this.rowOf(record)));
   }
 
-  /** What became of each, by one statement, and one more when something stands in the way of some. */
+  /** Creates all of them by one statement, and by one more when some are blocked; returns the outcome of each. */
   async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
     const created = await this.database.query<{ n: number; created: string }>(CREATE_MANY, values);
     const made = new Map(created.map(({ n, created: id }) => [records[n - 1], { created: id }]));
@@ -150,7 +150,7 @@ export class EligibilityCreation {
     return row;
   }
 
-  /** What stands in the way of each for good; null where nothing does. */
+  /** Returns the error that blocks each for good; null where nothing does. */
   private async findObstacles(records: readonly NewEligibility[]): Promise<(DomainError | null)[]> {
     if (records.length === 0) return [];
     const obstacles = await this.database.query<Obstacle>(FIND_OBSTACLES, numbered(records));
@@ -177,7 +177,7 @@ function obstructedBy(obstacle: Obstacle | undefined): DomainError | null {
       });
 }
 
-/** What was checked may have changed by the time of the write: the constraints have the last word. */
+/** Data that was checked may have changed by the time of the write: the constraints have the last word. */
 export function refusalOf(error: unknown): DomainError | null {
   switch (violatedConstraint(error)) {
     case 'eligibilities_test_fk':

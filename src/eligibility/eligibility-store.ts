@@ -124,7 +124,7 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
 }
 
 /**
- * Fetches records for a change: every row is locked, so that changes of one record stand in a queue. Several of a candidate
+ * Fetches records for a change: every row is locked, so that changes of one record wait for each other. Several of a candidate
  * are locked newest first, by everybody: no two transactions wait for each other.
  */
 @Injectable()
@@ -197,7 +197,7 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** A window that was over before the change is told before it, as if the sweep had been faster. */
+  /** Records the expiry of a window that was over before the change, as if the sweep had been faster. */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
@@ -240,7 +240,7 @@ export class EligibilityStore {
     return record;
   }
 
-  /** Writes what a booking made of the record, and the time of the event that tells of it. */
+  /** Writes the state that a booking gave the record, and the time of its event. */
   followBooking(record: BookedEligibility, changes: Partial<State>, now: Date): BookedEligibility {
     return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }

@@ -6,7 +6,7 @@ const declared = getMetadataArgsStorage()
   .columns.filter(({ target }) => target === Eligibility)
   .map(({ propertyName }) => propertyName);
 
-/** What the entity has and neither list, or what a list has and the entity has not. */
+/** Returns columns of the entity that are in neither list, and columns of a list that the entity lacks. */
 const gaps = (columns: readonly string[]) => [
   ...declared.filter((name) => !columns.includes(name)),
   ...columns.filter((name) => !declared.includes(name)),

@@ -60,7 +60,7 @@ const NOT_SHOWN = [
   'erased_datetime',
 ] as const;
 
-/** What clients are shown of a record, and by what it is put in order. */
+/** The columns of a record that clients see, and those that order it. */
 export type ShownEligibility = Omit<Eligibility, (typeof NOT_SHOWN)[number]>;
 
 /** The columns of it. */

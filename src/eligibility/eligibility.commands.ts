@@ -7,7 +7,7 @@ import type { NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityState } from './eligibility.fields.js';
 
-/** A record, and what a booking event tells of its test. */
+/** A record, and the members of its test that a booking event has. */
 export interface BookedEligibility extends Eligibility {
   exam_code: string | null;
   duration_minutes: number | null;
@@ -27,13 +27,13 @@ export class CreateEligibility extends Command<Eligibility> {
   }
 }
 
-/** What a body asks for, with the faults that its form has already. */
+/** The members of a body, with the faults that its form has already. */
 export interface NewRecord {
   readonly body: EligibilityModel;
   readonly faults: Faults;
 }
 
-/** What became of it: refused by the error; obstructed where a record may stand in the way, which is for a create of its own. */
+/** The outcome: refused by the error; obstructed where another record may block it, which a create of its own finds out. */
 export type Creation = { readonly created: string } | 'OBSTRUCTED' | DomainError;
 
 /** Creations that were judged, in their order: each is refused, or ready to be written. Its handlers alone look into it. */
@@ -60,7 +60,7 @@ export class CreateEligibilities extends Command<Creation[]> {
   }
 }
 
-/** What a line of a file says beyond the body of a single call. */
+/** The values that a line of a file has beyond the body of a single call. */
 export interface LineOfFile {
   /** The record that the line means; null when it names none. */
   readonly svcEligibilityId: string | null;
@@ -103,7 +103,7 @@ export class CancelEligibility extends Command<string> {
   }
 }
 
-/** The codes and where the list of them stands in the body. `faults` as those of {@link CreateEligibility}. */
+/** The codes and the pointer to their list in the body. `faults` as those of {@link CreateEligibility}. */
 export class ReplaceVouchers extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -174,8 +174,8 @@ export type LockedEligibility = Pick<
   EligibilityState;
 
 /**
- * Holds the record until the caller's transaction ends; null when there is none in reach. Whoever changes what belongs to a record
- * (its booking, its results) holds the record first, so that nobody waits for somebody who waits for him.
+ * Holds the record until the caller's transaction ends; null when the caller may not see one. A command that changes what
+ * belongs to a record (its booking, its results) locks the record first, so that no two commands wait for each other.
  */
 export class LockEligibility extends Command<LockedEligibility | null> {
   constructor(
@@ -196,7 +196,7 @@ export class LockEligibilitiesOfCandidate extends Command<void> {
   }
 }
 
-/** What may happen to the open booking of a record. */
+/** The outcomes that the open booking of a record may have. */
 export type BookingOutcome =
   | { kind: 'moved'; bookingOn: Date; allowOverlap: boolean }
   | { kind: 'cancelled' }

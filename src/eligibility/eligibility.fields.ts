@@ -19,7 +19,7 @@ export const candidateIdRule = code(50, {
   accepts: (value) => !/^\.{1,2}$/.test(value),
 });
 
-/** What the id of an erased candidate begins with; so many characters follow, and both fit in any id. */
+/** The beginning of the id of an erased candidate; so many characters follow, and both fit in any id. */
 export const ERASED_ID = 'ERASED-';
 export const ERASED_ID_LENGTH = 12;
 
@@ -61,7 +61,7 @@ export const LIVE = isOneOf(ACTIVE_STATUSES);
 export const OPEN = isOneOf(OPEN_STATUSES);
 export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
 
-/** What the rules need to know of a record. */
+/** The members of a record that the rules need. */
 export interface EligibilityState {
   status: EligibilityStatus;
   hold_reason: string | null;

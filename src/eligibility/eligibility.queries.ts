@@ -8,7 +8,7 @@ import type { FoundEligibilityModel } from './search.fields.js';
 
 export type { Eligibility };
 
-/** What the start of a test needs to know of a record. */
+/** The members of a record that the start of a test needs. */
 export interface LaunchSubject {
   svc_eligiblity_id: string;
   account_code: string;

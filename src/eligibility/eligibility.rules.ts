@@ -93,7 +93,7 @@ export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean
 export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAll(' ', '_'));
 export type Action = string;
 
-/** What may be done to the record at an instant. That a test can be launched at all is for its `launch_url` to say. */
+/** Returns the actions that the record allows at an instant. That a test can be launched at all is for its `launch_url` to say. */
 export function allowedActions(record: EligibilityState, now: Date): Action[] {
   const status = statusAt(record, now);
   return TRIGGERS.filter((trigger) => mayTrigger(status, trigger) && isOfUse(trigger, record, now)).map(

@@ -68,7 +68,7 @@ const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS
 const SINCE = opaque('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
 // Passing its end date changes a record, although nobody writes it. Of a range with two ends the planner expects few rows, of one
-// without an end a third of the table, which it would read. What has changed is found and put in order by what a page is made of;
+// without an end a third of the table, which it would read. A changed record is found and put in order by what a page is made of;
 // whole records are read of the page alone, one row without a record tells that too many have changed for that.
 const OF_CHANGED = prepared(
   'eligibility-of-changed',

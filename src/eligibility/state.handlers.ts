@@ -118,7 +118,7 @@ function bookedBy({ booking_code }: Eligibility) {
 
 const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
 
-/** What an operator may do to an open record. */
+/** The actions of an operator on an open record. */
 abstract class OperatorDecision {
   constructor(
     private readonly store: EligibilityStore,

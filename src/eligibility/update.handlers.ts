@@ -64,7 +64,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     });
   }
 
-  /** What changes nothing leaves no trace: neither a time of change nor an audit row. */
+  /** A change without effect leaves no trace: neither a time of change nor an audit row. */
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
@@ -195,7 +195,7 @@ function forbiddenChanges(
   return forbidden;
 }
 
-/** What the body changes: a member left out stays, null clears. */
+/** Returns the changes that the body asks for: a member left out stays, null clears. */
 function changesOf(
   record: Eligibility,
   body: EligibilityModel,

@@ -16,7 +16,7 @@ import { FindLaunchTime } from './launch.queries.js';
 
 const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
-/** For so long somebody who opens a used URL again is told that it was used (410). */
+/** For so long a used URL that is opened again answers that it was used (410). */
 const USED_KEPT_MS = 30 * 24 * 3600_000;
 
 const ISSUE = prepared(
@@ -41,8 +41,8 @@ const LAUNCH_TIME = prepared(
 const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_hash = $1');
 
 /**
- * Issues launch URLs and turns each, once, into the test's address with a signed statement of who comes. What was used is kept for some
- * weeks, the last of a record for good: it says when the exam began. What was not used is swept up (launch-sweep.ts).
+ * Issues launch URLs and turns each, once, into the test's address with a signed statement of who comes. A used one is kept for some
+ * weeks, the last of a record for good: it has the time at which the exam began. Unused ones are deleted (launch-sweep.ts).
  */
 @Injectable()
 export class LaunchLinks {

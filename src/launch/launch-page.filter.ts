@@ -4,7 +4,7 @@ import type { DomainError } from '../platform/errors.js';
 import { ProblemFilter, statusOf } from '../platform/http/problem.filter.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 
-/** What a candidate reads, and can do, in the minutes before an exam. */
+/** Shows a candidate a page with the next step, in the minutes before an exam. */
 function adviceOf({ problem }: DomainError): [title: string, advice: string] {
   if (problem === launchGone)
     return [

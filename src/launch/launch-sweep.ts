@@ -6,7 +6,7 @@ import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 
 const BATCH = 1000;
-/** For so long somebody who opens an expired URL is told that it has expired (410). */
+/** For so long an expired URL answers that it has expired (410). */
 const EXPIRED_KEPT_MS = 30 * 24 * 3600_000;
 
 const FORGET_UNUSED = prepared(

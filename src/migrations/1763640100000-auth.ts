@@ -123,7 +123,7 @@ export class Auth1763640100000 implements MigrationInterface {
       CREATE INDEX token_request_counts_minute_ix ON token_request_counts (minute);
     `);
 
-    // Whoever takes a right away, by whatever statement, ends the families that had it: giving it back revives none.
+    // Any statement that takes a right away ends the families that had it: giving it back revives none.
     await runner.query(`
       CREATE FUNCTION end_families_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /** By Unicode's rules, from the best to the last resort; a cluster has some of them, whatever its own collation is. */
 const COLLATIONS = ['pg_unicode_fast', 'pg_c_utf8', 'und-x-icu', 'C.utf8', 'C.UTF-8', 'en_US.utf8', 'default'];
 
-/** What texts are compared by where their case does not count: `lower` of a cluster whose collation is C knows ASCII alone. */
+/** The function by which texts are compared without their case: `lower` of a cluster whose collation is C knows ASCII alone. */
 async function caseFolding(runner: QueryRunner): Promise<string> {
   const rows = (await runner.query(
     `SELECT collname FROM pg_collation

@@ -48,7 +48,7 @@ const DELIVERIES = `
     END $$;
 `;
 
-/** What a bulk job does, by partner and by notification. */
+/** The parts of a bulk job, by partner and by notification. */
 const JOBS = `
   CREATE TABLE job_parts (
     job_id uuid NOT NULL CONSTRAINT job_parts_job_fk REFERENCES jobs,

@@ -116,7 +116,7 @@ export const INVENTED = {
   ErrorModel: {},
 } satisfies Record<string, Record<string, unknown>>;
 
-/** What an operation answers with beside what its model says. */
+/** The values of an answer beyond those that its model describes. */
 export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
   'GET /admin/error-queue': {
     state: 'ERROR_QUEUE',

@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { problemCatalogue } from '../platform/errors.js';
 import { catalogueEntries } from '../platform/http/problem-catalogue.js';
 
-/** What holds for all routes of a kind, or for all members, and is therefore said of none of them in its controller. */
+/** Describes the rules of all routes of a kind, or of all members, so that no controller repeats them. */
 
 interface Answer {
   description?: string;

@@ -142,7 +142,7 @@ interface SwaggerRequest {
 }
 
 /**
- * Runs in the browser, and stands in its page as text: it knows nothing but its argument. Where the console leads to
+ * Runs in the browser, and is part of its page as text: it knows nothing but its argument. Where the console leads to
  * (`/docs?session`) routes are tried with the console's session, unless a token was got. No cookie else: the browser itself
  * would ask for a password at the Basic challenge of the token service.
  */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { Config } from '../config.js';
 
-/** What the examples name of a service: the sandbox's own, so that they work there as they stand. */
+/** The names that the examples use: the sandbox's own, so that they work there as they stand. */
 export interface Surroundings {
   account_code: string;
   partner: { partner_url: string; ca_pem?: string };

@@ -233,7 +233,7 @@ interface Parameter extends Described {
   name: string;
 }
 
-/** Describes every member of every model and every parameter; a description that stands in the code remains. */
+/** Describes every member of every model and every parameter; a description in the code remains. */
 export function describeMembers(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Model>;
   for (const [model, { properties = {} }] of Object.entries(schemas))

@@ -29,7 +29,7 @@ const JOB =
 const STEERED = 'Obeyed within a second by every process. A job that has ended answers 409.';
 const EVENT = 'Raises an event: subscribed partners are notified.';
 
-/** What its summary does not say of an operation whose controller says no more. */
+/** Describes operations whose controllers have a summary alone. */
 export const DESCRIPTIONS: Record<string, string> = {
   'GET /console/session': 'Always answers; it does not make the session last longer.',
   'POST /console/session':

@@ -14,7 +14,7 @@ import { candidateHasOpenBooking } from './privacy.errors.js';
 /**
  * Everything held about a candidate, and the end of it.
  *
- * 1. What would still make records (rows of imports) is taken away first, and held.
+ * 1. Rows of imports, which would still make records, are deleted first, under a lock.
  * 2. The records are held: nobody books, changes or delivers a result meanwhile. One that is SCHEDULED ends the attempt.
  * 3. PENDING and ELIGIBLE records are cancelled as by a call, which gives their vouchers back.
  * 4. Each module erases its own tables, under one pseudonym that nobody can lead back.
@@ -69,7 +69,7 @@ export class Erasure {
       for (const record of await this.recordsOf(candidate))
         if (OPEN_STATUSES.includes(statusAt(record, now)))
           await this.commandBus.execute(new CancelEligibility(accountCode, candidateId, record.test_code));
-      // The change feed was told of it by the candidate's id.
+      // The change feed named it by the candidate's id.
       this.unitOfWork.recordNow();
       const subject = await this.subjectOf(candidate);
       const before = await this.recordsOf(candidate);

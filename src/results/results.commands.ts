@@ -5,9 +5,9 @@ import type { DomainError } from '../platform/errors.js';
 export interface DeliveredBody {
   readonly bytes: Buffer | undefined;
   readonly username: string;
-  /** What the request is refused for, whatever its body: the body is kept. */
+  /** The error of the request that does not depend on its body: the body is kept. */
   readonly refusal?: DomainError;
-  /** The bytes are not JSON, or cannot be told to be: they are not read. */
+  /** The bytes are not JSON, or nothing says that they are: they are not parsed. */
   readonly isOpaque?: boolean;
 }
 

@@ -12,7 +12,7 @@ import { CountWaiting, FindEligibilities, FindOperatorRecords, type WaitingCount
 import { allowedActions } from '../eligibility.rules.js';
 import type { OperatorEligibilityModel } from '../operator-record.fields.js';
 
-/** What a PENDING record waits for. One may wait for both. */
+/** The decisions that a PENDING record waits for. One may wait for both. */
 export const WAITS = {
   APPROVAL: 'approval_pending AND decline_reason IS NULL',
   HOLD: 'hold_reason IS NOT NULL',

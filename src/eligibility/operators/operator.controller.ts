@@ -35,7 +35,7 @@ class RecordPath {
   svc_id: string;
 }
 
-/** What operators read of records; what they decide stands in admin.controller.ts. */
+/** The routes by which operators read records; their decisions are in admin.controller.ts. */
 @ApiTags('Administration')
 @Controller('admin/eligibilities')
 @Access('admin', 'support')

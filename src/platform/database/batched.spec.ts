@@ -115,7 +115,7 @@ describe('Batched', () => {
     });
   });
 
-  it('asks one by one when a batch is refused: only the one at fault is told', async () => {
+  it('asks one by one when a batch is refused: only the one at fault is refused', async () => {
     const outcomes = Promise.allSettled(ask(4));
     pool.batches[0].end();
     await settled();

@@ -2,12 +2,12 @@ import type { ClientBase } from 'pg';
 import { ConfigError } from '../../config.js';
 import type { Database } from './database.js';
 
-/** The service adds to these tables, and never changes or removes what stands there. */
+/** The service adds to these tables, and never changes or removes their rows. */
 const APPEND_ONLY = ['audit_log', 'audit_seals'];
 /** Only a start that migrates writes here, by the role that owns the tables. */
 const READ_ONLY = ['migrations'];
 
-/** What the owner of the schema owns there, by kind. A partition is reached through its table alone, so it needs no rights of its own. */
+/** The objects of the schema that its owner owns, by kind. A partition is reached through its table alone, so it needs no rights of its own. */
 const OF_OWNER = `
   SELECT relkind::text AS kind, oid, relname AS name FROM pg_class
   WHERE relkind IN ('r', 'p', 'S') AND NOT relispartition AND relnamespace = current_schema()::regnamespace
@@ -66,7 +66,7 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** What a role lacks of the rights that {@link grantsFor} gives; tables of other owners are none of ours. */
+/** Returns the rights that a role lacks of those that {@link grantsFor} gives; tables of other owners are none of ours. */
 const LACKING = `
   SELECT name FROM (${OF_OWNER}) AS owned WHERE NOT CASE
     WHEN kind = 'S' THEN has_sequence_privilege(oid, 'USAGE')

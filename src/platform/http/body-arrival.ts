@@ -22,9 +22,9 @@ interface Arrival {
   readonly limit: number;
   /** Whether gzip, deflate and br are taken. */
   readonly unpack?: boolean;
-  /** What came is taken as it is, however it is packed. */
+  /** The bytes are taken as they are, however they are packed. */
   readonly asSent?: boolean;
-  /** What cannot be unpacked is read to its end, and thrown as {@link BrokenCoding} with the bytes that came. */
+  /** A body that cannot be unpacked is read to its end, and thrown as {@link BrokenCoding} with the bytes that came. */
   readonly keepBroken?: boolean;
   /** Charged with what comes. */
   readonly space?: BodySpace;
@@ -47,7 +47,7 @@ export function hasBody(request: Request): boolean {
  *
  * 1. A length over the limit is refused from the header, before a byte is awaited.
  * 2. Only now is a caller that expects `100 Continue` told to send.
- * 3. What comes is counted, charged, and not read on while there is no memory for it.
+ * 3. Each chunk is counted, charged, and not read on while there is no memory for it.
  * 4. A body that stops, or comes too slowly, is given up; time spent waiting for memory does not count.
  * 5. A refused body is not read to its end: the connection is closed behind the answer.
  *
@@ -173,7 +173,7 @@ class Arriving {
     this.fail(malformedRequest.error());
   };
 
-  /** What came cannot be unpacked: the rest of it is read as it comes. */
+  /** The body cannot be unpacked: its rest is read as it comes. */
   private readonly onUnpackable = (): void => {
     if (this.sent === null) return this.fail(malformedRequest.error());
     this.release();

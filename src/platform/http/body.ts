@@ -29,7 +29,7 @@ const MOST_WAIT_MS = 8_000;
 /** More values than any body has that an ordinary route can take; so many cost a hundredth of a second and more. */
 const MOST_PLAIN_VALUES = 2000;
 /**
- * What is as good as certain to be refused is charged manifold: to parse it, and to name its faults, keeps the event loop
+ * A body that is as good as certain to be refused is charged manifold: to parse it, and to name its faults, keeps the event loop
  * for some 15 ms. One in three seconds is noticed by less than a hundredth of the calls of others.
  */
 const CHARGE_OF_REFUSED = 120;
@@ -41,7 +41,7 @@ const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Takes bodies of up to so many bytes on this route, in place of 256 KiB. */
+/** Takes bodies of up to so many bytes on this route, instead of 256 KiB. */
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
@@ -182,7 +182,7 @@ function assertJson(request: Request): void {
   if (!isJson(request)) throw unsupportedMediaType.error();
 }
 
-/** What a body is refused for before it is read; `isPacked` when nothing can unpack it. */
+/** Returns the error of a body that is refused before it is read; `isPacked` when nothing can unpack it. */
 function refusalOf(request: Request): { error: DomainError; isPacked: boolean } | null {
   const coding = codingRefusal(request);
   if (coding) return { error: coding, isPacked: true };
@@ -195,14 +195,14 @@ function isJson(request: Request): boolean {
   return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
 }
 
-/** What the body takes at most: an unknown or packed length may be anything up to the limit. */
+/** Returns the most bytes that the body takes: an unknown or packed length may be anything up to the limit. */
 function announcedBytes(request: Request, limit: number): number {
   const plain = (request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   const length = request.headers['content-length'];
   return plain && length !== undefined ? Number(length) : limit;
 }
 
-/** Whose share the body is charged to: an application's, whatever the number of its users. */
+/** Returns the share that the body is charged to: an application's, whatever the number of its users. */
 function callerName(): string {
   return requestContext().caller?.consumerKey ?? '';
 }

@@ -100,7 +100,7 @@ function readMember(
 function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string, faults: Faults): unknown {
   if (nested === null || faults.isFull || typeof member !== 'object' || member === null) return member;
   const pointer = `${path}/${escapePointer(name)}`;
-  // What is wrong as a whole is not looked into.
+  // A value that is wrong as a whole is not searched.
   if (!faults.isEmpty && faults.at(pointer)) return member;
   if (!Array.isArray(member)) return readMembers(nested(), member as Record<string, unknown>, faults, pointer);
   return member.map((entry: unknown, index) =>
@@ -144,7 +144,7 @@ function checkMembers(form: Form, value: Record<string, unknown>, path: string, 
   }
 }
 
-/** What no database column can keep, wherever it stands: NUL and halves of surrogate pairs, in names too. */
+/** Characters that no database column can keep: NUL and halves of surrogate pairs, in names too. */
 function checkKept(value: unknown, path: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
@@ -177,7 +177,7 @@ function isKeepable(value: unknown): boolean {
 function checkIdle(value: unknown, pointer: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
-    // What GET returned may be sent back: a status message repeats the reason of a hold, with its lines.
+    // A body that GET returned may be sent back: a status message repeats the reason of a hold, with its lines.
     const found = characterFault(value, true);
     if (found) faults.add({ ...found, pointer });
   } else if (typeof value === 'object' && value !== null)

@@ -57,11 +57,11 @@ interface TextOptions {
   code?: string;
   pattern?: RegExp;
   /**
-   * What the OpenAPI document shows in place of the pattern: it must mean the same in every dialect, so no \\p, \\s, \\d,
-   * look-around or flags. What it cannot say stands in the description.
+   * The pattern that the OpenAPI document shows instead of this one: it must mean the same in every dialect, so no \\p, \\s, \\d,
+   * look-around or flags. The description has the rest.
    */
   portable?: RegExp;
-  /** What the pattern asks for, in words. */
+  /** The pattern in words. */
   form?: string;
   format?: string;
   /** Refuse a text of blanks only. */
@@ -214,7 +214,7 @@ const MOMENTS_OF_DATE = {
   end: (date: string) => formatDateTime(new Date(Date.parse(`${date}T00:00:00Z`) + DAY_MS)),
 };
 
-/** What is meant by a date without a time, null for any other text. */
+/** Returns the moment that a date without a time means; null for any other text. */
 function momentOfDate(value: string, meant: keyof typeof MOMENTS_OF_DATE): string | null {
   if (!DATE_ALONE.test(value) || parseDateTime(`${value}T00:00:00Z`) === null) return null;
   return MOMENTS_OF_DATE[meant](value);
@@ -245,8 +245,8 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
 }
 
 /**
- * A code or id that somebody gives to something: it must be able to stand in one segment of a path, and be told from
- * others by eye. So no invisible characters (Unicode's "other": controls, marks of direction, joiners, unassigned).
+ * A code or id that somebody gives to something: it must fit in one segment of a path, and the eye must distinguish
+ * it from others. So no invisible characters (Unicode's "other": controls, marks of direction, joiners, unassigned).
  */
 export function code(
   max = 50,

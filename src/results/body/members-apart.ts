@@ -1,10 +1,10 @@
 import { endOfString, parseJson } from '../../platform/http/json-text.js';
 
 /**
- * Members that are kept apart from the text of a body, wherever they stand in it.
+ * Keeps some members apart from the text of a body, at whatever depth they occur.
  *
- * 1. `takeApart` copies the text without them, and remembers at which byte of the copy each of them stood. What stands in
- *    such a member goes with it. Blanks between members are not copied.
+ * 1. `takeApart` copies the text without them, and remembers at which byte of the copy each of them was. Members inside of
+ *    such a member are taken out with it. Blanks between members are not copied.
  * 2. `putBack` puts any of them in again at their places: the text is well-formed whichever of them are there.
  * 3. The text is walked once, by bytes: a body may have megabytes and 100,000 values.
  *

@@ -13,7 +13,7 @@ import { putBack, takeApart, type MemberApart } from './members-apart.js';
  * 1. The bytes are split at the borders of the outermost members; photo and video link are taken out, each as the JSON
  *    text of its value. They are kept encrypted, and put back for callers who may see them.
  *    So are the members of {@link CREDENTIALS} at any depth, and photos and links deeper than that (members-apart.ts).
- * 2. What is left is kept as text, so that numbers beyond a double, repeated names and the order of members stay; as bytes, which
+ * 2. The rest is kept as text, so that numbers beyond a double, repeated names and the order of members stay; as bytes, which
  *    a thread hands over and PostgreSQL takes as they are.
  * 3. The values are parsed beside it, to be checked, matched and hashed.
  *
@@ -21,13 +21,13 @@ import { putBack, takeApart, type MemberApart } from './members-apart.js';
  */
 export const PHOTO = 'userPhotoBase64String';
 export const VIDEO_LINK = 'videoReviewLink';
-/** What opens the exam at the driver. */
+/** The members that open the exam at the driver. */
 const CREDENTIALS = ['examPassword', 'extExamToken'];
 const APART = [...CREDENTIALS, PHOTO, VIDEO_LINK];
 
 type Dto = new () => object;
 
-/** What is kept of a body. */
+/** The parts of a body that are kept. */
 export interface KeptBody {
   /** The JSON text without photo, video link and credentials, in UTF-8. */
   readonly text: Buffer;
@@ -176,7 +176,7 @@ interface Member {
   readonly value: Buffer;
 }
 
-/** The members of a JSON object, null when the text is none. What stands inside of a value is left to JSON.parse. */
+/** The members of a JSON object, null when the text is none. The inside of a value is left to JSON.parse. */
 function membersOf(json: Buffer): Member[] | null {
   let at = afterBlanks(json, 0);
   if (json[at] !== 0x7b) return null;

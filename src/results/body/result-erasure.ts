@@ -5,7 +5,7 @@ import type { ResultSource } from './results.rules.js';
 
 type Kept = { readonly [name: string]: true | Kept };
 
-/** What stays of a body: what was achieved, when and how, and nothing that a driver may have added. */
+/** The members that stay of a body: the achievement, its time and its kind. Members that a driver added are removed. */
 const KEPT: Record<ResultSource, Kept> = {
   REGISTRATION: {
     examDate: true,
@@ -48,8 +48,8 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
 }
 
 /**
- * What is kept of a body that comes for a record that is erased; null for any other record, of which all is kept. The hash
- * tells the same body when it comes again.
+ * Returns the part that is kept of a body for an erased record; null for any other record, of which the whole body is kept.
+ * The hash recognises the same body when it comes again.
  */
 export function keptOf(
   { erased_datetime, candidate_id }: LockedEligibility,

@@ -30,7 +30,7 @@ export function judge(dto: Dto, deciding: readonly (readonly string[])[] | null,
   if (deciding === null || faults.isEmpty) return { faults: faults.list, isRefused: !faults.isEmpty };
   const pointers = new Set(deciding.map((names) => `/${names.join('/')}`));
   const refusing = faults.list.filter(({ pointer = '' }) => pointers.has(pointer) || isUnknown(formOf(dto), pointer));
-  // The walk ends at the most faults that are named: what decides may stand behind them.
+  // The walk ends at the most faults that are named: a member that decides may follow them.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }

@@ -30,7 +30,7 @@ export interface Unread {
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
 /** Charged for a body at which the thread dies. */
 const MOST_WORK_MS = 10_000;
-/** What is refused for its form is charged manifold: one in a second. */
+/** A body that is refused for its form is charged manifold: one in a second. */
 const CHARGE_OF_REFUSED = 40;
 
 /** Reads results: parses, checks and hashes them. Large ones in a thread, so that no body keeps the event loop. */
@@ -57,7 +57,7 @@ export class ResultReader implements OnApplicationShutdown {
     bytes: Buffer | undefined,
   ): Promise<Delivered<FactsOf[Source]> | Unread> {
     if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readHere(source, bytes);
-    // What is handed to the thread is gone from here.
+    // A buffer that is handed to the thread is detached here.
     const { length } = bytes;
     let workMs = MOST_WORK_MS;
     try {

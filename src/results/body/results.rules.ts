@@ -24,7 +24,7 @@ export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
 const refuse = (refusal: Problem): Match => ({ refusal });
 
-/** What an exam code may be, in the order in which it is tried. */
+/** The kinds of code that an exam code may be, in the order in which they are tried. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
 /** A registration that something in the result leads to. `status` is the one of this moment. */
@@ -103,8 +103,8 @@ export function matchResultId(
 }
 
 /**
- * What of a registration result decides. An empty text says no more than one that was left out; a member of a wrong type
- * says nothing.
+ * Returns the members of a registration result that decide. An empty text counts as a member that was left out, and so does
+ * a member of a wrong type.
  */
 export interface RegistrationFacts {
   examCode: string | null;
@@ -126,7 +126,7 @@ export function registrationFacts({
   };
 }
 
-/** What of an account result decides. */
+/** Returns the members of an account result that decide. */
 export interface AccountFacts {
   candidateId: string | null;
   resultId: string | null;

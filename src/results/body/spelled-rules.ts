@@ -1,6 +1,6 @@
 import { characterFault, fault, integer, text, type Rule } from '../../platform/validation/rules.js';
 
-/** What test drivers write for a value of another type: it says the same, and is kept as it came. */
+/** Reads values that test drivers write in another type: they mean the same, and are kept as they came. */
 
 /** A text, or a number in its place. */
 export function spelledText(options: { max: number; lines?: boolean }): Rule {
@@ -22,7 +22,7 @@ export function spelledInteger(min: number, max: number): Rule {
   return { schema: rule.schema, faults: (value) => rule.faults(read(value)) };
 }
 
-/** What a member says that a record is found by; null when that is nothing, or nothing that may be asked for. */
+/** Returns the text by which a record is found; null when the member is empty or cannot be searched for. */
 export function idIn(value: unknown, max: number): string | null {
   if (typeof value === 'number') return textOfNumber(value);
   if (typeof value !== 'string' || value === '' || value.length > 2 * max) return null;

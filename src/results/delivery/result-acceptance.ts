@@ -39,10 +39,10 @@ const REFUSALS = new Set([
 class SettledElsewhere extends Error {}
 
 /**
- * What both routes and the operator share.
+ * Accepts a result for an exam: shared by both routes and the operator.
  *
  * 1. The eligibility is held first, then its booking (by CompleteExam): results and bookings never wait for each other.
- * 2. What was matched before the row was held is matched again once it is: nothing can change it from there on.
+ * 2. A match made before the row was locked is made again under the lock: nothing can change it from there on.
  * 3. The revision, the completion, the event and the audit row commit together.
  * 4. A refusal rolls back; only then is the body kept for an operator, in a transaction of its own (result-reception.ts).
  * 5. Behind the exam, its locator and its `result_id` come the rows of the same body among the unmatched results, in the
@@ -134,13 +134,13 @@ export class ResultAcceptance {
     } catch (error) {
       if (error instanceof SettledElsewhere) return;
       if (!(error instanceof DomainError && REFUSALS.has(error.problem))) throw error;
-      // What led to its exam, an operator or a record that was open, leads there no more; the same body changes nothing.
+      // The record that led to the exam is no longer open; the same body changes nothing.
       if (await this.sameBodies.isNewestSomewhere(accountCode, body)) return;
       throw await this.reception.keep(error, source, accountCode, delivery, examCode);
     }
   }
 
-  /** Holds the eligibility of an exam: deliveries for it stand in a queue. */
+  /** Locks the eligibility of an exam: deliveries for it wait for each other. */
   lock(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
     return this.commandBus.execute(new LockEligibility(svcEligibilityId, reach));
   }

@@ -120,7 +120,7 @@ export class ResultReception {
     });
   }
 
-  /** What is kept of a body that names a record by its code, when that is erased; it is held until the body is kept. */
+  /** Returns the part to keep of a body that names an erased record by its code; the record is locked until the body is kept. */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);
     const exam = await this.commandBus.execute(new LockEligibility(booked ?? examCode, ACROSS_ACCOUNTS));

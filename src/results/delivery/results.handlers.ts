@@ -41,7 +41,7 @@ export class DeliverRegistrationResultHandler implements ICommandHandler<Deliver
     await this.acceptance.deliver('REGISTRATION', null, delivery, facts.examCode, async () => {
       const accounts = accountCodes ?? (await this.queryBus.execute(new FindKnownAccounts(ACROSS_ACCOUNTS)));
       const exam = await this.acceptance.hold(() => this.match(facts, accounts));
-      // A rehearsal has a locator of its own, which must not stand in the way of the exam's.
+      // A rehearsal has a locator of its own, which must not block the exam's.
       if (!facts.simulated && facts.locator !== null && !(await this.store.addLocator(exam, facts.locator)))
         throw registrationMismatch.error();
       const taken = { resultId: null, simulated: facts.simulated };
@@ -74,7 +74,7 @@ export class DeliverAccountResultHandler implements ICommandHandler<DeliverAccou
     await this.acceptance.deliver('ACCOUNT', accountCode, delivery, null, async () => {
       const seen = await this.matchResultId(facts, accountCode);
       if (seen === null && candidateId === null) throw candidateExamNotFound.error();
-      // Deliveries for one candidate stand in a queue: what the first has done, the next ones see.
+      // Deliveries for one candidate wait for each other: each sees the changes of those before.
       if (candidateId !== null)
         await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidateId));
       if (resultId === null && (await this.sameBodies.isNewestSomewhere(accountCode, delivery.body))) return null;

@@ -8,7 +8,7 @@ import { resultQuotaExceeded } from '../results.errors.js';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** What waits for an operator may take so much of the quota, apart from what found its exam. */
+/** The share of the quota that unmatched results may take, counted apart from matched ones. */
 const UNMATCHED_SHARE = 0.25;
 
 /** $1 owner, $2 bytes, $3 quota. The constraint has the last word: no number of parallel deliveries gets beyond the quota. */
@@ -64,7 +64,7 @@ export class ResultQuota {
     }
   }
 
-  /** What a unit of work that counted was refused with: beyond the quota, the problem that says so. */
+  /** Returns the error of a unit of work that was refused: beyond the quota, the problem of the quota. */
   private explained(error: unknown): unknown {
     if (violatedConstraint(error) !== 'result_bytes_within_quota') return error;
     const now = this.clock.now().getTime();

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 
-/** What a caller is about to be shown of one subject. */
+/** The parts of one subject that a caller is about to be shown. */
 export interface ResultRead {
   readonly subject: string;
   readonly accountCode: string | null;

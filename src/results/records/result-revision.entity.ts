@@ -52,7 +52,7 @@ export class ResultRevision {
   @Column('boolean')
   simulated: boolean;
 
-  /** Who delivered it. */
+  /** The user who delivered it. */
   @Column('text')
   username: string;
 

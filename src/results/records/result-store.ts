@@ -206,7 +206,7 @@ export class ResultStore {
     return (await this.database.queryOne(HAS_RESULT_ID, [id, account_code, [resultId, erased]])) !== null;
   }
 
-  /** What stands for an id of the driver's once the candidate is erased: a revision that names it still finds its exam. */
+  /** Replaces an id of the driver's once the candidate is erased: a revision that names the id still finds its exam. */
   erasedKey(id: string): string {
     return `ERASED-${this.secrets.keyedHash('an erased id of a result', id).toString('base64url')}`;
   }
@@ -216,7 +216,7 @@ export class ResultStore {
     return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
   }
 
-  /** What is kept apart is null when it is not asked for. */
+  /** Members that are kept apart are null when they are not asked for. */
   async get({ svc_eligiblity_id: id, revision }: RevisionKey, withSecrets: boolean): Promise<ReadRevision> {
     const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withSecrets]);
     const { photo, video_link, credentials, ...rest } = row!;

@@ -47,7 +47,7 @@ const FIND_NEWEST = prepared(
    FROM result_revisions WHERE svc_eligiblity_id = $1`,
   acrossAccounts.matching,
 );
-/** What a body comes upon at its exam. */
+/** The state of the exam that a body meets. */
 export interface Newest {
   /** The number of the newest revision; 0 before the first. */
   readonly revision: number;

@@ -76,7 +76,7 @@ const FIND = prepared(
      UNION ALL ${spelled('ID_ONE_CHARACTER', '$9')}) AS found`,
 );
 
-/** What of an unmatched result may lead to its exam. */
+/** The members of an unmatched result that may lead to its exam. */
 interface Clues {
   codes: string[];
   locator: string | null;

@@ -15,7 +15,7 @@ import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
 
 const MOST_WAIT_MS = 8_000;
 
-/** Whatever the driver sent. */
+/** Any body that a driver may send. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
 export const FAULTS_OF_REVISION = 'Of known members that decide nothing: the result was accepted with them.';
@@ -152,8 +152,8 @@ function withBody(members: object, body: string): string {
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
 /**
- * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory. Who waits for a
- * place has asked the database for nothing yet.
+ * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory. A caller that
+ * waits for a place has queried nothing yet.
  * @param find what to send; called when there is a place
  * @throws DomainError service_unavailable while the caller's application has too many such answers under way
  */
@@ -163,7 +163,7 @@ export async function sendArray(response: Response, find: () => Promise<AsyncIte
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
     await place.charge(1);
-    // Whoever went away while waiting is sent nothing.
+    // A caller that has gone while it waited is sent nothing.
     if (response.destroyed) return;
     await stream(response, await find());
   } finally {

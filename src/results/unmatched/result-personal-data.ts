@@ -84,7 +84,7 @@ interface Tied {
   readonly reasons: string[];
 }
 
-/** What a registration result may name of the subject, beside their codes. */
+/** The members by which a registration result may name the subject, beside their codes. */
 interface Clues {
   readonly locators: ReadonlySet<string>;
   readonly resultIds: ReadonlySet<unknown>;
@@ -182,7 +182,7 @@ export class ResultPersonalData extends PersonalData {
     }
   }
 
-  /** Whether somebody should look at it: the subject's name stands in it, or an id in bytes that are no JSON object. */
+  /** Whether somebody should look at it: it contains the subject's name, or an id in bytes that are no JSON object. */
   private async isLike({ id, body }: UnmatchedRow, { person }: Subject): Promise<boolean> {
     if (body !== null) return hasFullName(textsOf(body), person);
     const text = (await this.unmatched.readRaw(id)).toString('utf8');
@@ -232,7 +232,7 @@ function isAbout(row: UnmatchedRow, subject: Subject, clues: Clues): boolean {
   const codes = [meta['examCode'], api['examCode']].map(idOf);
   const names = (ids: readonly string[]) => codes.some((code) => isSame(code, ids));
   if (names(subject.svcEligibilityIds) || names(subject.bookingCodes)) return true;
-  // What is not unique outside of an account says nothing of a result that is another account's.
+  // An id that is unique within an account alone identifies nobody in a result of another account.
   if (account_codes.length > 0 && !account_codes.includes(subject.accountCode)) return false;
   if (names(subject.clientEligibilityIds) || clues.emails.has(body['examTakerEmail'])) return true;
   const locator = idOf(meta['extRecordLocator']);

@@ -37,7 +37,7 @@ export class UnmatchedResult {
   @Column('text')
   username: string;
 
-  /** What is wrong with its form. */
+  /** The faults of its form. */
   @Column('json', { default: [] })
   faults: KeptFault[];
 
@@ -74,7 +74,7 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   accept_reason: string | null;
 
-  /** Who found its exam: an operator, or the same body when it came again. */
+  /** How its exam was found: by an operator, or by the same body that came again. */
   @Column('text', { nullable: true })
   settled_by: 'OPERATOR' | 'MATCHED' | null;
 

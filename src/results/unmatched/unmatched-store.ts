@@ -263,7 +263,7 @@ const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;
 const rawOf = (id: string) => `unmatched_results.raw ${id}`;
 const credentialsOf = (id: string) => `unmatched_results.credentials ${id}`;
 
-/** What of a kept body decides. */
+/** The members of a kept body that decide. */
 export function factsOf(
   source: ResultSource,
   body: KeptBody,

@@ -143,7 +143,7 @@ export class UnmatchedResultsController {
   ): Promise<void> {
     const found = await this.store.findRaw(id);
     if (!found) throw unmatchedResultNotFound.error();
-    // Photo and credentials may stand in it.
+    // It may contain the photo and credentials.
     if (!scopes.has('results')) throw insufficientScope.error();
     await this.reads.recordRaw(id, found.accountCode);
     response.type('application/octet-stream').send(found.bytes);
