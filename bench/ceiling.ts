@@ -57,7 +57,7 @@ const BODY = `json_strip_nulls(json_build_object('booking_code', $5::text, 'book
   to_char($12::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'exam_code', exam_code, 'exam_portions', portions,
   'location_address', $10::text, 'location_code', $8::text, 'location_name', $9::text, 'location_timezone', $11::text))`;
 
-/** What a booking's event becomes: rows for each partner. */
+/** Writes the rows that an event of a booking becomes, for each partner. */
 const NOTIFICATIONS = `kept AS (
     INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until, settled_at)
     SELECT $13::uuid, 'booking.created', account_code, $5, 1, body, $12, $12, $12 FROM event),

@@ -19,7 +19,7 @@ const ROUNDS = 7;
 
 interface Interaction {
   name: string;
-  /** Where it begins, and what stands there once it can be used. */
+  /** Its address, and a text that it shows once it can be used. */
   path: string;
   ready: string;
   act: (page: Page) => Promise<void>;
@@ -163,7 +163,7 @@ async function measure(page: Page, baseUrl: string, { name, path, ready, act, do
     await page.goto(`${baseUrl}/console${path}`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(ready).first().waitFor();
-    // What else the page asks for, and the other pages, have come then; the stream of changes never ends.
+    // The rest of the page, and the other pages, have been loaded then; the stream of changes never ends.
     await pause(2500);
     await page.evaluate(watch(done));
     await act(page);

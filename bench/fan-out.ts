@@ -2,7 +2,7 @@
  * Many partners.
  *
  * 1. An account with 1, 10, 100 and 1,000 subscriptions: what does a notification cost, in processor time of the service and
- *    of PostgreSQL together, and how many are sent a second? What an event costs that nobody is told of is taken out:
+ *    of PostgreSQL together, and how many are sent a second? The cost of an event without a subscription is subtracted:
  *    with one subscription each notification would carry all of it. Medians of rounds in turn.
  * 2. A thousand partners in fifty accounts, of which 200 hang and 50 have a silent name server: what do the others notice?
  *    Rounds with and without trouble alternate; what counts is the time from the request that books to each arrival.
@@ -81,7 +81,7 @@ class Bench {
         await this.deliver(account, known, Math.max(1, Math.round(events / 10)), subscriptions);
         const { used, connections, rate } = await this.deliver(account, known, events, subscriptions);
         await this.client.query('TRUNCATE notifications, notification_attempts, deliveries');
-        // In the first round statements are planned: it is told, and does not count.
+        // In the first round statements are planned: it is printed, and does not count.
         const told = subscriptions === 0 ? events : notifications;
         const [service, database, statements] = used.map((value) => value / told);
         const whole = service + database;
@@ -149,7 +149,7 @@ class Bench {
     );
   }
 
-  /** What it takes to tell an account's subscriptions of so many events, from the event on. */
+  /** Measures the processor time of notifying an account's subscriptions of so many events, from the event on. */
   private async deliver(account: string, known: string, events: number, subscriptions: number) {
     const [expected, before, connected] = [events * subscriptions, await this.used(), this.farm.connections];
     this.farm.arrivals = [];

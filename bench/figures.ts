@@ -19,7 +19,7 @@ export interface Figure {
   readonly value: number;
   readonly unit: 'ratio' | '/s' | 'µs' | 'ms' | 's' | 'MiB';
   readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null;
-  /** What was measured in each round, of which `value` is the median. */
+  /** The measurement of each round; `value` is their median. */
   readonly rounds?: readonly number[];
 }
 
@@ -30,7 +30,7 @@ export function ofRounds(name: string, unit: Figure['unit'], rounds: readonly nu
 
 export interface Section {
   readonly title: string;
-  /** What was run, in a sentence or two. */
+  /** A description of the run, in a sentence or two. */
   readonly method: string;
   /** The measured table: a head and rows of cells. */
   readonly table: readonly (readonly string[])[];

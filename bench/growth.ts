@@ -112,7 +112,7 @@ export async function measureGrowth(stage: Stage, sizes: Sizes): Promise<Section
   return sectionOf(costs, sizes);
 }
 
-/** What those that are there now have used. */
+/** Returns the processor time of the processes that run now. */
 function since(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   return [...after].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0);
 }
@@ -202,7 +202,7 @@ async function claim(client: pg.Client): Promise<void> {
   if (rowCount !== CLAIMED_AT_ONCE) throw new Error(`${rowCount} notifications were claimed.`);
 }
 
-/** What a translation makes of the events that wait, undone each time. */
+/** Translates the events that wait, and rolls back each time. */
 async function translate(client: pg.Client): Promise<void> {
   await client.query('BEGIN');
   const streams = Array.from({ length: TRANSLATED_AT_ONCE }, (_, at) => streamOf(at));

@@ -41,7 +41,7 @@ interface Contest {
   readonly name: string;
   /** Of hostile-attacker.ts. */
   readonly attack: string;
-  /** What the well-behaved tenant does meanwhile. */
+  /** The calls of the well-behaved tenant meanwhile. */
   readonly work: (tenant: Tenant, count: number) => Promise<unknown>;
   /** Of its times that count; 0.99 unless said. */
   readonly quantile?: number;
@@ -111,7 +111,7 @@ async function tenantOf(url: string, origin: string, name: string): Promise<Tena
   return { account, token, pool, exam: (JSON.parse(made) as { svc_eligiblity_id: string }).svc_eligiblity_id };
 }
 
-/** What the readers of the sixth contest read. */
+/** Makes the data for the readers of the sixth contest. */
 async function fill(tenant: Tenant, origin: string): Promise<void> {
   const rows = Array.from({ length: FILLED }, (_, row) => {
     const candidate = { candidate_id: `filled-${row}`, first_name: 'Ada', last_name: 'Lovelace' };
@@ -164,7 +164,7 @@ async function main(): Promise<boolean> {
   await service.start();
   const good = await tenantOf(server.url, service.baseUrl, 'good');
   const hostile = await tenantOf(server.url, service.baseUrl, 'hostile');
-  // What the readers of the fifth contest read: few megabytes for one tenant, many for the other.
+  // The data for the readers of the fifth contest: few megabytes for one tenant, many for the other.
   for (let revision = 0; revision < 4; revision++) await deliver(hostile, String(revision), 7 * MIB);
   await deliver(good, 'first', 100 * KIB);
   await fill(hostile, service.baseUrl);

@@ -133,7 +133,7 @@ function bookRequest(job: LoadJob): LoadRequest {
 /** How often a record is looked at between two changes. */
 const LOOKS = 20;
 
-/** What clients do in the course of a day: what is booked is cancelled. */
+/** The calls of clients in the course of a day: each booking is cancelled. */
 function dayRequests(job: LoadJob): LoadRequest[] {
   const { scene, token, label } = job;
   const [before, after] = createBody(scene, '<candidate>').split('<candidate>');

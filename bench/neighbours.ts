@@ -39,7 +39,7 @@ interface Sizes {
 /** Begins what a neighbour does; what it answers ends that. */
 type Neighbour = (round: number) => Promise<() => Promise<unknown>>;
 
-/** What clients notice of others who ask much of the service: p99 of creates and reads at a steady rate, beside each and alone. */
+/** Measures how much clients notice of others who ask much of the service: p99 of creates and reads at a steady rate, beside each and alone. */
 export async function measureNeighbours(stage: Stage, sizes: Sizes): Promise<Section> {
   const databaseUrl = await stage.createDatabase(DATABASE);
   const service = await BenchedService.start(join(stage.folder, DATABASE), databaseUrl);

@@ -169,7 +169,7 @@ async function expectRequests(receiver: Program, expectation: Expectation): Prom
   return { all: receiver.heard<Received>() };
 }
 
-/** What the service promises beside the speed: each notification sent once, logged, and in the order of its booking. */
+/** Checks the promises beside the speed: each notification sent once, logged, and in the order of its booking. */
 async function assertOrder(client: Client, count: number): Promise<void> {
   const { rows } = await client.query<{ delivered: number; attempts: number; overtaken: number }>(
     `SELECT (SELECT count(*)::int FROM notifications WHERE state = 'DELIVERED') AS delivered,

@@ -67,7 +67,7 @@ export class PartnerFarm {
     return `https://${kind === 'named' ? `n${n}.${DOMAIN}` : '127.0.0.1'}:${port}/${kind}/${n}`;
   }
 
-  /** Who had a connection to a partner must connect anew. */
+  /** Closes the connections to a partner, so that the service must connect anew. */
   dropConnections(): void {
     this.server.closeAllConnections();
   }

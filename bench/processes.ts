@@ -15,7 +15,7 @@ import type { Stage } from './stage.js';
 const DATABASE = 'processes';
 const COUNTS = [1, 2] as const;
 const KINDS = ['create', 'read'] as const;
-/** Who does what: all in one process, or those who answer and those who deliver apart. */
+/** The roles of the processes: all in one, or answers and deliveries in processes of their own. */
 const ROLES = { together: ['api,delivery'], apart: ['api', 'delivery'] } as const;
 const WARM_UP_S = 1;
 const MOST_PROCESSOR_TIME = 1.05;

@@ -31,7 +31,7 @@ export function processorSeconds(pid: number): number {
   return ticks / TICKS_A_SECOND;
 }
 
-/** What some work takes of the processor: seconds of each of the named groups of processes, their children included. */
+/** Measures the processor time of some work: seconds of each of the named groups of processes, their children included. */
 export async function withProcessorTime<Name extends string, T>(
   pids: Readonly<Record<Name, readonly number[]>>,
   work: () => Promise<T>,

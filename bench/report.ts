@@ -18,7 +18,7 @@ const RESULTS = join(ROOT, 'bench/results');
 const PAGE = join(ROOT, 'docs/performance.md');
 /** One line for each run with processor times: the next one is compared with the last. */
 const HISTORY = join(RESULTS, 'history.jsonl');
-/** What processor times may rise by before it is said. */
+/** The rise of processor times that is not reported yet. */
 const NOTED_RISE = 1.1;
 /** The table of the page is between these marks; the rest is written by hand. */
 const BEGIN = '<!-- figures: written by npm run bench -- --full -->';

@@ -86,7 +86,7 @@ export async function measureRest(stage: Stage, { rounds, seconds }: { rounds: n
   for (let round = 0; round <= rounds; round++) {
     for (const kind of Object.keys(KINDS) as Kind[])
       for (const name of rotated<ProgramName>(KINDS[kind], round)) {
-        // What the one before still had in flight must not stand in the way of this one.
+        // Calls of the one before that are still under way must not disturb this one.
         const result = await measure(kind, name, round === 0 ? 1 : seconds, `r${round}${name.at(-1)!}`);
         if (round > 0) results.set(`${kind} ${name}`, [...(results.get(`${kind} ${name}`) ?? []), result]);
       }
@@ -109,7 +109,7 @@ async function assertSameWork(url: string, serviceUrl: string, scene: Scene, tok
   }
 }
 
-/** Of a booking too; and the partner is to be told of both in the same words. */
+/** Of a booking too; the partner must be notified of both with the same members. */
 async function assertSameBooking(
   stage: Stage,
   url: string,
@@ -161,7 +161,7 @@ export async function loadUntilTold(stage: Stage, database: string, load: Load, 
   return { ...loaded, perSecond: loaded.requests / ((performance.now() - begun) / 1000) };
 }
 
-/** Waits until every booking has become a notification, and what is owed to the partner. */
+/** Waits until every booking has become a notification that is due to the partner. */
 async function untilTold(stage: Stage, database: string): Promise<void> {
   await stage.withDatabase(database, async (client) => {
     const giveUpAt = performance.now() + TOLD_WITHIN_MS;

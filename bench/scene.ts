@@ -1,4 +1,4 @@
-/** What the sandbox has that the calls of the benchmark name. */
+/** The names in the sandbox that the calls of the benchmark use. */
 export interface Scene {
   accountCode: string;
   testCode: string;

@@ -67,7 +67,7 @@ const NOTIFICATION = `json_build_object('booking_code', booking, 'booking_on', '
 const EVENTS = `SELECT n, n % 1000 / 500 + 1 AS sequence, 'B' || lpad((n / 1000 * 500 + n % 500)::text, 9, '0') AS booking
   FROM generate_series(0, $1::int - 1) AS n`;
 
-/** These partners may be told, and no others. */
+/** These partners are active, and no others. */
 export async function setActive(client: Client, subscriptions: readonly string[]): Promise<void> {
   await client.query(
     `UPDATE subscriptions SET state = CASE WHEN id = ANY ($1::uuid[]) THEN 'ACTIVE' ELSE 'SUSPENDED' END`,
@@ -138,7 +138,7 @@ const PARTNERS = `INSERT INTO subscriptions (id, account_code, partner_url, chan
     CASE n WHEN $2 THEN now() + interval '1 hour' END, now(), now()
   FROM generate_series(0, $2::int) AS n`;
 
-/** A partner that is told of every booking, later: it is suspended. */
+/** A suspended partner, for which each booking makes a notification that waits. */
 export async function seedSuspendedPartner(client: Client, accountCode: string): Promise<void> {
   await client.query(
     `INSERT INTO subscriptions (id, account_code, partner_url, change_reasons, auth, auto_retry_on, signing_secret, state,
@@ -179,7 +179,7 @@ const HISTORY = `WITH event AS (
 /** Years of notifications: so many in all, so many of them in the error queue, and a short backlog of one partner. */
 export async function seedHistory(client: Client, accountCode: string, count: number, queued: number): Promise<void> {
   const partners = 20;
-  // The counts of the error queue are written once for each cause in place of by a trigger for each row.
+  // The counts of the error queue are written once for each cause, not by a trigger for each row.
   await client.query('SET session_replication_role = replica');
   await seedPartners(client, accountCode, partners);
   await client.query(HISTORY, [accountCode, partners, count, queued]);
@@ -206,7 +206,7 @@ export async function seedEvents(client: Client, accountCode: string, count: num
   );
 }
 
-/** What takes the indexes of tables away and makes them again; primary keys stay, and what foreign keys lean on. */
+/** Returns the statements that drop the indexes of tables and create them again; primary keys stay, and what foreign keys lean on. */
 const INDEXES = `SELECT
     CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)
       ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', i.indrelid::regclass, c.conname) END AS dropping,

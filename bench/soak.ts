@@ -1,9 +1,9 @@
 /**
  * A service that is never stopped: weeks of its life in an hour or two.
  *
- * Clients create, read, book, cancel, list and follow the feed without a pause, and a partner is told; between two days the clock of
+ * Clients create, read, book, cancel, list and follow the feed without a pause, and a partner is notified; between two days the clock of
  * the sandbox goes on by a day, so that retention, sweeps and rotation have their turn. Each day's resident memory, open files and
- * tables are told; what is flat is compared with what it was when the first retention had passed.
+ * tables are printed; figures that should be flat are compared with those after the first retention.
  *
  * usage: npm run build && node dist/bench/soak.js [--days 40] [--minutes 100]
  *        (goals: the last quarter of the days to the second: memory, files and each table that has a retention at most 1.15, bytes of
@@ -52,7 +52,7 @@ interface Size {
   rows: number;
 }
 
-/** What one day has left. */
+/** The figures at the end of one day. */
 type Day = Map<string, number>;
 
 async function main(): Promise<boolean> {
@@ -98,7 +98,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** What was booked may not become old before the partner has been told. */
+/** Waits until the partner has been notified: no booking may become old before. */
 async function untilDelivered(client: pg.Client): Promise<void> {
   const left = `SELECT EXISTS (SELECT FROM deliveries) OR EXISTS (SELECT FROM domain_events WHERE settled_at IS NULL) AS left`;
   while ((await client.query<{ left: boolean }>(left)).rows[0].left) await client.query('SELECT pg_sleep(0.1)');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/platform/embedded-postgres/embedded-postgres.js';
 
-/** What the figures depend on: written beside them. */
+/** The circumstances of the figures, which are written beside them. */
 const TOLD_SETTINGS = ['server_version', 'fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers'] as const;
 
 /** A PostgreSQL of its own in a temporary folder, and everything that is to be ended and removed at the end. */

@@ -32,7 +32,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         codeSplitting: {
-          // What several pages have in common comes with the first one: a telephone waits for each file, not for each byte.
+          // The common parts of several pages come with the first one: a telephone waits for each file, not for each byte.
           groups: [
             { name: 'first', test: isFirst, priority: 1 },
             { name: 'shared', test: isShared, minShareCount: 2 },
@@ -40,13 +40,13 @@ export default defineConfig({
         },
       },
       checks: { pluginTimings: false },
-      // What it says of each file that names "use client": there is no server that would render.
+      // The warning about each file that names "use client": there is no server that would render.
       onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning),
     },
   },
 });
 
-/** What it takes to ask who is signed in. */
+/** The code that asks who is signed in. */
 function isFirst(id) {
   return /src\/(main|api\/(session|store|problem|root))\.ts$|node_modules\/react\/|preload-helper/.test(id);
 }
@@ -97,7 +97,7 @@ function programAnnounced() {
   };
 }
 
-/** What compresses well is written a second time, compressed, so that no request waits for it. */
+/** Files that compress well are written a second time, compressed, so that no request waits for it. */
 function compressed() {
   return {
     name: 'compressed',

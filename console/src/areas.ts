@@ -15,7 +15,7 @@ export interface Area {
   paletteOnly?: boolean;
 }
 
-/** The areas that are there, in the order of the navigation. Their addresses stand in src/console/console.controller.ts too. */
+/** The areas that are there, in the order of the navigation. Their addresses are in src/console/console.controller.ts too. */
 const AREAS: readonly Area[] = [
   { label: 'Home', target: { to: '/' }, words: 'overview what needs me now' },
   { label: 'Error queue', target: { to: '/queue' }, words: 'failed resend causes undelivered' },
@@ -49,7 +49,7 @@ export interface Finder {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** What the palette offers to look for, whatever was typed. */
+/** The searches that the palette offers for any typed text. */
 export const FINDERS: readonly Finder[] = [
   {
     label: (text) => `Open notification ${text}`,

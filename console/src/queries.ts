@@ -2,7 +2,7 @@ import { MutationCache, QueryClient } from '@tanstack/react-query';
 import { toast } from './components/toast';
 import { isPassing } from './api/problem';
 
-/** What was asked of the service, by key. */
+/** The queries to the service, by key. */
 export const queries = new QueryClient({
   mutationCache: new MutationCache({ onError: (error) => toast(error.message, 'bad') }),
   defaultOptions: {

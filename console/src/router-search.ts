@@ -1,4 +1,4 @@
-/** Filters stand in the address as they are sent: plain names and texts, so that a link can be read and written by hand. */
+/** Filters are part of the address as they are sent: plain names and texts, so that a link can be read and written by hand. */
 export type Search = Record<string, string | undefined>;
 
 export function parseSearch(text: string): Search {

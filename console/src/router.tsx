@@ -26,7 +26,7 @@ export const router = createRouter({
   basepath: CONSOLE_PATH,
   parseSearch,
   stringifySearch,
-  // What a page does not read of its address is no filter: the API would refuse it.
+  // A parameter that a page does not read is no filter: the API would refuse it.
   search: { strict: true },
   scrollRestoration: true,
   defaultPreload: 'intent',

@@ -1,4 +1,4 @@
-// What others make of docs/openapi.json: Spectral and Redocly find nothing; the clients that openapi-typescript, hey-api and orval
+// Checks docs/openapi.json with the tools of others: Spectral and Redocly find nothing; the clients that openapi-typescript, hey-api and orval
 // make of it compile; the zod schemas among them take every example of the document; and its patterns mean the same in every language.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

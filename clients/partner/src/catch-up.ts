@@ -1,6 +1,6 @@
 /**
- * What was pushed while you were away, or was lost with a database restored to an earlier time, stands in the change feed
- * of the account. Keep the cursor in the same database as your records: after a restore it fits them.
+ * The change feed of the account has the changes that were pushed while you were away, or that a database restored to an
+ * earlier time has lost. Keep the cursor in the same database as your records: after a restore it fits them.
  */
 import { UnknownRecord, type NotificationReceiver } from './notification-receiver.js';
 import { parseNotification, type NotificationRequest } from './notification-request.js';

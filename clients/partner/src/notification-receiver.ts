@@ -28,7 +28,7 @@ export interface ReceiverOptions<Transaction> {
   /** `whsec_…`; while a secret is being changed, both. */
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
-  /** What you do with a change: called once for each, in the order of its booking, in the transaction of the store. */
+  /** Handles a change: called once for each, in the order of its booking, in the transaction of the store. */
   work: (notification: NotificationRequest, transaction: Transaction) => Promise<void>;
   /** How far the timestamp may be off, in seconds; 300 by default. */
   toleranceS?: number;

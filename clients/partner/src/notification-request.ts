@@ -1,4 +1,4 @@
-/** What a booking's change was. */
+/** The kind of change of a booking. */
 export const CHANGE_REASONS = [
   'BOOKING_CREATED',
   'BOOKING_CANCELLED',
@@ -15,7 +15,7 @@ export interface NotifiedPortion {
   portion_name?: string;
 }
 
-/** What the service sends. Members without a value are left out; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
+/** The body that the service sends. Members without a value are left out; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
 export interface NotificationRequest {
   /** Of the appointment. */
   booking_code: string;

@@ -60,7 +60,7 @@ export class MemoryStore implements NotificationStore<undefined> {
   }
 }
 
-/** What becomes of a notification whose id is new, after the last sequence known of its booking (0: none). */
+/** Decides on a notification whose id is new, after the last sequence known of its booking (0: none). */
 export function outcomeAfter(last: number, { id, sequence }: Pick<Received, 'id' | 'sequence'>): Outcome {
   if (sequence > last) return 'applied';
   return id === null && sequence === last ? 'repeat' : 'late';

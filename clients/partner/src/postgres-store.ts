@@ -1,6 +1,6 @@
 import { outcomeAfter, type NotificationStore, type Outcome, type Received } from './notification-store.js';
 
-/** What the store needs of a connection: `PoolClient` of `pg` has it. */
+/** The methods of a connection that the store needs: `PoolClient` of `pg` has it. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: { event_sequence: number }[]; rowCount: number | null }>;
   release(error?: Error | boolean): void;

@@ -51,7 +51,7 @@ interface FastifyReply {
   send(body: string): unknown;
 }
 
-/** What is used of Fastify, so that the package does not depend on it. */
+/** The members of Fastify that are used, so that the package does not depend on it. */
 interface FastifyScope {
   addContentTypeParser(
     type: string,

@@ -10,12 +10,12 @@ const SAMPLE = sampleNotificationRequest(new Date(NOW_S * 1000));
 
 interface Setup {
   title: string;
-  /** What the partner has. */
+  /** The secrets that the partner has. */
   secrets?: string[];
   signedBy?: string[];
   body?: string;
   timestampS?: number;
-  /** In place of those that the service would send; null: none. */
+  /** Instead of those that the service would send; null: none. */
   headers?: Record<string, string | null>;
   received?: string;
   fault?: string;
@@ -50,7 +50,7 @@ const sequences = (title: string, received: [id: string, booking: string, sequen
   outcomes,
 });
 
-/** What clients/partner/vectors.json holds. */
+/** The contents of clients/partner/vectors.json. */
 export function vectors() {
   return {
     about:

@@ -17,7 +17,7 @@ export interface ClientOptions {
   retries?: Retries;
 }
 
-/** What `api` resolves to; `data` is there, for what is not 2xx is thrown. */
+/** The answers of `api`; `data` is there, because an answer other than 2xx is thrown. */
 interface Answered<T> {
   data?: T;
   response: Response;
@@ -71,7 +71,7 @@ export class EligibilityClient {
     return this.token.get();
   }
 
-  /** What each page of a list holds, one after the other: `load` asks for a page with the cursor that it is given. */
+  /** Yields the entries of each page of a list, one after the other: `load` asks for a page with the cursor that it is given. */
   async *each<T>(load: (cursor: string | undefined) => Promise<Answered<T[]>>): AsyncGenerator<T> {
     let cursor: string | undefined;
     do {

@@ -24,7 +24,7 @@ interface Answered<T> {
   response: Response;
 }
 
-/** What an answer holds: `await dataOf(api.GET('/admin/jobs/{job_id}', …))`. */
+/** Returns the data of an answer: `await dataOf(api.GET('/admin/jobs/{job_id}', …))`. */
 export async function dataOf<T>(answer: Promise<Answered<T>>): Promise<T> {
   return (await answer).data as T;
 }

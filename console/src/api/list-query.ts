@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, type QueryKey } from '@tanstack/react-query';
 import type { Page } from './client';
 
-/** What a list asks the API for, page by page. */
+/** The query of a list, page by page. */
 export interface ListSource<Row> {
   queryKey: QueryKey;
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;

@@ -16,7 +16,7 @@ export function useLiveState(): LiveState {
 }
 
 /**
- * Asks again for what `keys` name when the service tells of a change of one of `topics`, at most once a second. One stream
+ * Asks again for what `keys` name when the service reports a change of one of `topics`, at most once a second. One stream
  * serves the whole page; it rests while the page is hidden, and what was missed is asked for when it is seen again.
  */
 export function useLive(topics: readonly string[], keys: readonly QueryKey[]): void {

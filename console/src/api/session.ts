@@ -1,4 +1,4 @@
-// Who is signed in. The session itself is a cookie that no script reads; the page learns about it from its own calls.
+// Knows the user who is signed in. The session itself is a cookie that no script reads; the page learns about it from its own calls.
 //
 // 1. At the start the service says who is signed in. Nobody: the sign-in page, at the address that was asked for.
 // 2. A call that is refused with 401 waits here; over the page, which keeps what was typed, a dialog asks for a sign-in.
@@ -20,7 +20,7 @@ type State =
 
 export const sessionState = new Store<State>({ kind: 'unknown' });
 
-/** What the operator may do. They keep it while a session that ended waits for them to sign in again. */
+/** The rights of the operator. They are kept while a session that ended waits for them to sign in again. */
 export function useScopes(): readonly string[] {
   const state = useStore(sessionState);
   return 'session' in state ? state.session.scopes : [];

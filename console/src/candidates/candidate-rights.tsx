@@ -13,7 +13,7 @@ interface Props {
   records: readonly CandidateRecord[];
 }
 
-/** What a candidate may ask for: what is held, and that it goes. */
+/** The rights of a candidate: a copy of the data that is held, and its erasure. */
 export function CandidateRights({ path, name, records }: Props) {
   const scopes = useScopes();
   const navigate = useNavigate();

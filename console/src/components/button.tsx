@@ -6,7 +6,7 @@ type Kind = 'plain' | 'primary' | 'danger' | 'quiet';
 interface Props extends Omit<ComponentPropsWithRef<'button'>, 'className' | 'onClick'> {
   kind?: Kind;
   small?: boolean;
-  /** What it began is not over: it keeps the focus, and does nothing more. */
+  /** Its action is under way: it keeps the focus, and does nothing more. */
   isPending?: boolean;
   /** By the pointer or by a key. */
   onPress?: (event: MouseEvent) => void;

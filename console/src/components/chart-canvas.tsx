@@ -11,7 +11,7 @@ interface Series {
 }
 
 export interface ChartProps {
-  /** What it shows, in one sentence, for who cannot see it. */
+  /** Describes the chart in one sentence, for people who cannot see it. */
   label: string;
   /** The moments of the values, oldest first. */
   at: readonly string[];

@@ -6,7 +6,7 @@ import { ProblemNote } from './states';
 
 export interface Question {
   title: string;
-  /** What will happen, and to how many. */
+  /** The consequence, and how many it concerns. */
   text: ReactNode;
   /** The word on the button. */
   action: string;

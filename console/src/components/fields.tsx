@@ -3,7 +3,7 @@ import { useId, type ReactNode } from 'react';
 interface Labelled {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with it. */
+  /** The fault of the value. */
   fault?: string;
   required?: boolean;
 }

@@ -16,7 +16,7 @@ export interface Filter {
   main?: boolean;
 }
 
-/** Filters that stand in the address: a choice applies at once, a text with Enter or when it is left. */
+/** Filters that are part of the address: a choice applies at once, a text with Enter or when it is left. */
 export function Filters({ of }: { of: readonly Filter[] }) {
   const search: Search = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -54,7 +54,7 @@ export function kindOf({ type, enum: values }: FieldRule): 'text' | 'number' | '
 
 export type FieldValue = string | boolean | string[];
 
-/** What is wrong with what was typed, before the service is asked; it has the last word. */
+/** Finds faults of the typed values before the service is asked, which has the last word. */
 export function faultOf(rule: KnownRule, value: FieldValue): string | undefined {
   if (typeof value === 'boolean') return undefined;
   if (Array.isArray(value)) {

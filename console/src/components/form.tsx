@@ -76,7 +76,7 @@ function faultsIn(schema: SchemaName, values: Values): Record<string, string> {
   return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** What is empty is left out; what was there before and is empty now is null, which clears it. */
+/** Leaves empty fields out; a field that had a value and is empty now is null, which clears it. */
 function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   const body: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(values)) {
@@ -90,7 +90,7 @@ function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   return body;
 }
 
-/** `/change_reasons/2` is told at the field `change_reasons`. */
+/** A fault at `/change_reasons/2` is shown at the field `change_reasons`. */
 function atTheirFields({ faults }: ProblemError, values: Values): Record<string, string> {
   const found: Record<string, string> = {};
   for (const { pointer, detail } of faults) {

@@ -20,7 +20,7 @@ export function ColumnChoice({ columns }: ColumnChoices) {
   );
 }
 
-/** What was chosen in this browser before. */
+/** The columns that were chosen in this browser before. */
 export function keptChoice(name: string, columns: readonly { id: string; hidden?: boolean }[]): ColumnVisibilityState {
   const usual = Object.fromEntries(columns.map(({ id, hidden }) => [id, !hidden]));
   try {

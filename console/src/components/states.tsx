@@ -60,7 +60,7 @@ interface Followed {
   refetch: () => unknown;
 }
 
-/** Beside data that could not be renewed: they are shown, with their age. It stands behind them, so that they do not move. */
+/** Beside data that could not be renewed: they are shown, with their age. It follows them, so that they do not move. */
 export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
@@ -91,7 +91,7 @@ export function useInParts<T>({ data, isError, error, dataUpdatedAt, refetch }: 
   return { data: useDeferredValue(data), isError, error, dataUpdatedAt, refetch };
 }
 
-/** What a query brings, in each of its states: loading, failed, stale, there. */
+/** Shows a query in each of its states: loading, failed, stale, loaded. */
 export function Shown<T>({ query, children }: { query: Loaded<T>; children: (data: T) => ReactNode }) {
   if (query.data === undefined)
     return query.isError ? <ProblemNote error={query.error} retry={() => void query.refetch()} /> : <Loading />;

@@ -18,7 +18,7 @@ export interface Steady<Row> {
   gone: ReadonlySet<string>;
   /** Of what moves when rows come or go. */
   frame: RefObject<HTMLDivElement | null>;
-  /** What is held back, with the button that shows it; null when nothing is. */
+  /** The rows that are held back, with the button that shows them; null when there are none. */
   held: Held | null;
 }
 
@@ -92,7 +92,7 @@ function allOf<Row>(rows: readonly Row[], list: string): Shown<Row> {
   return { of: rows, list, rows, fresh: 0, gone: NONE };
 }
 
-/** What stood there stays in its order, with what is known of it now; what has come behind it is put behind it. */
+/** Keeps rows that were shown in their order, with their newest data; rows that came later follow them. */
 function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) => string): Shown<Row> {
   if (before.rows.length === 0) return allOf(now, before.list);
   const known = new Map(now.map((row) => [keyOf(row), row]));

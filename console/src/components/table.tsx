@@ -26,15 +26,15 @@ export type Column<Row> = {
 } & (TextColumn<Row> | DeedColumn<Row>);
 
 interface TextColumn<Row> {
-  /** What a CSV has of it, and the cell too if it says nothing else. */
+  /** The text of the column in a CSV, and in the cell unless that has its own. */
   text: (row: Row) => string | number | null | undefined;
-  /** What the text is: a moment of the API, an id to be copied, or a state. */
+  /** The kind of text: a moment of the API, an id to be copied, or a state. */
   as?: 'time' | 'code' | 'badge';
   /** Shows more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 
-/** What can be done with a row: no CSV has it. */
+/** The actions on a row: no CSV has them. */
 interface DeedColumn<Row> {
   text?: undefined;
   cell: (row: Row) => ReactNode;
@@ -43,7 +43,7 @@ interface DeedColumn<Row> {
 interface Selection {
   rows: RowSelectionState;
   onChange: (rows: RowSelectionState) => void;
-  /** What a row is called, for its box. */
+  /** The name of a row, for its box. */
   label: string;
 }
 
@@ -60,7 +60,7 @@ export interface TableProps<Row> {
   /** Whether nothing is known to be wrong when there is no row. */
   emptyIsGood?: boolean;
   selection?: Selection;
-  /** What is said of their number. */
+  /** The sentence about their number. */
   count?: string;
   /** Where a CSV gets all rows from, when these are not all. */
   load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
@@ -188,11 +188,11 @@ interface RowProps<Row> {
   row: Row;
   /** Those that are shown. */
   columns: readonly Column<Row>[];
-  /** What it is called, where rows are chosen. */
+  /** Its name, where rows are chosen. */
   label: string | undefined;
   chosen: boolean;
   choose: (id: string, chosen: boolean) => void;
-  /** It stands there only so that nothing moves. */
+  /** A placeholder, so that nothing moves. */
   isGone: boolean;
 }
 

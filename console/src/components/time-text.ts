@@ -31,7 +31,7 @@ export function relative(moment: Date, now: number): string {
   return seconds > 30 ? 'in under a minute' : 'just now';
 }
 
-/** What a date-time field of a form holds, as the API wants it: local time typed, UTC sent. */
+/** Turns the value of a date-time field into that of the API: local time typed, UTC sent. */
 export function toUtcText(value: string): string {
   const moment = new Date(value);
   return Number.isNaN(moment.getTime()) ? value : `${moment.toISOString().slice(0, 19)}Z`;

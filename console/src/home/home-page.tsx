@@ -23,7 +23,7 @@ const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], str
   ['later', 'later, or unknown', 'quiet'],
 ];
 
-/** What needs an operator now, and nothing that does not. */
+/** Shows the work that needs an operator now, and nothing else. */
 export function HomePage() {
   useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [overviewQuery.queryKey]);
   const overview = useInParts(

@@ -4,7 +4,7 @@ export type HeaderLine = readonly [name: string, value: string];
 
 const MASK = '••••••••';
 
-/** What goes out with a notification, its secrets masked: they are not known here, and the service never shows them. */
+/** Returns the headers of a notification with masked secrets: they are not known here, and the service never shows them. */
 export function requestHeaders(
   notification: Schemas['NotificationDetail'],
   subscription?: Schemas['SubscriptionModel'],
@@ -44,7 +44,7 @@ export function curlOf(
   ].join(' \\\n  ');
 }
 
-/** One word of a POSIX shell, whatever stands in it. */
+/** Quotes any text as one word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -16,7 +16,7 @@ const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
   blocked: 'Address not allowed',
 };
 
-/** What went wrong, in words; null: it was not tried, because the partner was down. */
+/** The failure in words; null: it was not tried, because the partner was down. */
 export function failureText(failure: Notification['failure']): string {
   return failure == null ? 'Not tried yet' : FAILURES[failure];
 }

@@ -4,7 +4,7 @@ import type { Schemas } from '../api/client';
 /** The types of one line each; headers of a partner's own are set by the API. */
 export type AuthType = Exclude<NonNullable<Schemas['SubscriptionModel']['auth']['type']>, 'headers'>;
 
-/** What each way to sign in at a partner needs: members of the body, with their labels. */
+/** The fields of each way to sign in at a partner: members of the body, with their labels. */
 export const AUTH_FIELDS: Record<AuthType, Record<string, string>> = {
   none: {},
   basic: { 'auth/username': 'User name', 'auth/password': 'Password' },

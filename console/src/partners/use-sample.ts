@@ -9,7 +9,7 @@ interface Sample {
   /** Of the last that was answered. */
   report: Report | null;
   error: unknown;
-  /** What is under way. */
+  /** The action that is under way. */
   busy: Body | null;
   send: (body: Body) => Promise<void>;
 }

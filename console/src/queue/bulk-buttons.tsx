@@ -10,7 +10,7 @@ interface Props {
   /** The first button's look; the others are plain. */
   primary?: boolean;
   small?: boolean;
-  /** What is acted on, where several such buttons stand on a page. */
+  /** The subject of the action, where a page has several such buttons. */
   of?: string;
 }
 

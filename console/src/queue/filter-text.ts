@@ -21,7 +21,7 @@ export function searchOf(cause: Schemas['CauseModel']) {
   };
 }
 
-/** What a filter lets through, for somebody who is about to act on all of it. */
+/** Describes the rows that a filter selects, for somebody who is about to act on all of them. */
 export function filterTexts(filter: QueueFilter): (readonly [string, string])[] {
   const entries: (readonly [string, string | null | undefined])[] = [
     ['Account', filter.account_code],

@@ -32,7 +32,7 @@ const OF_REASON: Record<string, Hint> = {
   ECONNREFUSED: { text: 'Nothing listens at the address: ask the partner, or correct the port.', place: 'settings' },
 };
 
-/** What to do about a cause of failure, in one sentence. */
+/** The remedy of a cause of failure, in one sentence. */
 export function hintFor({ failure, reason, http_status: status, retry }: Cause): Hint {
   if (failure == null)
     return { text: 'The partner was down: these go out by themselves when it is back.', place: 'partner' };

@@ -29,7 +29,7 @@ export function isMoving(job: Job): boolean {
   return !isOver(job) || (job.state === 'ABORTED' && job.sent > job.delivered + job.failed);
 }
 
-/** What is going on, in one sentence. */
+/** The progress of a job, in one sentence. */
 export function jobNote(job: Job): string {
   const { state, kind, waiting, delivered, failed, skipped } = job;
   switch (state) {
@@ -47,7 +47,7 @@ export function jobNote(job: Job): string {
   }
 }
 
-/** Who paused it, or what became of its partners. */
+/** The reason why it is paused, or the state of its partners. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
     return `Paused by ${by ?? 'an operator'}. Attempts already under way will finish.`;

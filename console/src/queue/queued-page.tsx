@@ -27,7 +27,7 @@ const FILTERS: readonly Filter[] = [
   { name: 'to', label: 'Created before', type: 'moment' },
 ];
 
-/** What is in the error queue, of one cause or of all: chosen by hand or by filter, and sent again or resolved. */
+/** The rows of the error queue, of one cause or of all: chosen by hand or by filter, and sent again or resolved. */
 export function QueuedPage() {
   const search = useSearch({ from: '/queue/notifications' });
   const [chosen, setChosen] = useState<RowSelectionState>({});

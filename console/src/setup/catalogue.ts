@@ -7,7 +7,7 @@ export interface Entry {
   /** In a few words. */
   text: string;
   more: string;
-  /** What its form begins with. */
+  /** The first values of its form. */
   values: Record<string, FieldValue>;
   /** Of a test: one on each line, `CODE name`. */
   portions?: string;
@@ -33,7 +33,7 @@ const entries = async <Row>(page: Promise<Page<Row>>, entryOf: (row: Row) => Ent
 };
 const text = (value: string | number | null | undefined) => (value == null ? '' : String(value));
 
-/** What an account names its candidates, tests and discounts by. */
+/** The codes by which an account names its candidates, tests and discounts. */
 export const KINDS: Record<string, Kind> = {
   tests: {
     title: 'Tests',

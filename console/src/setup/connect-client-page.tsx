@@ -83,7 +83,7 @@ function Connected({ login: { username, account }, credentials }: { login: Login
   const { consumer_key: key, consumer_secret: secret } = credentials;
   const base = ROOT.href.replace(/\/$/, '');
   const path = account === '' ? '/openapi.json' : `/accounts/${account}/eligibilities?limit=1`;
-  // The password is typed where the line runs: it stands in no history.
+  // The password is typed where the line runs: no history has it.
   const line = [
     `read -rsp 'Password of ${username}: ' PASSWORD`,
     `TOKEN=$(curl -sS -u '${key}:${secret}' '${base}/token' \\`,

@@ -91,7 +91,7 @@ function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = async () => {
-      // One after another: a slow telephone answers its user between them. What cannot be loaded is told when it is opened.
+      // One after another: a slow telephone answers its user between them. A page that cannot be loaded says so when it is opened.
       for (const route of Object.values(router.routesById)) await router.loadRouteChunk(route)?.catch(() => undefined);
       // Pages say what else they need when they are there.
       await loadParts();

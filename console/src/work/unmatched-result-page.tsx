@@ -200,7 +200,7 @@ function LikelyExam({ id, likely: { record, because }, settled }: LikelyProps) {
   );
 }
 
-/** Whose exam it is, and where it stands. */
+/** Shows the candidate of the exam, and its state. */
 function Exam({ of: { candidate, status, test_code, account_code, booking_on } }: { of: Record }) {
   return (
     <>

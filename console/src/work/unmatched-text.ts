@@ -50,7 +50,7 @@ export function likenessText(likeness: Likely['because'][number]): string {
   return LIKENESSES[likeness];
 }
 
-/** What a result says of its exam, as far as it is text: code, candidate, name, e-mail address. */
+/** The texts of a result that lead to its exam: code, candidate, name, e-mail address. */
 export function cluesOf(result: Pick<Unmatched, 'body'>): [term: string, value: string][] {
   const body = objectOf(result.body);
   const meta = objectOf(body['examMetaData']);

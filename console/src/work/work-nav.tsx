@@ -31,7 +31,7 @@ export function WorkNav() {
   );
 }
 
-/** Its place is there before it: what stands beside it does not move when it comes. */
+/** Its place is reserved: its neighbours do not move when it appears. */
 function Count({ of }: { of: number | undefined }) {
   const text = of?.toLocaleString('en');
   return (

@@ -5,7 +5,7 @@ export interface Verdict {
   title: string;
   /** Of docs/notifications.md. */
   sentence: string;
-  /** What the partner did in its place; null when it did what is right. */
+  /** The fault of the partner; null when it did the right thing. */
   fault: string | null;
 }
 

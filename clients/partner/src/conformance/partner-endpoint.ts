@@ -12,7 +12,7 @@ export interface EndpointOptions {
   url: string;
   /** Certificates that replace the system's roots. */
   caPem?: string | undefined;
-  /** What the partner asks for besides the signature, such as `authorization`. */
+  /** Headers that the partner asks for besides the signature, such as `authorization`. */
   headers: Record<string, string>;
   waitMs: number;
 }

@@ -3,7 +3,7 @@ import type { ChangeReason, NotificationRequest } from '../notification-request.
 import { sign } from '../signature.js';
 import { NoAnswer, type EndpointAnswer, type PartnerEndpoint } from './partner-endpoint.js';
 
-/** What the partner did that the document does not allow. */
+/** A deed of the partner that the document does not allow. */
 export class Fault extends Error {}
 
 export interface Known {
@@ -25,13 +25,13 @@ export interface Sending {
   timestampS?: number;
   /** Added to, or (undefined) taken from, what the service would send. */
   headers?: Record<string, string | undefined>;
-  /** In place of the body that was signed. */
+  /** Sent instead of the body that was signed. */
   body?: Buffer;
   /** The body arrives, or the answer is taken, in pieces. */
   slowly?: 'sent' | 'read';
 }
 
-/** What a situation works with: bookings that nobody has seen, and the endpoint. */
+/** The means of a situation: bookings that nobody has seen, and the endpoint. */
 export class Scene {
   constructor(
     private readonly endpoint: PartnerEndpoint,
