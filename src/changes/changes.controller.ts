@@ -29,7 +29,7 @@ export class ChangesController {
 
   @Get()
   @ApiOperation({
-    summary: 'What happened to the account’s records, in the order in which it became visible',
+    summary: 'Read the changes of the account’s records, in the order in which they became visible',
     description:
       'Every answer has a `Link: rel="next"`, an empty one too: keep the last one and ask again. No change is left out and none comes twice.',
   })
@@ -66,7 +66,7 @@ export class CandidateChangesController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'What happened to the records of a candidate' })
+  @ApiOperation({ summary: 'Read the changes of a candidate’s records' })
   @AnswerList(ChangeModel, `The newest ${MOST_OF_CANDIDATE}, newest first.`)
   @Problems(400, 404)
   async list(@Param() { account_code, candidate_id }: CandidatePath): Promise<ChangeModel[]> {

@@ -106,7 +106,7 @@ export class ChangeModel {
 
   @ApiProperty({
     anyOf: [{ $ref: '#/components/schemas/NotificationRequest' }, { type: 'null' }],
-    description: 'The NotificationRequest, where partners are told of the change.',
+    description: 'The NotificationRequest, where partners are notified of the change.',
   })
   notification: object | null;
 

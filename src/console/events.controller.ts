@@ -15,7 +15,7 @@ export class EventsController {
 
   @Get()
   @ApiOperation({
-    summary: 'What has changed, as it changes: server-sent events',
+    summary: 'Stream changes as they happen, by server-sent events',
     description:
       `The event \`changed\` with \`{"topics": [...]}\` (of ${TOPICS.join(', ')}) says what to ask for again; it carries no data. A ` +
       'comment comes every 15 seconds. The event `end` is the last one: the session or the token has ended. At most ten streams of a user.',

@@ -24,7 +24,7 @@ export class OverviewController {
   ) {}
 
   @Get()
-  @ApiOperation({ summary: 'What needs an operator now' })
+  @ApiOperation({ summary: 'Count the work that needs an operator now' })
   @Answer(200, OverviewModel)
   @Problems()
   async get(): Promise<OverviewModel> {

@@ -53,7 +53,7 @@ class PartnerCounts {
   @Field(count, { required: true })
   unverified: number;
 
-  @Field(count, { required: true, description: 'Whose certificate ends within 14 days, or has ended.' })
+  @Field(count, { required: true, description: 'Partners with a certificate that ends within 14 days, or has ended.' })
   certificate_ends: number;
 }
 

@@ -5,7 +5,7 @@ import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   candidate_id_invalid: [
-    'The value cannot be the id of a candidate: it must be able to stand in an address.',
+    'The value cannot be the id of a candidate: it must fit in an address.',
     'Use printable characters without / and \\, without blanks at the ends, and not . or .. alone.',
   ],
 });

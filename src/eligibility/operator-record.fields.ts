@@ -28,7 +28,7 @@ export class OperatorEligibilityModel extends FoundEligibilityModel {
 
   @Field(listOf(oneOf(ACTIONS, 'action_unknown'), ACTIONS.length), {
     required: true,
-    description: 'What its state allows at this moment; of a launch, when the test has a `launch_url`.',
+    description: 'The actions that its state allows at this moment; a launch, when the test has a `launch_url`.',
   })
   allows: Action[];
 

@@ -72,7 +72,7 @@ type Place =
   | { kind: 'attribute'; key: string }
   | { kind: 'idle'; name: string };
 
-/** What a line says. */
+/** The body and the action of a line. */
 export interface LineModel {
   readonly action: string | null;
   /** The record that the line names; null when it names none. */
@@ -128,7 +128,7 @@ export class Columns {
     return this.places.length;
   }
 
-  /** What stands in the line, whatever is wrong with it. */
+  /** Returns the values of the line, even if some of them are wrong. */
   cellAt(cells: readonly string[], name: 'candidate_id' | 'test_code'): string {
     const sought = name === 'test_code' ? TEST_CODE : CANDIDATE_ID;
     return (
@@ -138,7 +138,7 @@ export class Columns {
     );
   }
 
-  /** What the line says. An empty cell is a member left out, but where the line is an update that names its record. */
+  /** Returns the body and the action of the line. An empty cell is a member left out, but where the line is an update that names its record. */
   read(cells: readonly string[]): LineModel {
     const cellOf = (kind: Place['kind']) => cells[this.places.findIndex((place) => place.kind === kind)] || null;
     const action = cellOf('action');
@@ -161,7 +161,7 @@ export class Columns {
     return { action, svcEligibilityId, model, attributes: [...given, ...cleared] };
   }
 
-  /** The fault with the column that it is about, by the column's own name, and what stands in the cell. */
+  /** The fault with the column that it is about, by the column's own name, and the text of the cell. */
   located(fault: Fault, cells: readonly string[]): ReportFault {
     const [, first = '', second = '', third] = (fault.pointer ?? '').split('/');
     if (first === '') return fault;
@@ -203,7 +203,7 @@ export class Columns {
     };
   }
 
-  /** What a spreadsheet may have made of a value: it is taken, and the report says so. */
+  /** Finds values that a spreadsheet may have changed: they are taken, and the report says so. */
   warnings(cells: readonly string[]): ReportFault[] {
     return this.places.flatMap((place, index) => {
       const cell = cells[index] ?? '';

@@ -11,7 +11,7 @@ const hostile = fc
   .array(fc.oneof(fc.constantFrom(...BLANKS, ...SEPARATORS, ...FORMULAS, 'x', '1'), fc.string({ maxLength: 3 })))
   .map((parts) => parts.join(''));
 
-/** What a program shows in its cells when it splits at one separator and does not know of the quotes, or skips blanks. */
+/** Returns the cells of a program that splits at one separator and does not know of the quotes, or skips blanks. */
 function cellsOf(line: string, separator: string): string[] {
   const bare = line.replaceAll('"', '');
   return [...bare.split(separator), ...bare.split(new RegExp(`[${separator === '|' ? '\\|' : separator}\r\n]`))];
@@ -24,12 +24,12 @@ describe('a cell', () => {
     (text) => expect(writeCell(text).replace(/^"/, '')[0]).toBe("'"),
   );
 
-  it.each(BLANKS)('is guarded where a formula stands behind %j', (blank) => {
+  it.each(BLANKS)('is guarded where a formula follows %j', (blank) => {
     expect(writeCell(`${blank}=1+1`).replace(/^"/, '')[0]).toBe("'");
     expect(writeCell(`${blank}${blank}@A`).replace(/^"/, '')[0]).toBe("'");
   });
 
-  it.each(SEPARATORS)('is guarded where a formula stands behind the separator %j', (separator) => {
+  it.each(SEPARATORS)('is guarded where a formula follows the separator %j', (separator) => {
     expect(writeCell(`x${separator}=1+1`).replaceAll('"', '')).toBe(`x${separator}'=1+1`);
     expect(writeCell(`x${separator} \u00a0=1+1`).replaceAll('"', '')).toBe(`x${separator}' \u00a0=1+1`);
   });

@@ -4,7 +4,7 @@
  * 1. A text is guarded by an apostrophe wherever a program may see a cell begin with a formula: at its start, and behind
  *    every separator and line break, which a program that takes another separator for the file's splits at.
  * 2. Blanks, invisible characters, quotes and apostrophes between such a place and the formula count as nothing: readers
- *    skip some of them. An apostrophe that stands there already changes nothing, so that reading takes exactly one off
+ *    skip some of them. An apostrophe that is there already changes nothing, so that reading takes exactly one off
  *    again, and every text comes back as it was.
  *
  * Never let a separator count as skipped behind another one: each text would be looked through once for each separator.

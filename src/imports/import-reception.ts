@@ -38,7 +38,7 @@ interface ReceivedImport extends ImportId {
  * 2. Rows are kept in chunks, encrypted, as they come: while a chunk is written nothing more is read, so that a sender
  *    who is faster than the database waits. No more than a chunk is in memory.
  * 3. When the body has ended well the import is RUNNING, and workers may take it.
- * 4. What is refused on the way takes all of it back. What a crash left is found by its lease, and FAILED; so is a body that
+ * 4. A refusal on the way takes the whole import back. The import of a crashed process is found by its lease, and FAILED; so is a body that
  *    comes too slowly, which is not answered as if it had been taken. One that was aborted meanwhile has been taken.
  * 5. With an `Idempotency-Key` the answer is kept in the transaction of step 3. A body whose key has an answer already is only
  *    compared; one body at a time comes under a key.

@@ -86,7 +86,7 @@ export const END = prepared(
    WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
   acrossAccounts.keyInHand,
 );
-// What has not been done is never done any more. A statement of its own: a worker holds its chunk before the import.
+// Rows that are not done yet are never done. A statement of its own: a worker holds its chunk before the import.
 export const REMOVE_UNDONE = prepared(
   'import-remove-undone',
   `DELETE FROM eligibility_import_chunks chunk USING eligibility_imports ended

@@ -221,7 +221,7 @@ export class ImportStore {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
   }
 
-  /** What became of the rows so far, by chunks in their order. */
+  /** Reads the outcomes of the rows so far, by chunks in their order. */
   outcomes(
     id: string,
     after: number,

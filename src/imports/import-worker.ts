@@ -45,7 +45,7 @@ class DryRun extends Error {
  *    imports each has; so do the imports of an account.
  * 2. The rows of the chunks, what became of them, the counts and the end of the lease are one transaction, which names the
  *    token: who lost the lease, or was aborted, commits nothing. A row is done once or not at all.
- * 3. What a crash left is claimed again when the lease has run out; it goes on with the chunk that was not committed.
+ * 3. The import of a crashed process is claimed again when the lease has run out; it goes on with the chunk that was not committed.
  * 4. Before each turn the rights of who sent it are looked up: without the scope `create`, the account, the user or the
  *    application the import ends. Rows of a scope that was taken away are refused.
  * 5. A process does one import at a time, over one connection. Beside calls it takes a single chunk, and rests before the next.
@@ -76,7 +76,7 @@ export class ImportWorker extends Worker {
     this.otherCalls.watch(this.http);
   }
 
-  /** What a lost process left, and what has served its time. */
+  /** Ends the imports of lost processes, and deletes those that have expired. */
   @Interval(60_000)
   async sweep(): Promise<void> {
     try {

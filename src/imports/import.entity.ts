@@ -22,7 +22,7 @@ export class Import {
   @Column('boolean')
   dry_run: boolean;
 
-  /** Who sent it: the rows are done in their name, with the scopes that their token had. */
+  /** The user who sent it: the rows are done in their name, with the scopes that their token had. */
   @Column('text')
   username: string;
 

@@ -99,7 +99,7 @@ export class ImportsController {
 
   @Get(':import_id/report')
   @Access('read')
-  @ApiOperation({ summary: 'What became of each row that is done; a refused row has one line for each fault' })
+  @ApiOperation({ summary: 'Read the outcome of each finished row; a refused row has one line for each fault' })
   @CsvAnswer(
     'Row number (from 1, the header not counted), outcome, code, pointer, detail, then what leads back to the person: line of the ' +
       'file, candidate_id, test_code, id of the record that is there, column by its own name, value as it stood. Of an import that ' +

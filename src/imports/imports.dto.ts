@@ -63,7 +63,7 @@ export class ListedImportModel extends ImportModel {
   @Field(text({ max: 50 }), { required: true })
   account_code: string;
 
-  @Field(text({ max: 200 }), { required: true, description: 'Who sent it.' })
+  @Field(text({ max: 200 }), { required: true, description: 'The user who sent it.' })
   username: string;
 
   @Field(dateTime(), { required: true })

@@ -15,7 +15,7 @@ export type Ending = keyof typeof ENDING;
 export const ACTIONS = ['ADD', 'UPDATE', 'CANCEL'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** What became of a row. UNCHANGED: an update that says nothing else than the record does. */
+/** The outcome of a row. UNCHANGED: an update that says nothing else than the record does. */
 export type Outcome = 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'CANCELLED' | 'REFUSED';
 
 /** A fault, or a warning, as the report tells it: with the column's own name, and the value as it stood. */

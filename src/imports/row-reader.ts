@@ -39,7 +39,7 @@ export class RowReader {
       max_record_size: MOST_ROW_BYTES,
     });
     const passed = new PassedLines(file.firstLine);
-    // What the source throws, the parser throws where it is read.
+    // The parser throws an error of the source where it is read.
     pipeline(Readable.from(passed.watch(file.text)), parser, () => undefined);
     let columns: Columns | null = null;
     let line = file.firstLine;
@@ -89,7 +89,7 @@ interface OpenedCsv {
 
 /**
  * Tells the separator by a line that says it, else by the line that names the columns: of the characters that may separate, the
- * one that stands in it most often, outside of quotes. (The library's own discovery counts in all of the first kilobytes, where
+ * most frequent one outside of quotes. (The library's own discovery counts in all of the first kilobytes, where
  * addresses have commas and lists have semicolons.)
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
@@ -167,7 +167,7 @@ function lineEndsIn(piece: Buffer): number {
   return count;
 }
 
-/** The library's words may quote the line: only its number is told. Its own count takes CRLF within quotes for two lines. */
+/** The library's words may quote the line: only its number is shown. Its own count takes CRLF within quotes for two lines. */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
   // Where the last whole cell ends: the one that is at fault begins in the same line.
   const line = passed.lineOf(Number((error as { bytes?: unknown }).bytes ?? 0));

@@ -17,14 +17,14 @@ import {
 } from './imports.rules.js';
 
 const actionRule = oneOf(ACTIONS, 'action_invalid');
-/** What a row of each action needs in the token, as its single call does; `create` let the import in. */
+/** The scopes that a row of each action needs in the token, as its single call does; `create` let the import in. */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
 /** As the service gives them, but for the letter of a cell. */
 const RECORD_ID = /^[A-HJKMNP-TV-Z2-9]{8}$/;
 const LONGEST_VALUE = 1000;
 
-/** Whom a row is about, as far as it says, and what leads from a fault back to its place. */
+/** The subject of a row, as far as it says, and the way from a fault back to its place. */
 interface Origin {
   readonly line: number;
   readonly candidateId: string;

@@ -22,13 +22,13 @@ import { done, refused, refusedBy, taskOf, type RowTask, type Task } from './row
 /** Rows whose form is checked before others get their turn. */
 const CHECKED_AT_ONCE = 10;
 
-/** What is done at once: a row by itself, or rows that only create, judged unless that failed. */
+/** The rows that are done at once: a row by itself, or rows that only create, judged unless that failed. */
 export type RowGroup =
   { readonly alone: RowTask } | { readonly tasks: Task[]; readonly judged: JudgedCreations | null };
 
 /**
- * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction. What can be
- * known before, their form and the judgement of new records, is prepared outside of it.
+ * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction. Their form
+ * and the judgement of new records are prepared outside of it.
  *
  * 1. A row that cannot be read, or whose form says nothing to act on, is refused where it stands; so is a new one that names a
  *    record that is there.
@@ -47,7 +47,7 @@ export class RowWork {
     private readonly logger: Logger,
   ) {}
 
-  /** What is to be done. Outside of the transaction, so that no statement of it is waited for. */
+  /** Prepares the work. Outside of the transaction, so that no statement of it is waited for. */
   async prepare(
     accountCode: string,
     rows: readonly WaitingRow[],
@@ -130,7 +130,7 @@ export class RowWork {
     try {
       return await this.unitOfWork.part(async () => {
         const outcome = await this.execute(accountCode, task);
-        // The change feed has the rows in their order: creations are told at once.
+        // The change feed has the rows in their order: creations are written at once.
         this.unitOfWork.recordNow();
         return outcome;
       });
@@ -206,7 +206,7 @@ function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   return groups;
 }
 
-/** What may be in the way of another creation; null for a row that is done alone. */
+/** Returns the key on which creations block each other; null for a row that is done alone. */
 function keysOf({ action, body, faults }: Task): string[] | null {
   if (action !== 'ADD' || body.voucher_codes?.length) return null;
   if (!faults.isEmpty) return [];

@@ -14,9 +14,9 @@ declareFaults({
   client_auth_unknown: ['There is no such way for a client to sign in.', 'Use basic, post or private_key_jwt.'],
   header_reserved: [
     'The service sets this header itself, or it steers the connection or a cache.',
-    'Use the header that the partner asks for; Authorization may stand in the types none and headers only.',
+    'Use the header that the partner asks for; Authorization is allowed in the types none and headers only.',
   ],
-  header_repeated: ['The header stands in the list twice.', 'Send each header once.'],
+  header_repeated: ['The list has the header twice.', 'Send each header once.'],
   url_scheme: ['The address does not begin with https.', 'Use an https address.'],
   url_userinfo: ['The address holds a user name or a password.', 'Take them out; credentials go into auth.'],
   url_query: ['The address has a query.', 'Take it out.'],

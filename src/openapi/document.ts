@@ -42,7 +42,7 @@ export function openApiDocument(
     .setOpenAPIVersion('3.1.0')
     .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
     .setDescription(
-      'Who may sit which exam and when; results from test drivers; notifications to partner systems. ' +
+      'Decides who may sit which exam and when, takes results from test drivers, and notifies partner systems. ' +
         'Errors are RFC 9457 problem documents; the token service answers as RFC 6749 says.',
     )
     .setVersion(version)

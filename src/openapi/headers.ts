@@ -5,13 +5,13 @@ const number = (description: string) => ({ description, schema: { type: 'integer
 
 /** The headers of answers that a program may go by. */
 const HEADERS = {
-  'X-Request-Id': text('The caller’s own `X-Request-Id`, else a new one; it stands in logs and in the audit.'),
+  'X-Request-Id': text('The caller’s own `X-Request-Id`, else a new one; logs and audit log have it.'),
   RateLimit: text(
-    'What is left of the quota, and the seconds until it is full again (draft-ietf-httpapi-ratelimit-headers).',
+    'The rest of the quota, and the seconds until it is full again (draft-ietf-httpapi-ratelimit-headers).',
   ),
   'RateLimit-Policy': text('The quota: requests and the seconds that they are for.'),
   'Retry-After': number('Seconds to wait before the next try.'),
-  'WWW-Authenticate': text('What to authenticate by, and what is wrong with what was sent (RFC 6750 §3, RFC 7617).'),
+  'WWW-Authenticate': text('The scheme to authenticate by, and the fault of the credentials that were sent (RFC 6750 §3, RFC 7617).'),
   'Idempotency-Replayed': text('`true`: the answer of the first request with this `Idempotency-Key`.'),
   Link: text('`<…>; rel="next"`: where the next page is (RFC 8288); of a deprecated route `rel="deprecation"` too.'),
   Location: text('Where to go.'),

@@ -3,19 +3,19 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 /** In the order of a client's day; what partners and operators do follows. */
 const TAGS: Record<string, string> = {
   'Token service': 'Access tokens for a user through an application (RFC 6749). Every other call bears one.',
-  Eligibilities: 'Who may sit which exam, and when: create, update, cancel, read, vouchers.',
-  Bookings: 'Appointments for exams. Their changes are the events that partners are told of.',
+  Eligibilities: 'Permissions to sit an exam in a time window: create, update, cancel, read, vouchers.',
+  Bookings: 'Appointments for exams. Partners are notified of their changes.',
   Launch: 'The way of a candidate into a test.',
   Results: 'Results from test drivers, and reading them back.',
-  'Change feed': 'What happened to the records of an account, without a gap.',
+  'Change feed': 'The changes of an account’s records, without a gap.',
   'Import and export': 'Many eligibilities at once, as CSV or NDJSON.',
   Subscriptions: 'The partners that are notified, and how.',
-  Notifications: 'What partners were told, with every attempt.',
+  Notifications: 'Notifications to partners, with every attempt.',
   'Error queue': 'Notifications that did not arrive: find the cause, send again, settle.',
   'Bulk jobs': 'Resends, replays and other work on many notifications.',
   Console: 'Sessions of operators in a browser: signing in and out.',
   Administration: 'Accounts and their catalogue, users, applications, audit.',
-  "Candidates' rights": 'What is held about a candidate, and its end.',
+  "Candidates' rights": 'The data that is held about a candidate, and its erasure.',
   Sandbox: 'Tools that only the sandbox has: time, events, a partner.',
   Errors: 'The catalogue of every code of an error.',
   Health: 'Whether the process runs and can take requests.',
@@ -40,11 +40,11 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /console/sign-in':
     'OpenID Connect, by authorization code with PKCE. 404 where the service has no identity provider.',
   'GET /console/sign-in/callback':
-    'Groups are read here, at each sign-in. Whoever has none that counts gets a page that says so, and loses what they had.',
+    'Groups are read here, at each sign-in. A user without a mapped group gets a page that says so, and loses the rights of earlier groups.',
   'GET /health/live': 'Asks nothing but the process itself: restart it when this does not answer.',
   'GET /health/ready': '503 says that requests should go elsewhere: a part is down, or the process is stopping.',
   'GET /problems': 'A browser gets a page, programs get JSON.',
-  'GET /problems/{code}': 'What it means and what to do about it. The `type` of every problem leads here.',
+  'GET /problems/{code}': 'Its meaning and its remedy. The `type` of every problem leads here.',
   'POST /admin/subscriptions':
     'The signing secret is shown in this answer alone. Nothing is sent until the subscription has been verified.',
   'GET /admin/subscriptions': LIST,
@@ -52,10 +52,10 @@ export const DESCRIPTIONS: Record<string, string> = {
   'PATCH /admin/subscriptions/{id}': `${MERGED} Notifications not yet begun are sent by the new settings.`,
   'DELETE /admin/subscriptions/{id}': 'Answers at once; what is in flight ends. Resolved notifications stay readable.',
   'POST /admin/subscriptions/{id}/verify':
-    'The sample is a complete, signed NotificationRequest with invented codes; it is not stored. What the partner said to it stands in the refusal.',
+    'The sample is a complete, signed NotificationRequest with invented codes; it is not stored. A refusal has the answer of the partner.',
   'POST /admin/subscriptions/{id}/sample':
     'Name, address, certificate, sign-in, answer: what could be seen of each. Nothing is stored; with `verify` a 200 does what a verification does.',
-  'GET /admin/partners': `\`failing_since\` tells of a partner that is UP and takes nothing. ${LIST}`,
+  'GET /admin/partners': `\`failing_since\` marks a partner that is UP and takes nothing. ${LIST}`,
   'GET /admin/overview':
     'Counted for all who look at once, about once a second; figures of many rows some seconds ago.',
   'GET /admin/imports': LIST,
@@ -67,7 +67,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/notifications': LIST,
   'GET /admin/notifications/{id}': 'The body is the one that is sent, byte for byte, on every attempt.',
   'POST /admin/notifications/replay': `${JOB} They go behind what is still due for the same booking.`,
-  'GET /admin/error-queue': `What failed and what waits for a partner that is DOWN. ${LIST}`,
+  'GET /admin/error-queue': `Notifications that failed, and those that wait for a partner that is DOWN. ${LIST}`,
   'GET /admin/error-queue/summary': 'How many by partner and cause, with the oldest and the next exam concerned.',
   'POST /admin/error-queue/{notification_id}/resend':
     'The same id and bytes. While the partner is suspended it is refused; what is not in the queue is 409.',
@@ -87,7 +87,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /admin/jobs/{job_id}/resume': STEERED,
   'POST /admin/jobs/{job_id}/abort': STEERED,
   'GET /.well-known/oauth-authorization-server': 'For libraries that configure themselves.',
-  'POST /admin/users': 'What the user may do is what both the user and the application have as scopes.',
+  'POST /admin/users': 'The rights of a user are the scopes that both the user and the application have.',
   'GET /admin/users': LIST,
   'GET /admin/users/{username}': 'Never the password.',
   'POST /admin/applications': 'The secret is shown in this answer alone.',
@@ -112,20 +112,20 @@ export const DESCRIPTIONS: Record<string, string> = {
   'POST /accounts/{account_code}/candidates':
     'One record for a candidate and a test. A live one for the same is `duplicate_eligibility`, with its id. `errors` names every fault at once.',
   'PUT /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}':
-    'The live record, else the newest expired one. A member left out is unchanged, null clears; all or nothing. What GET returned may be sent back.',
+    'The live record, else the newest expired one. A member left out is unchanged, null clears; all or nothing. A body that GET returned may be sent back.',
   'DELETE /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}':
     'The record stays readable as CANCELLED, and its vouchers are free again. A booked one is refused: cancel the booking first.',
   'GET /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}': 'Newest first, of every status.',
   'GET /accounts/{account_code}/candidates/{candidate_id}': 'For all tests and of every status, newest first.',
   'GET /accounts/{account_code}/candidates/{candidate_id}/eligibilities':
-    '`status` is `active`, `inactive`, `all` or one status. What matches nothing is an empty array.',
+    '`status` is `active`, `inactive`, `all` or one status. Without a match the answer is an empty array.',
   'PUT /accounts/{account_code}/candidates/{candidate_id}/tests/{test_code}/vouchers':
     'An array of codes, or an object with `voucher_codes`. All or nothing: each code at fault is named by its index.',
   'GET /accounts/{account_code}/eligibilities':
     'A change that is committed late can be missed by `updated_since`: overlap by a minute, or read the change feed, which has no such gap.',
   'GET /accounts/{account_code}/eligibilities/{svc_id}':
     'Of any status. An entry of the change feed names the record by this id.',
-  'POST /admin/eligibilities/{svc_id}/hold': 'The reason stands in the audit. Only PENDING and ELIGIBLE can be held.',
+  'POST /admin/eligibilities/{svc_id}/hold': 'The audit log has the reason. Only PENDING and ELIGIBLE can be held.',
   'POST /admin/eligibilities/{svc_id}/release': 'ELIGIBLE again, unless accommodations wait for approval.',
   'POST /admin/eligibilities/{svc_id}/approve-accommodations': 'ELIGIBLE, unless it is held.',
   'GET /eligibilities/{svc_eligibility_code}/testLaunchInfo':
@@ -145,7 +145,7 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/eligibilities': `PENDING alone, as long as the window lasts. ${LIST}`,
   'GET /admin/eligibilities/{svc_id}': '`allows` is what may be done to it at this moment.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}': 'For all tests and of every status.',
-  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/bookings': 'What clients read with `bookings`.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/bookings': 'The bookings that clients read with the scope `bookings`.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/results':
     'Whether there is a photo and a link; they are read one by one.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/changes': 'Entries of the change feed.',

@@ -211,11 +211,11 @@ export const internalError = defineProblem(
   'internal_error',
   'internal',
   'Internal error',
-  'Something went wrong on our side. What was asked for has happened as a whole or, as a rule, not at all: look, or send it again with the same Idempotency-Key.',
+  'Something went wrong on our side. The change was made as a whole or, as a rule, not at all: look, or send it again with the same Idempotency-Key.',
 );
 export const serviceUnavailable = defineProblem(
   'service_unavailable',
   'unavailable',
   'Service unavailable',
-  'A component is down or overloaded. What was asked for has happened as a whole or, as a rule, not at all: after the seconds in Retry-After look, or send it again with the same Idempotency-Key.',
+  'A component is down or overloaded. The change was made as a whole or, as a rule, not at all: after the seconds in Retry-After look, or send it again with the same Idempotency-Key.',
 );

@@ -58,7 +58,7 @@ export class PrivacyController {
 
   @Get('audit')
   @Access('admin', 'support')
-  @ApiOperation({ summary: 'Who did what to the records and bookings of a candidate' })
+  @ApiOperation({ summary: 'Read the audit log of a candidate’s records and bookings' })
   @AnswerList(AuditEntryModel)
   @Problems(400, 404)
   async audit(

@@ -11,7 +11,7 @@ export const registrationAmbiguous = defineProblem(
   'registration_ambiguous',
   'invalid',
   'More than one registration fits',
-  'What the result names fits more than one registration. An operator will look at the result.',
+  'The names and codes of the result fit more than one registration. An operator will look at the result.',
   KEPT_RESULT,
 );
 export const registrationNotFound = defineProblem(
@@ -46,7 +46,7 @@ export const resultQuotaExceeded = defineProblem(
   'result_quota_exceeded',
   'rate_limited',
   'Too many bytes of results today',
-  'What an account may store of results in a day is used up. `Retry-After` says when the next day begins (UTC); send it again then.',
+  'The account has used up the bytes of results that it may store in a day. `Retry-After` says when the next day begins (UTC); send it again then.',
 );
 export const unmatchedResultNotFound = defineProblem(
   'unmatched_result_not_found',

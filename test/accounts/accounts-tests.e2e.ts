@@ -145,7 +145,7 @@ describe('a test', () => {
     expect(answer.body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   });
 
-  it('is told all faults of its portions at once', async () => {
+  it('gets all faults of its portions at once', async () => {
     const answer = await admin('PUT', `/${account}/tests/BAD`, {
       name: 'T',
       portions: [{ portion_code: 'A' }, { portion_code: 'A', portion_name: '' }, { portion_nam: 'x' }, 7],

@@ -4,7 +4,7 @@ import { ACCOUNT, ACCOUNTS, hasAccount } from './bound-parts';
 import { Reading } from './bound-reading';
 import { statementsOf, tablesOf } from './sql-tree';
 
-/** What can be wrong with a statement on tables with an account. */
+/** The faults of a statement on tables with an account. */
 export const BOUND_RULES = [
   'bounds-the-account',
   'gives-no-needless-reason',

@@ -1,7 +1,7 @@
 import type { Schema } from './schema';
 import { type Tree, walk } from './sql-tree';
 
-/** Whose a value is: of parameters alone, of a row that is bound, or of nobody knows which row. */
+/** The origin of a value: of parameters alone, of a row that is bound, or of nobody knows which row. */
 export type Origin = 'given' | 'bound' | 'open';
 
 export interface Source {
@@ -35,7 +35,7 @@ export interface Found {
 
 export const ACCOUNT = 'account_code';
 export const ACCOUNTS = new Set(['account_codes', 'staff_account_codes']);
-/** Keys of other tables without a foreign key of one column: history outlives what it tells of. */
+/** Keys of other tables without a foreign key of one column: history outlives its subject. */
 export const NAMED: Readonly<Record<string, readonly string[]>> = {
   audit_log: ['subject'],
   changes: ['svc_eligiblity_id', 'booking_code'],
@@ -69,7 +69,7 @@ export function renamed(alias: Tree): ReadonlySet<string> | null {
   return names.length > 0 ? new Set(names) : null;
 }
 
-/** What the columns of an answer are called; null when a star stands for columns that are not known. */
+/** The names of the columns of an answer; null when a star stands for columns that are not known. */
 export function namesOf(list: Tree, { sources }: Block): ReadonlySet<string> | null {
   const names = new Set<string>();
   for (const { ResTarget: target } of (list ?? []) as Tree[]) {

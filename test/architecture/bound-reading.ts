@@ -184,7 +184,7 @@ export class Reading {
     };
   }
 
-  /** What the subqueries within expressions are. */
+  /** Returns the bounds of the subqueries within expressions. */
   private within(expressions: Tree, block: Block): Found {
     const open: string[] = [];
     const origins: Origin[] = [];
@@ -239,7 +239,7 @@ export class Reading {
       return [[lexpr, rexpr], [rexpr, lexpr]].some(([column, value], at) =>
         (operator === '&&' || at === 0) &&
         ACCOUNTS.has(this.columnOf(column, source, block) ?? '') && this.originOf(value, block) !== 'open'); // prettier-ignore
-    // What a job concerns stands in its filter.
+    // The filter of a job has its accounts.
     if (
       operator === '<@' &&
       lexpr.A_Expr?.name.at(-1).String.sval === '->' &&
@@ -297,7 +297,7 @@ export class Reading {
     return [];
   }
 
-  /** What the columns and subqueries of an expression are; of one without any, what is given. */
+  /** Returns the bounds of the columns and subqueries of an expression; of one without any, the given bound. */
   private originOf(expression: Tree, block: Block): Origin {
     const origins: Origin[] = [];
     const visit = (tree: Tree): void => {

@@ -14,7 +14,7 @@ const PACKAGES = [
 ];
 const TOP = ['package.json', 'tsconfig.json', 'nest-cli.json', 'src', 'test', 'ormconfig.ts', 'docker-compose.yml'];
 
-/** What a class extends, as it is written; undefined without such a class. */
+/** Returns the base of a class as it is written; undefined without such a class. */
 function baseOf(file: string, name: string): string | undefined {
   const declared = nodesOf(root, file).find(
     (node): node is ts.ClassDeclaration => ts.isClassDeclaration(node) && node.name?.text === name,

@@ -18,7 +18,7 @@ const documents = [
     .filter((name) => existsSync(join(root, name))),
 ];
 
-/** Who runs the blocks of a section; of those that nobody runs, why. */
+/** The program that runs the blocks of a section; of blocks that are not run, the reason. */
 const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
   'README.md: A walk through': 'test/guide/readme.e2e.ts',
@@ -54,7 +54,7 @@ const NOT_RUN: Record<string, string> = {
   'docs/install.md: Five minutes': 'the first lines of README.md',
 };
 
-/** What is wrong with a block, null when nothing is. */
+/** Returns the fault of a block; null without one. */
 function faultOf(language: string, code: string): string | null {
   try {
     switch (language) {

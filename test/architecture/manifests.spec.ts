@@ -16,7 +16,7 @@ interface Manifest {
 }
 
 const manifestsIn = (file: string) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
-// What Helm made of deploy/chart: scripts/helm.mjs compares.
+// The manifests that Helm made of deploy/chart: scripts/helm.mjs compares.
 const manifests = manifestsIn('test/fixtures/chart/plain.yaml');
 const cells = ['A', 'B'].map((letter) => ({
   letter,
@@ -25,7 +25,7 @@ const cells = ['A', 'B'].map((letter) => ({
 const named = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
 const pods = manifests.flatMap(({ spec }) => (spec['template'] ? [spec['template'].spec as Record<string, any>] : []));
 
-/** What the types made from Kubernetes' own OpenAPI document say against manifests: unknown members, wrong types, missing ones. */
+/** Checks manifests against the types made from Kubernetes' own OpenAPI document: unknown members, wrong types, missing ones. */
 function faultsOf(checked: Manifest[]): string[] {
   const source = checked
     .map((manifest, n) => {

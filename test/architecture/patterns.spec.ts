@@ -13,7 +13,7 @@ function patternsIn(value: unknown, name = ''): string[] {
   return Object.entries(value).flatMap(([member, inner]) => patternsIn(inner, member));
 }
 
-/** What is left when escapes that mean the same everywhere are taken out. */
+/** Removes the escapes that mean the same in every dialect. */
 const unportable = (pattern: string): string[] =>
   pattern.replaceAll(/\\x[0-9a-f]{2}|\\[\\/.^$|?*+()[\]{}-]/g, '').match(/\\.|\(\?.|[*+?}][+?]|&&|\[\[|\[\]/g) ?? [];
 

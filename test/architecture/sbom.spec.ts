@@ -21,7 +21,7 @@ function found(name: string, from: string): string | null {
   return null;
 }
 
-/** What runs, found by walking through node_modules from the dependencies of the service. */
+/** Finds the packages that run, by walking through node_modules from the dependencies of the service. */
 function running(): Set<string> {
   const seen = new Set([root]);
   for (const folder of seen) {

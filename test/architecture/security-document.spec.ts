@@ -28,7 +28,7 @@ function linesOf(markdown: string): string[][] {
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | +\|$/g, '').trim()));
 }
 
-/** What is wrong with the last cell of a line, which names the tests behind it: `name`, `name.spec.ts`. */
+/** Returns the faults of the last cell of a line, which names the tests behind it: `name`, `name.spec.ts`. */
 function faultsOfLine(line: string[]): string[] {
   const names = [...line.at(-1)!.matchAll(/`([\w.-]+)`/g)].map(([, name]) => name);
   if (names.length === 0) return [`${line[0]}: no test`];

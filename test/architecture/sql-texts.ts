@@ -33,7 +33,7 @@ const MEMBERS = new Set(['name', 'text', 'values', 'across']);
 
 const isText = (node: ts.Node): boolean => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
 
-/** The expressions of a statement that stands at this node: its text, its name and its reason. */
+/** Returns the expressions of the statement at this node: its text, its name and its reason. */
 function statementAt(node: ts.Node): Record<string, ts.Expression> | null {
   if (ts.isCallExpression(node)) {
     if (node.expression.getText() === 'prepared') {
@@ -125,7 +125,7 @@ const NAMES_A_TABLE =
   /\b(?:from|join|into|using|table)\s+(?:only\s+)?(\w+)|\bupdate\s+(?:only\s+)?(\w+)(?:\s+(?:as\s+)?\w+)?\s+set\b/gi;
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** Parts of SQL on a table that stand in no statement, as `file: table`: a statement that nobody declares is not looked at. */
+/** Returns parts of SQL on a table that are in no statement, as `file: table`: a statement that nobody declares is not looked at. */
 export function strayIn(root: string, tables: ReadonlySet<string>, statements: readonly SqlText[]): string[] {
   const all = plain(statements.map(({ text }) => text).join(' '));
   const stray = new Set<string>();

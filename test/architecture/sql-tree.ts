@@ -59,7 +59,7 @@ export function tablesOf(text: string): Touched[] {
   return [...found.values()];
 }
 
-/** What a part of a FROM is called in its query. */
+/** Returns the name of a part of a FROM in its query. */
 export function nameOf(source: Tree): string {
   return (source.alias?.aliasname ?? source.relname ?? '') as string;
 }

@@ -18,7 +18,7 @@ const isSql = ({ text }: SqlText): boolean => {
 };
 
 let schema: Schema;
-/** What the service can run: what is declared, and what its functions make of samples of every kind (assembled.ts). */
+/** The statements that the service can run: those that are declared, and those that its functions make of samples of every kind (assembled.ts). */
 let statements: SqlText[];
 let assembled: readonly string[];
 let planted: SqlText[];
@@ -69,7 +69,7 @@ describe('a table belongs to one module', () => {
     expect(wrong.map((arrow) => `${brokenBy(arrow).join()}: ${arrow.file} → ${arrow.to} (${arrow.table})`)).toEqual([]);
   });
 
-  it('and its name stands in the statement, not put together at run time', () => {
+  it('and its name is written in the statement, not put together at run time', () => {
     expect(hiddenTablesIn(root)).toEqual([]);
   });
 });
@@ -154,7 +154,7 @@ describe('a statement on a table with an account', () => {
 });
 
 describe('a statement means the same wherever it is carried out', () => {
-  it('no volatile function stands in SQL but where rows are made', () => {
+  it('no volatile function is in SQL but where rows are made', () => {
     expect(volatileFunctionsIn(root)).toEqual([
       'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
       'src/notifications/delivery/notification.entity.ts: clock_timestamp',

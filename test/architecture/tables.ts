@@ -107,6 +107,6 @@ export function brokenBy({ from, to, changes }: Arrow): string[] {
         !(rule.to.pathNot !== undefined && new RegExp(rule.to.pathNot).test(`src/${to}/a.ts`)),
     )
     .map(({ name }) => name);
-  // What platform keeps, it keeps for all: audit rows and events are written in the statements of their change.
+  // The platform keeps its rows for all modules: audit rows and events are written in the statements of their change.
   return changes && to !== 'platform' ? [...directions, 'changed-by-its-owner'] : directions;
 }

@@ -250,7 +250,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.create', consumer_key)).toHaveLength(1);
   });
 
-  it('puts a new secret in place of the old one, which is dead at once', async () => {
+  it('replaces the old secret, which is dead at once', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const rotated = await call('POST', `/admin/applications/${login.consumer_key}/rotate-secret`);

@@ -95,7 +95,7 @@ describe('refused password grants', () => {
     expect(await app.given.sql('SELECT * FROM token_refusals')).toEqual([]);
   });
 
-  it('name an existing user, and neither what was typed in place of one nor one of several', async () => {
+  it('name an existing user, and neither a text typed instead of a name nor one of several', async () => {
     const unknown = await oauth.login();
     const typed = 'a password in the wrong field';
     await fail({ ...unknown, username: typed }, 2);

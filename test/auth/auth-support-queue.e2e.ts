@@ -118,12 +118,12 @@ const LISTS: Record<string, boolean> = {
   '/admin/partners': true,
   '/admin/imports': true,
 };
-/** What a list cannot be asked without. */
+/** The parameters without which a list is refused. */
 const NEEDED: Record<string, string> = { '/admin/candidates': '&q=q-', '/admin/eligibilities': '&waiting_for=HOLD' };
 /** Of these the figures alone say what they concern: tests of their own compare them (overview, console-events). */
 const FIGURES = ['GET /admin/overview', 'GET /admin/events'];
 const REASON = { reason: 'mended' };
-/** What is done to a thing of an account: where it stands, and with which body. */
+/** The changes of a thing of an account: its path, and the body. */
 const DEEDS: Record<string, (of: Side) => [path: string, body?: object]> = {
   'GET /admin/notifications/{id}': (of) => [`/admin/notifications/${of.delivered}`],
   'POST /admin/notifications/replay': (of) => [
@@ -183,7 +183,7 @@ for (const part of ['', '/bookings', '/results', '/changes', '/audit'])
     `/admin/accounts/${of.account}/candidates/${of.candidateId}${part}`,
   ];
 
-/** What the route answers for an id that nothing has. */
+/** Returns the answer of the route for an unknown id. */
 function notFound(route: string): string {
   if (route.includes('unmatched-results')) return 'unmatched_result_not_found';
   return route.includes('/admin/eligibilities/') && !route.endsWith('{revision}')

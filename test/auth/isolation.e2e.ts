@@ -60,7 +60,7 @@ async function mutated<T>(text: string, by: string, work: () => Promise<T>): Pro
 }
 
 const ANY_ACCOUNT = 'OR account_code = ANY ($2))';
-/** What a statement forgets, what it says then, and where that is seen. */
+/** The condition that a statement forgets, its text then, and the operation that shows it. */
 const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   [
     'a list of partners',

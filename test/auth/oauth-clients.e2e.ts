@@ -136,7 +136,7 @@ it('simple-oauth2: password, refresh, revoke one token and both, and the errors 
   await last.revokeAll();
   expect(await knock(last.token.access_token)).toBe(401);
   await expect(last.refresh()).rejects.toMatchObject({ data: { payload: { error: 'invalid_grant' } } });
-  // What has ended is no error (RFC 7009 §2.2).
+  // To revoke a token that has ended is no error (RFC 7009 §2.2).
   await last.revokeAll();
 
   await expect(client.getToken({ username, password: 'wrong' })).rejects.toMatchObject({

@@ -57,7 +57,7 @@ describe('the ceiling of wrong passwords for one name', () => {
     }
     for (const answer of [await through.byPassword(login), await elsewhere.byPassword(wrong(login))])
       expect([answer.status, answer.text]).toEqual([400, refusal]);
-    // What is refused puts nothing off, and counts for no lock-out either.
+    // A refused attempt puts nothing off, and counts for no lock-out either.
     expect(await counted()).toEqual(full);
     const locks = await one.given.sql(`SELECT max(failures) AS most FROM login_attempts WHERE consumer_key <> ''`);
     expect(locks).toEqual([{ most: 1 }]);
@@ -98,7 +98,7 @@ describe('the ceiling of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 100 }]);
   });
 
-  it('is not used up by an application that knocks at a name it has locked for itself', async () => {
+  it('is not used up by an application that tries a name it has locked for itself', async () => {
     const login = await operator();
     for (let at = 0; at < LOCKOUT_ATTEMPTS + 3; at++) await new OAuth(one).byPassword(wrong(login));
     expect(await counted()).toMatchObject([{ failures: LOCKOUT_ATTEMPTS }]);

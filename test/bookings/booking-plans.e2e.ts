@@ -23,7 +23,7 @@ afterAll(() => app.close());
 
 it('a batch of bookings looks up its records by their keys, however young the table was', async () => {
   const scene = await app.given.scene();
-  // What the server does by itself, or does not do, is no part of the test.
+  // The own upkeep of the server is no part of the test.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');
   const client = await app.database.pool.connect();
   try {

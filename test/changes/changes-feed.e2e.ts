@@ -49,7 +49,7 @@ const endNow = (record: Entry) =>
   );
 
 describe('an entry', () => {
-  it('stands behind what changed its record before, by a transaction that began later too', async () => {
+  it('follows the earlier changes of its record, by a transaction that began later too', async () => {
     const [first, second] = [await app.given.eligibility(scene), await app.given.eligibility(scene)];
     const id = second['svc_eligiblity_id'] as string;
     const unitOfWork = app.app.get(UnitOfWork);
@@ -102,7 +102,7 @@ describe('an entry', () => {
     expect((await feed('?kind=ELIGIBILITY&limit=1')).map((entry) => entry['id'])).toEqual(ids.slice(0, 1));
   });
 
-  it('stands there for whatever happens to a record, with its status after that', async () => {
+  it('is there for each change of a record, with its status after that', async () => {
     const approval = await app.given.accommodation(scene.account, true);
     const voucher = await app.given.voucher(scene.account);
     const record = await app.given.eligibility(scene, {
@@ -227,7 +227,7 @@ describe('a result', () => {
     expect(await changes()).toEqual(['CREATED', 'SCHEDULED', 'RESULT_RECEIVED', 'RESULT_REVISED']);
   });
 
-  it('of a simulated exam changes no status, and the exam itself is told when it is taken', async () => {
+  it('of a simulated exam changes no status, and the exam itself has its entry when it is taken', async () => {
     const deliveries = new Deliveries(app);
     const record = await app.given.eligibility(scene);
     const examMetaData = { examCode: record['svc_eligiblity_id'] };
@@ -251,7 +251,7 @@ describe('a result', () => {
     ]);
   });
 
-  it('of an exam without a booking tells of the one that it got', async () => {
+  it('of an exam without a booking has the booking that it got', async () => {
     const record = await app.given.eligibility(scene);
     await new Deliveries(app).put(scene, accountBody(record['candidate'].candidate_id));
     const [entry] = await feed('?kind=RESULT');
@@ -272,7 +272,7 @@ describe('an expiry', () => {
     ]);
   });
 
-  it('is told when a new record takes the place before the sweep', async () => {
+  it('has its entry when a new record takes the place before the sweep', async () => {
     const record = await app.given.eligibility(scene);
     await endNow(record);
     await app.given.eligibility(scene, { candidate: record['candidate'] });
@@ -280,7 +280,7 @@ describe('an expiry', () => {
     expect(await changes()).toEqual(['CREATED', 'EXPIRED', 'CREATED']);
   });
 
-  it('is told before a change that comes before the sweep, once', async () => {
+  it('has one entry before a change that comes before the sweep', async () => {
     const admin = (record: Entry, what: string, body?: object) =>
       call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/${what}`, body, operator);
     const voucher = await app.given.voucher(scene.account);
@@ -387,7 +387,7 @@ describe('the pages', () => {
   });
 });
 
-describe('what has served its time', () => {
+describe('an entry that has expired', () => {
   const partitions = async () =>
     (await app.given.sql(
       `SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE inhparent = 'changes'::regclass ORDER BY 1`,
@@ -436,7 +436,7 @@ describe('what has aged out behind a cursor', () => {
     expect((await sandbox.call('POST', '/sandbox/clock', { token, body })).status).toBe(200);
   };
 
-  it('is told as long as it is kept, and the cursor is 410 once it is not', async () => {
+  it('is read as long as it is kept, and the cursor is 410 once it is not', async () => {
     const today = new Date();
     const lastDay = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 2, 0, 20));
     await move({ now: dateTime(lastDay.getTime()) });

@@ -68,7 +68,7 @@ async function connect(): Promise<pg.Client> {
   return client;
 }
 
-/** What readers got that they should not have, in so many transactions. */
+/** Returns the entries that readers got wrongly, in so many transactions. */
 async function faultsIn(
   rounds: number,
 ): Promise<{ committed: number; skipped: number; twice: number; undone: number }> {
@@ -140,7 +140,7 @@ test(`in ${ROUNDS} transactions nothing is skipped and nothing comes twice`, asy
   expect(faults).toEqual({ skipped: 0, twice: 0, undone: 0 });
 }, 600_000);
 
-test('a feed that tells of what is beyond a transaction that still runs is found out', async () => {
+test('a feed that shows entries beyond a transaction that still runs is found out', async () => {
   const query = app.database.query.bind(app.database);
   const faulty = jest
     .spyOn(app.database, 'query')

@@ -51,7 +51,7 @@ async function useIds(server: PostgresServer, count: number): Promise<number> {
   return Number(next) - 1;
 }
 
-/** What pg_dump and pg_restore do: the schema made anew, the rows and the sequences as they were. */
+/** Does as pg_dump and pg_restore: the schema made anew, the rows and the sequences as they were. */
 class Dump {
   private constructor(
     private readonly folder: string,
@@ -101,7 +101,7 @@ describe('the feed', () => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // What no commit waits for stays out of the log for long.
+    // A write that no commit waits for stays out of the log for long.
     server = await PostgresServer.start({ wal_writer_delay: '10s' });
     await server.query('CREATE DATABASE svc');
     await migrate(server.url('svc'));
@@ -162,7 +162,7 @@ describe('the feed', () => {
           [beforeLost, []],
         ] as const)
           expect((await rest(copied, scene, cursor)).ids).toEqual([...told, ...added]);
-        // What that reader was told last has never been here, whatever has the number by now.
+        // The last entry of that reader has never been here, even if another has its number by now.
         expect((await ask(copied, scene, lostCursor)).status).toBe(410);
       };
       await goesOn();

@@ -54,7 +54,7 @@ describe('an address that somebody else wrote', () => {
     '/work/imports': 'account_code',
     '/audit': 'subject',
   };
-  it.each(Object.entries(lists))('shows what stands in a filter of %s as text', async (path, name) => {
+  it.each(Object.entries(lists))('shows the value of a filter of %s as text', async (path, name) => {
     for (const value of [MARKUP, SCRIPT, LINK, LONG, '\u0000', '__proto__', '%', "' OR 1=1 --"]) {
       await driver.goTo(`${path}${query(name, value)}`);
       await driver.page.locator('main').locator('.list-bar, .note.bad').first().waitFor();
@@ -112,7 +112,7 @@ describe('an address that somebody else wrote', () => {
     expect(driver.refusals().filter((refusal) => !/^4(00|03|04|14) GET /.test(refusal))).toEqual([]);
   });
 
-  it('is met by the same page and policy, whatever stands in it', async () => {
+  it('is answered with the same page and policy, with any text in it', async () => {
     const plain = await fetch(`${app.url}/console/queue`);
     const html = await plain.text();
     for (const path of [`/queue${query('a', SCRIPT)}`, `/jobs?${encodeURIComponent(MARKUP)}`, `/queue#${MARKUP}`]) {

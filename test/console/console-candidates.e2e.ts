@@ -114,7 +114,7 @@ describe('candidates in the console', () => {
     await changes.getByText('Rescheduled').waitFor();
   });
 
-  it('shows a result, and its photo only behind a click that stands in the audit', async () => {
+  it('shows a result, and its photo only behind a click that the audit has', async () => {
     const deliveries = new Deliveries(app);
     const driverToken = await app.given.token([scene.account], ['results']);
     const examMetaData = { examCode: record['svc_eligiblity_id'] as string };

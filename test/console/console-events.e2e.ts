@@ -83,7 +83,7 @@ it('tells what has changed by its name, and nothing before', async () => {
   listener.stop();
 }, 60_000);
 
-it('tells of what changes as soon as the stream is there', async () => {
+it('sends a change as soon as the stream is there', async () => {
   const held = await app.given.eligibility(subscribed.scene);
   const listener = await Listener.of(subscribed.operator);
   await subscribed.admin('POST', `eligibilities/${held['svc_eligiblity_id']}/hold`, { reason: 'Identity' });
@@ -91,7 +91,7 @@ it('tells of what changes as soon as the stream is there', async () => {
   listener.stop();
 }, 60_000);
 
-it('tells of one that comes as another goes', async () => {
+it('sends a new item that arrives as another one leaves', async () => {
   const records = [await app.given.eligibility(subscribed.scene), await app.given.eligibility(subscribed.scene)];
   const [one, other] = records.map((record) => record['svc_eligiblity_id'] as string);
   await subscribed.admin('POST', `eligibilities/${one}/hold`, { reason: 'Identity' });

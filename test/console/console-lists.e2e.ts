@@ -118,7 +118,7 @@ describe('a list of the console', () => {
         await eventually(async () =>
           expect([path, name, await driver.button(name).count()]).toEqual([path, name, count]),
         );
-      // What can be done with a row is in no file.
+      // The actions of a row are in no file.
       for (const button of await driver.button('CSV').all()) {
         const [file] = await Promise.all([driver.page.waitForEvent('download'), button.click()]);
         const [header] = readFileSync(await file.path(), 'utf8').split('\r\n');

@@ -43,7 +43,7 @@ async function answerSlowly(): Promise<void> {
 const loading = () => driver.page.locator('main').getByRole('status').filter({ hasText: 'Loading …' });
 const moved = () => driver.page.evaluate<string[]>('window.moved');
 
-/** It says that it loads, once waiting is noticed; then what was asked for stands there, and nothing has moved. */
+/** It says that it loads, once waiting is noticed; then the page has its data, and nothing has moved. */
 async function expectLoading(path: string, content: string): Promise<void> {
   await loading().first().waitFor();
   await eventually(async () =>

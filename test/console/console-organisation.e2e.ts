@@ -178,7 +178,7 @@ describe('signing in at the organisation', () => {
         [address, elsewhere, address, elsewhere].map((each) => fetch(each, { redirect: 'manual', headers })),
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400, 400]);
-      // What the provider refused is finished as well.
+      // A sign-in that the provider refused is finished as well.
       const refused = new CookieJar();
       await refused.visit(start());
       const state = new URL((await refused.visit(start())).headers.get('location')!).searchParams.get('state')!;

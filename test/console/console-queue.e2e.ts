@@ -162,7 +162,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByText('The error queue is empty').waitFor();
   });
 
-  it('leads from the alert over the mended partner to the group that was resent in five clicks', async () => {
+  it('leads from the alert over the repaired partner to the group that was resent in five clicks', async () => {
     subscribed.partner.answer({ status: 401 });
     await failed(2);
     await driver.goTo('/queue');

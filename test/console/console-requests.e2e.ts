@@ -33,9 +33,9 @@ async function open(path: string): Promise<void> {
   await Promise.all([driver.page.waitForResponse(/\/admin\/events$/), driver.goTo(path)]);
 }
 
-/** What the page asks the API for from the first act of `perform` until a while after `content` stands there. */
+/** Returns the requests of the page from the first act of `perform` until a while after `content` is visible. */
 async function askedFor(perform: () => Promise<void>, content: string): Promise<string[]> {
-  // What the page before asked for, and the renewal of what it shows when its stream begins, have come.
+  // The requests of the page before, and those that its stream begins with, have been answered.
   await driver.page.waitForTimeout(2500);
   asked.length = 0;
   await perform();

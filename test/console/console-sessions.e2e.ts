@@ -43,7 +43,7 @@ async function signedIn(login = operator): Promise<Browser> {
 const refusal = ({ status, body }: Answer) => [status, body?.code];
 
 describe('a session of the console', () => {
-  it('stands in a cookie that no script reads and no other site sends, and in no answer', async () => {
+  it('is in a cookie that no script reads and no other site sends, and in no answer', async () => {
     const browser = new Browser();
     const answer = await browser.signIn(operator);
     expect(answer.headers.getSetCookie()).toEqual([

@@ -58,7 +58,7 @@ describe('the time line of a booking', () => {
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it('stands with the candidate too: what happened, and what partners were told, newest first', async () => {
+  it('is on the page of the candidate too: events and notifications, newest first', async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const rows = (name: string, column: string) =>
       driver.page.getByRole('region', { name }).locator(`td[data-label="${column}"]`);

@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { whatIsAsked } from '../support/statements';
 
 /**
- * What a page of the account's list reads, in pages of PostgreSQL, among 60,000 records. Each statement is taken from the
+ * Measures how much a page of the account's list reads, in pages of PostgreSQL, among 60,000 records. Each statement is taken from the
  * service and explained as a connection plans it that executes it for the first time.
  */
 const RECORDS = 60_000;
@@ -126,7 +126,7 @@ describe('what has changed since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('stands under EXPIRED alone, in its place, whether it was noted or not', async () => {
+  it('is listed under EXPIRED alone, in its place, whether it was noted or not', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

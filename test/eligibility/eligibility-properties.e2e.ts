@@ -154,7 +154,7 @@ describe('§5 properties', () => {
           if (answer.body.code !== 'validation_error') return;
           expect(answer.body.errors.length).toBeGreaterThan(0);
           for (const { pointer, code } of answer.body.errors as { pointer: string; code: string }[])
-            // What is missing is named by the place where it should stand.
+            // A missing member is named by the place where it should be.
             expect([
               pointer,
               code,

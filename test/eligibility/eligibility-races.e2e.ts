@@ -56,7 +56,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(tally(answers)).toEqual({ '200': 1, '400 client_eligibility_id_in_use': 19 });
   });
 
-  it('20 creates in place of a record whose window is over: one 200', async () => {
+  it('20 creates that replace a record whose window is over: one 200', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const old = await app.given.eligibility(scene, body);
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
@@ -68,7 +68,7 @@ describe('§5 races, on two applications and one database', () => {
     });
   });
 
-  it('bookings that come together: each is told, audited and fed by itself, and one that somebody holds is not waited for', async () => {
+  it('bookings that come together: each has an event, an audit row and a feed entry of its own, and no one waits for a locked one', async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => app.given.eligibility(scene)));
     const [held, over, ...free] = records;
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [

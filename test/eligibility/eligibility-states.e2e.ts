@@ -105,7 +105,7 @@ const TRIGGERS = {
 } satisfies Record<string, (subject: Subject) => Promise<Answer>>;
 type Trigger = keyof typeof TRIGGERS;
 
-/** What an answer is, and the status that the record has then. */
+/** Returns an answer, and the status that the record has then. */
 type Outcome = [answer: number | string, status: Status];
 
 const refusedBy = (answers: Partial<Record<Status, string>>) => answers;

@@ -9,7 +9,7 @@ function withoutExamples(document: Part): Part {
   return JSON.parse(text) as Part;
 }
 
-/** What could get lost when many modules become one file: files beside them, names of classes, a second copy of a package. */
+/** Checks for losses when many modules become one file: files beside them, names of classes, a second copy of a package. */
 describe('the service out of its one file', () => {
   const data = dataFolder();
   let service: ServiceProcess;
@@ -28,7 +28,7 @@ describe('the service out of its one file', () => {
   it('answers the document of the sources, with the names and rules of every model', async () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as Part;
     const served = (await (await fetch(`${url}/openapi.json`)).json()) as Part;
-    // What the sandbox has beside: its tools, its own codes in examples, its own address.
+    // The sandbox has more: its tools, its own codes in examples, its own address.
     const paths = served['paths'] as Part;
     const tools = Object.keys(paths).filter((path) => path.startsWith('/sandbox/'));
     const named = JSON.stringify(tools.map((path) => paths[path]));

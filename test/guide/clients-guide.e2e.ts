@@ -90,7 +90,7 @@ async function done(record: Entity, ...ways: ((record: Entity) => Promise<unknow
 
 type Way = (record: Entity) => Promise<unknown>;
 
-/** What each label means: one way or several, each tried with a record of its own. */
+/** The meaning of each label: one way or several, each tried with a record of its own. */
 const WAYS: Record<string, Way[]> = {
   create: [() => Promise.resolve()],
   'approved, no hold left': [

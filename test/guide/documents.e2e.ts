@@ -8,7 +8,7 @@ import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
 
 /**
- * The lines of the documents that no walk comes by (test/architecture/code-blocks.spec.ts has who runs which), typed as they stand
+ * The lines of the documents that no walk comes by (test/architecture/code-blocks.spec.ts has the program that runs each), typed unchanged
  * in a folder like that of the repository, beside a sandbox.
  */
 const ROOT = resolve(__dirname, '../..');
@@ -156,7 +156,7 @@ describe('the lines of the documents', () => {
       const headers = fields.map((field) => field.split(': ') as [string, string]);
       const response = await fetch(url, {
         method,
-        // Whoever reads such files encodes the two parts.
+        // A reader of such files encodes the two parts.
         headers: headers.map(([field, value]) => [
           field,
           value.replace(/^Basic (\S+) (\S+)$/, (_all, key, secret) => `Basic ${btoa(`${key}:${secret}`)}`),

@@ -56,7 +56,7 @@ function missingIn(text: string, names: string[]): string[] {
   ];
 }
 
-/** What the adapter of the autoscaling asks, with its place-holders filled. */
+/** Returns the queries of the adapter of the autoscaling, with its place-holders filled. */
 const scaling = [...read('deploy/kubernetes/prometheus-adapter.yaml').matchAll(/metricsQuery: '(.*)'/g)].map(
   ([, query]) => query.replace('<<.GroupBy>>', 'instance').replace('<<.LabelMatchers>>', 'job="x"'),
 );

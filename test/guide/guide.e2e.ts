@@ -99,7 +99,7 @@ describe('the guide', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('is told unchanged to who has it, and knows nothing outside its folder', async () => {
+  it('answers 304 to a browser that has it, and knows nothing outside its folder', async () => {
     const first = await fetch(`${app.url}/guide/clients.html`);
     const tag = first.headers.get('etag')!;
     await first.text();

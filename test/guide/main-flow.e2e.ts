@@ -105,7 +105,7 @@ describe('the flow, by the packages of clients and partners', () => {
       ['RESULT_RECEIVED', 'COMPLETED', 3],
       ['RESULT_REVISED', 'COMPLETED', null],
     ]);
-    // What was pushed stands in the feed as it was sent.
+    // The feed has the pushed event as it was sent.
     const pushed = told.flatMap(({ notification }) => (notification === null ? [] : [notification]));
     expect(pushed).toEqual(received.map(({ json }) => json));
   });

@@ -23,7 +23,7 @@ class Running {
     this.exit = new Promise((done) => child.once('close', done));
   }
 
-  /** What the pattern's group matches in the output, as soon as it does. */
+  /** Returns the match of the pattern's group in the output, as soon as there is one. */
   async says(pattern: RegExp): Promise<string> {
     return eventually(() => {
       const found = pattern.exec(this.output);

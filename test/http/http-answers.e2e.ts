@@ -37,7 +37,7 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
   ['the token service', () => app.call('POST', '/token')],
 ];
 
-/** What is no request that anybody could route, with its answer. */
+/** Requests that nobody could route, with their answers. */
 const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['no request line', 'garbage\r\n\r\n', 400, 'malformed_request'],
   ['a method that nobody knows', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
@@ -145,7 +145,7 @@ describe('§2 problems', () => {
     expect((await app.call('GET', '/problems/no_such_code')).status).toBe(404);
   });
 
-  it('never tell of the inside: no stack, SQL, path or library', async () => {
+  it('show nothing of the inside: no stack, SQL, path or library', async () => {
     for (const [, answer] of KINDS.filter(([kind]) => kind.startsWith('4'))) {
       const { body } = await answer();
       expect(JSON.stringify(body)).not.toMatch(
@@ -286,7 +286,7 @@ describe('a message that can be understood in two ways', () => {
 });
 
 describe('§2 RateLimit', () => {
-  it('is told on every answer, with a caller or without', async () => {
+  it('is on every answer, with a caller or without', async () => {
     const limited = await startApp({
       env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },
       databaseUrl: app.databaseUrl,
@@ -326,7 +326,7 @@ describe('§2 RateLimit', () => {
     }
   });
 
-  it('is told on each answer; at 429 Retry-After; another user’s quota is their own', async () => {
+  it('is on each answer; at 429 Retry-After; another user’s quota is their own', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
       // The quota is of the minute of the clock: do not begin just before it ends.

@@ -16,7 +16,7 @@ async function open(app: TestApp): Promise<Socket> {
   return socket;
 }
 
-/** What the service answers on the connection; null when it has ended it. */
+/** Returns the answer of the service on the connection; null when the service has ended it. */
 function ask(socket: Socket): Promise<string | null> {
   return new Promise((resolve) => {
     socket.once('data', (bytes) => resolve(bytes.toString()));

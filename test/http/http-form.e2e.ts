@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { BodyPace } from '../../src/platform/overload/body-pace';
 import { startApp, type TestApp } from '../support/app';
 
-/** What every route asks of the form of a request. */
+/** The rules of all routes on the form of a request. */
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let operator: string;
@@ -45,7 +45,7 @@ describe('§2 a query parameter that the route does not have', () => {
     expect(told(answer.body.errors)).toContain(`${parameter} unknown_parameter`);
   });
 
-  it('is told with the nearest known name', async () => {
+  it('is refused with the nearest known name', async () => {
     const { body } = await app.call('GET', '/admin/error-queue?acount_code=X&limit=0', { token: operator });
     expect(body.errors).toEqual([
       {
@@ -192,7 +192,7 @@ describe('§2 a hostile body', () => {
     return Math.min(...longest);
   }
 
-  /** What reading the body as JSON costs this machine, in nanoseconds. */
+  /** Returns the time that this machine takes to read the body as JSON, in nanoseconds. */
   function ownTime(body: string): number {
     const times = Array.from({ length: 4 }, () => {
       const begun = process.hrtime.bigint();

@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** What a body has beside what fills it. */
+/** The bytes of a body beside its filling. */
 const REST = 1000;
 const members = (count: number, value: (at: number) => string) =>
   `{${Array.from({ length: count }, (_, at) => `"m${at}":${value(at)}`).join()}}`;
@@ -61,7 +61,7 @@ const hostile = (bytes: number): [string, string][] => {
 
 /** The longest time in milliseconds for which the event loop stood still meanwhile. */
 async function longestDelay(work: () => Promise<unknown>): Promise<number> {
-  // What was made before goes away before.
+  // Garbage of earlier work is collected before.
   await pause(50);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();

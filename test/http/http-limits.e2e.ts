@@ -44,7 +44,7 @@ class Wire {
     this.send(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`);
   }
 
-  /** What has come once the text stands in it; '' when it does not in time. */
+  /** Returns the bytes that came once they contain the text; '' when they do not in time. */
   async until(text: string, ms = 10_000): Promise<string> {
     for (const end = Date.now() + ms; Date.now() < end && !this.closed; await pause(10))
       if (this.received.includes(text)) return this.received;
@@ -207,7 +207,7 @@ describe('the number of values', () => {
     expect(order).toEqual(['mine 400', 'theirs 400', 'mine 400', expect.stringMatching(/^mine (400|429)$/)]);
   });
 
-  it('counts what stands under one name again and again', async () => {
+  it('counts values that repeat one name', async () => {
     const again = `{${Array(870_000).fill('"a":1').join()}}`;
     expect((await new Deliveries(app).register(scene.token, again)).status).toBe(413);
   });

@@ -136,7 +136,7 @@ describe('the examples of the document that a sandbox serves', () => {
     await all(['GET /admin/applications', `GET ${one}`, `PUT ${one}`, `POST ${one}/rotate-secret`]);
   });
 
-  it('work on partners and what they are told', async () => {
+  it('work on partners and their notifications', async () => {
     const one = '/admin/subscriptions/{id}';
     made['id'] = (await tryOut('POST /admin/subscriptions')).body.id;
     await all([`POST ${one}/verify`, 'GET /admin/subscriptions', `GET ${one}`, `GET ${one}/statistics`]);

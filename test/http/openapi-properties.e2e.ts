@@ -32,7 +32,7 @@ interface Input {
 
 /**
  * Every operation of the document that a sandbox serves, with inputs out of its own schemas: such as fit them, and such as
- * do not. Whatever comes, the answer is in the document (status, headers, body: every call of `TestApp` is compared with it), is
+ * do not. Each answer is in the document (status, headers, body: every call of `TestApp` is compared with it), is
  * no 5xx, and what breaks a schema is refused.
  */
 describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEED})`, () => {
@@ -41,7 +41,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   let operations: [string, Operation][];
   let sandbox: any;
   const tokens: Record<string, string> = {};
-  /** What is there, by the names of parameters and members. */
+  /** The existing things, by the names of parameters and members. */
   const known: Record<string, string[]> = {};
 
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     });
   }
 
-  /** What `{id}` is, the path says. */
+  /** The path decides the kind of `{id}`. */
   const knownAs = (path: string, name: string): string[] | undefined =>
     known[name === 'id' ? (/(subscription|unmatched|notification)/.exec(path)?.[1] ?? name) : name];
 
@@ -201,7 +201,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
         );
         body = new URLSearchParams(value as Record<string, string>).toString();
       } else body = input.type === 'application/json' ? JSON.stringify(value) : String(value);
-      // What JSON leaves out is not there; a file is text.
+      // JSON leaves undefined members out; a file is text.
       let received: unknown = input.type === 'application/x-www-form-urlencoded' ? value : body;
       if (input.type === 'application/json' && body !== undefined) received = JSON.parse(body);
       isRight &&= body === undefined ? operation.requestBody!.required !== true : inputs.fits(schema, received);
@@ -250,7 +250,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
   }, 240_000);
 });
 
-/** As it stands in a path, a query or a header. */
+/** Writes a value as in a path, a query or a header. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -59,13 +59,13 @@ describe('every route', () => {
     await unbounded.close();
   });
 
-  it('stands in docs/openapi.json as the code has it', () => {
+  it('is in docs/openapi.json as the code has it', () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as object;
     const built = JSON.parse(JSON.stringify(openApiDocument(app.app, app.config))) as object;
     expect(built).toEqual(committed);
   });
 
-  it('is told the same as JSON and as YAML', async () => {
+  it('is the same as JSON and as YAML', async () => {
     const json = await app.call('GET', '/openapi.json');
     const yaml = await app.call('GET', '/openapi.yaml');
     expect(json.body.openapi).toBe('3.1.0');

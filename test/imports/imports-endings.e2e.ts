@@ -77,7 +77,7 @@ describe('an import that ends early', () => {
     expect(audit.map((row) => row['actor'])).toEqual(losses.map(() => 'system'));
   }, 120_000);
 
-  it('is aborted by operators, those of support for their accounts alone, and stands in the audit', async () => {
+  it('is aborted by operators, those of support for their accounts alone, and the audit has it', async () => {
     const scene = await app.given.scene();
     const other = await app.given.token([await app.given.account()], ['support']);
     const support = await app.given.token([scene.account], ['support']);

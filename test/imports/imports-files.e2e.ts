@@ -125,7 +125,7 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it('tells of the record that is in the way of a row', async () => {
+  it('names the record that blocks a row', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },

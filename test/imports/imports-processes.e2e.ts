@@ -112,7 +112,7 @@ describe('imports of several processes', () => {
     const left = await stateOf(path, scene.token);
     expect(left.state).toBe('RUNNING');
     expect(left.done).toBeLessThan(6000);
-    // What the dead process holds is free after its lease; the test does not wait for it.
+    // The locks of the dead process are free after its lease; the test does not wait for it.
     await app.given.sql('UPDATE eligibility_imports SET leased_until = NULL');
     const heir = await worker();
     const end = await eventually(async () => {

@@ -195,7 +195,7 @@ test('what a probe records late does not move the time of the probe that followe
   expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2);
 });
 
-test('an event that was mended and comes late is not claimed beside a later one of its booking', async () => {
+test('an event that was repaired and comes late is not claimed beside a later one of its booking', async () => {
   const booking = await subscribed.booking();
   await subscribed.reschedule(booking);
   const [{ event_id }] = await eventually(async () => {

@@ -44,7 +44,7 @@ test.each([
   expect(healthy.partner.requests).toHaveLength(3);
 });
 
-test('what nobody can send to one partner does not turn readiness red; the metrics tell of it', async () => {
+test('events of one partner that nobody can send do not turn readiness red; the metrics show them', async () => {
   expect((await locked.post('suspend')).status).toBe(200);
   await locked.booking();
   await eventually(async () => expect(await states(locked)).toEqual(['PENDING']));

@@ -34,7 +34,7 @@ test('an event that is always answered 500 beside others that are taken holds up
   const { attempts } = await subscribed.notification(id);
   expect(attempts).toHaveLength(4);
   expect(attempts.at(-1)).toMatchObject({ http_status: 500, failure: 'server_error', reason: 'ONLY_THIS_EVENT' });
-  // An operator who has mended it sends it again.
+  // An operator who has repaired the cause sends it again.
   subscribed.partner.answer({ status: 200 });
   await subscribed.admin('POST', `error-queue/${id}/resend`);
   await delivered(21);

@@ -35,7 +35,7 @@ let client: PoolClient;
 
 beforeEach(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
-  // What the server does by itself, or does not do, is no part of the test.
+  // The own upkeep of the server is no part of the test.
   for (const table of ['deliveries', 'notifications', 'notification_attempts', 'domain_events', 'subscriptions'])
     await app.given.sql(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
   client = await app.database.pool.connect();
@@ -111,7 +111,7 @@ const delivered = (rows: readonly Owed[]) => [
   of(rows, () => null),
 ];
 
-/** Each statement with the values for what is owed. */
+/** Each statement with the values for the notifications that are due. */
 const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly string[]) => Values][] = [
   ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
   ['the search for work', FIND_WORK, () => []],

@@ -43,7 +43,7 @@ describe('races of delivery', () => {
     const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
     await subscribed.booking();
     await Promise.race([stale.reached, owner.reached]);
-    // Whoever has it loses it, until both have sent it.
+    // The worker that has it loses it, until both have sent it.
     const both = Promise.all([stale.reached, owner.reached]).then(() => true);
     while (!(await Promise.race([both, pause(300, false)]))) await lapse();
     const [id] = ids();
@@ -162,11 +162,11 @@ describe('races of delivery', () => {
       await refused(subscribed, 2);
     });
 
-    it('that is aborted when its items are handed over and nobody was told sends nothing', async () => {
+    it('that is aborted when its items are handed over and no process was notified sends nothing', async () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
-      // Whoever sweeps may find them; the abort takes them from whoever has them.
+      // Any sweep may find them; the abort takes them from the worker that has them.
       await jobs.steer(id, 'abort');
       const { sent } = await jobs.get(id);
       hold.release();

@@ -44,7 +44,7 @@ test('what was not tried can be named, and resent alone', async () => {
   await jobs.having(id, { state: 'DONE', matched: 0 });
 });
 
-test('the reason of a failure stands in the attempt, the summary and the filter', async () => {
+test('the reason of a failure is in the attempt, the summary and the filter', async () => {
   const [row] = await gone.queue();
   const { attempts } = await gone.notification(row['id']);
   expect(attempts).toEqual([

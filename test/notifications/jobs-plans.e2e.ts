@@ -28,7 +28,7 @@ let client: PoolClient;
 beforeAll(async () => {
   app = await startApp({ env: { ROLES: 'api' } });
   subscribed = await Subscribed.start(app);
-  // What the server does by itself, or does not do, is no part of the test.
+  // The own upkeep of the server is no part of the test.
   await app.given.sql('ALTER TABLE job_items SET (autovacuum_enabled = off)');
   await queueMany(subscribed, ITEMS);
   await app.given.sql('ANALYZE notifications');
@@ -67,7 +67,7 @@ async function job(kind: string, state: string): Promise<string> {
   return id;
 }
 
-/** What is held of the job: subscriptions, positions and tokens. */
+/** The locks of the job: subscriptions, positions and tokens. */
 async function hold(id: string, lease: string): Promise<Values> {
   const rows = await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger, job_id, lease_token,

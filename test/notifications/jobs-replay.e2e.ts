@@ -59,7 +59,7 @@ test('what was delivered is sent again: the same ids and bytes, in order within 
   ]);
 });
 
-test('what is chosen is told by booking, time and kind', async () => {
+test('notifications are chosen by booking, time and kind', async () => {
   const [one] = await delivered(2);
   const dry = async (filter: object) =>
     (await jobs.call('POST', 'notifications/replay', {

@@ -43,7 +43,7 @@ test('a process without the role delivery sends nothing itself; one with it is w
   await subscribed.stop();
 });
 
-test('processes that deliver are woken for a partner that may be told, not for one that is suspended or DOWN', async () => {
+test('processes that deliver are woken for an active partner, not for one that is suspended or DOWN', async () => {
   const app = await start({ ROLES: 'api' });
   const subscribed = await Subscribed.start(app);
   const listener = new pg.Client({ connectionString: app.databaseUrl });

@@ -241,7 +241,7 @@ describe('npm run conformance', () => {
     expect(() => scene('http://partner.example')).toThrow(TypeError);
   });
 
-  it('cites sentences that stand in the document', () => {
+  it('cites sentences of the document', () => {
     const plain = (text: string) => text.replace(/[`*]/g, '').replace(/\s+/g, ' ');
     const document = plain(readFileSync(join(__dirname, '../../docs/notifications.md'), 'utf8'));
     expect(SITUATIONS.filter(({ sentence }) => !document.includes(plain(sentence)))).toEqual([]);

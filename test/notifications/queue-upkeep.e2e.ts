@@ -22,7 +22,7 @@ afterEach(async () => {
   await Promise.all(subscribed.map((one) => one.stop()));
 });
 
-/** What the statements of the upkeep are called, and how many rows they changed. */
+/** Returns the names of the statements of the upkeep, and how many rows they changed. */
 function watched(): [string, number][] {
   const done: [string, number][] = [];
   const execute = app.database.execute.bind(app.database);

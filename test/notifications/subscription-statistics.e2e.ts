@@ -85,7 +85,7 @@ test('what waits: how many bookings, since when, and the next exam that it conce
     bookings_waiting: 2,
     next_booking_on: sooner.on,
   });
-  // The booking is moved behind the other: what was told last of it counts.
+  // The booking is moved behind the other: its last event counts.
   await subscribed.reschedule(sooner.code, { booking_on: dateTime(Date.now() + 20 * DAY_MS) });
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(3));
   expect(await statistics()).toMatchObject({ bookings_waiting: 2, next_booking_on: later.on });

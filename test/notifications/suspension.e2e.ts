@@ -70,7 +70,7 @@ test('a partner that is busy receives nothing more once suspend has answered', a
   const answeredAt = Date.now();
   await Promise.all(bookings);
   await pause(1500);
-  // What was on its way may still arrive.
+  // An attempt that was on its way may still arrive.
   expect(subscribed.partner.requests.filter(({ at }) => at > answeredAt + 200)).toHaveLength(0);
   await subscribed.post('resume');
   await subscribed.partner.received(30, 20_000);

@@ -134,7 +134,7 @@ describe('an event that cannot be translated', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  test('is translated when it has been mended and put back', async () => {
+  test('is translated when it has been repaired and put back', async () => {
     await leftOver(13);
     await eventually(async () => expect(await count('domain_events WHERE set_aside_at IS NOT NULL')).toBe(1), 30_000);
     await app.given.sql('DROP TRIGGER refuse_one ON notifications');
@@ -183,7 +183,7 @@ test('events that nobody translates turn readiness red after a minute by their o
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');
-  // Whatever is wrong concerns all events: none of them is set aside for it while the test looks.
+  // The fault concerns all events: none of them is set aside for it while the test looks.
   await app.given.sql('ALTER TABLE domain_events ADD CONSTRAINT none_aside CHECK (set_aside_at IS NULL)');
   await leftOver(1, `- interval '2 minutes'`);
   await app.app.get(DeliveryInvariant).check();

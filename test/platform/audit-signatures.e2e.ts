@@ -35,7 +35,7 @@ const sealsOf = (keys: string) => new AuditSeals(app.app.get(Database), secretsO
 const seal = (keys = key) => sealsOf(keys).seal();
 const verify = (anchor: string | null = null, keys = key) => verifyAudit(app.databaseUrl, secretsOf(keys), anchor);
 
-/** What the owner of the tables can do, who removes the triggers. */
+/** Changes rows as the owner of the tables can, who removes the triggers. */
 async function tamper(statement: string, values: unknown[] = []): Promise<void> {
   for (const table of ['audit_log', 'audit_seals']) await sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
   await sql(statement, values);

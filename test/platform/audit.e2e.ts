@@ -30,7 +30,7 @@ const rowsOf = async (query: string): Promise<Row[]> => {
   return body as Row[];
 };
 
-/** Whom the token stands for, as the rows name them. */
+/** The caller of the token, as the rows name them. */
 async function ownerOf(token: string): Promise<{ actor: string; application: string }> {
   const [owner] = await app.given.sql(
     `SELECT family.username AS actor, family.consumer_key AS application
@@ -138,7 +138,7 @@ describe('the seals', () => {
   const verify = (anchor: string | null = null, keys = key) =>
     verifyAudit(sealed.databaseUrl, new Secrets(configWith(keys)), anchor);
   const state = async () => sealed.call('GET', '/admin/audit/seals', { token: await sealed.given.operator() });
-  /** Whoever owns the tables can do what the trigger refuses. */
+  /** The owner of the tables can do everything that the trigger refuses. */
   const tamper = async (statement: string, values: unknown[] = []) => {
     const table = /audit_(log|seals)/.exec(statement)![0];
     await sealed.given.sql(`ALTER TABLE ${table} DISABLE TRIGGER USER`);

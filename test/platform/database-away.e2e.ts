@@ -18,7 +18,7 @@ let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 class Relay {
   private readonly sockets = new Set<Socket>();
   private isSilent = false;
-  /** What was connected before it fell silent stays so. */
+  /** Connections that were made before it fell silent stay so. */
   private generation = 0;
 
   private constructor(
@@ -54,7 +54,7 @@ class Relay {
     this.generation += 1;
   }
 
-  /** What is connected stays so and is told nothing any more, as by a firewall that has forgotten it; new ones are served. */
+  /** Connections stay and carry nothing any more, as by a firewall that has forgotten it; new ones are served. */
   forget(): void {
     this.generation += 1;
   }

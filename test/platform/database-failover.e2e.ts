@@ -61,7 +61,7 @@ it('of several servers the one that can be written to is used; a standby alone s
   expect((refused as ConfigError).faults).toEqual([expect.stringMatching(/^DATABASE_URL .* read-only \(a standby\)/)]);
 });
 
-it('a partner is told once a standby has the event; until then it waits, and readiness stays green', async () => {
+it('a partner is notified once a standby has the event; until then it waits, and readiness stays green', async () => {
   const first = await subscribed.booking();
   await eventually(() => expect(told()).toEqual([first]));
   one.freeze(true);

@@ -47,7 +47,7 @@ it('what is under way ends before its statement would, what comes after is refus
     const { status, ms } = await timed();
     expect([status, ms < 1_000]).toEqual([503, true]);
   };
-  // Whoever waited for a new connection alone was refused before the silence was found.
+  // A caller that waited for a new connection alone was refused before the silence was found.
   await eventually(refusedAtOnce, 7_000);
   await refusedAtOnce();
   server.freeze(false);

@@ -77,7 +77,7 @@ describe('what is wrong', () => {
     expect(fault).not.toContain(new URL(database.url).password);
   });
 
-  it('a port where something else listens is told within seconds', async () => {
+  it('a port where something else listens is reported within seconds', async () => {
     const server = createServer((socket) => socket.on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };

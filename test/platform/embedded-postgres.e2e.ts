@@ -84,7 +84,7 @@ class Service {
   }
 }
 
-/** What the stand-in requires, where every user may read it: the repository may stand in a folder that only root may enter. */
+/** The files that the stand-in requires, readable for every user: the repository may be in a folder that only root may enter. */
 let modules: string;
 let room: string;
 let services: Service[];

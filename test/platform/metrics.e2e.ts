@@ -80,7 +80,7 @@ describe('§14 the metrics of a process', () => {
     expect(text).not.toMatch(/ada-0001|nowhere|ACCOUNT/);
   });
 
-  it('tell of the pools of connections and of what runs', async () => {
+  it('show the pools of connections and the version that runs', async () => {
     const text = await metricsOf(app);
     for (const pool of ['statements', 'units_of_work'])
       expect(text).toMatch(new RegExp(`^database_pool_waiting\\{pool="${pool}"\\} 0$`, 'm'));

@@ -101,19 +101,19 @@ describe('after the whole flow', () => {
     expect(answers).toContain('subscription.create');
   });
 
-  it('no secret stands in the database as it is', () => {
+  it('no secret is in the database as it is', () => {
     for (const [name, secret] of Object.entries(secrets))
       for (const form of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret, 'base64').toString('hex')])
         expect({ name, found: dump.includes(form) }).toEqual({ name, found: false });
   });
 
-  it('no secret and no personal datum stands in the log', () => {
+  it('no secret and no personal datum is in the log', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: service.output.includes(secret) }).toEqual({ name, found: false });
     for (const personal of ['Lovelace', '"S-1"', '/S-1']) expect(service.output).not.toContain(personal);
   });
 
-  it('no secret stands in what operators read', () => {
+  it('no secret is in any answer to operators', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: answers.includes(secret) }).toEqual({ name, found: false });
   });

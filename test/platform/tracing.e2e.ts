@@ -13,7 +13,7 @@ interface CollectedSpan {
   attributes: { key: string; value: Record<string, unknown> }[];
 }
 
-/** What takes spans by OTLP over HTTP (JSON), as a collector does. */
+/** Takes spans by OTLP over HTTP (JSON), as a collector does. */
 class Collector {
   readonly spans: CollectedSpan[] = [];
   private server!: Server;

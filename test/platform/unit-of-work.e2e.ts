@@ -322,7 +322,7 @@ describe('units of work that share a transaction', () => {
 });
 
 describe('units of work that wait for a lock', () => {
-  it('give their connections to who waits for them, leave others for everything else, and one too many is told to come again', async () => {
+  it('give their connections to who waits for them, leave others for everything else, and one too many gets 503 with Retry-After', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('held')`);
     const holder = await database.pool.connect();
     await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);

@@ -17,7 +17,7 @@ import { leaveDatabase } from '../fixtures/fill';
 /** Tables that stay small whatever the service has done: an index on them may be built while nobody writes. */
 const SMALL = ['accounts', 'tests', 'users', 'applications', 'subscriptions', 'jobs', 'signing_keys', 'migrations'];
 
-// What a process of the last release does all the time; each is undone, so that the rows can be compared.
+// The work of a process of the last release; each call is undone, so that the rows can be compared.
 const TRAFFIC = [
   `INSERT INTO eligibilities (svc_eligiblity_id, account_code, candidate_id, test_code, status, approval_pending,
      portion_codes, first_name, last_name, special_accommodations, additional_attributes, created_datetime, updated_datetime)
@@ -124,7 +124,7 @@ class Upgrade {
   }
 }
 
-/** What the next release may do; it runs on a database of this one until there is a release to follow. */
+/** The changes that the next release may make; it runs on a database of this one until there is a release to follow. */
 const GOOD = [
   next(async function Columns(runner) {
     await runner.query(`ALTER TABLE eligibilities ADD COLUMN planted text`);

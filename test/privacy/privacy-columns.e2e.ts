@@ -5,8 +5,8 @@ import { dataSourceOptions } from '../../src/schema';
 import { cloneDatabase } from '../support/database';
 
 /**
- * What an erasure does with every column that there is. K: kept, it tells nothing of a candidate; P: replaced by a
- * pseudonym or a word; R: removed. A table whose name stands alone holds nothing about candidates.
+ * Checks the effect of an erasure on every column. K: kept, it has nothing about a candidate; P: replaced by a
+ * pseudonym or a word; R: removed. A table with its name alone has nothing about candidates.
  */
 const COLUMNS = readFileSync(join(__dirname, 'privacy-columns.txt'), 'utf8');
 

@@ -93,7 +93,7 @@ describe('a candidate', () => {
     return found;
   }
 
-  /** What every GET route of the document, the stream aside, which holds no data, answers to an operator, its parameters filled in. */
+  /** Returns the answers of all GET routes to an operator, with their parameters filled in; the stream, which has no data, aside. */
   async function readEverything(names: Record<string, string>) {
     const { paths } = openApiDocument(app.app, app.config);
     const reads = Object.keys(paths).filter((path) => paths[path].get && !/^\/(docs|admin\/events)/.test(path));
@@ -323,7 +323,7 @@ describe('a candidate', () => {
   it('is erased in another go when the first ends in a deadlock', async () => {
     const { account } = subscribed.scene;
     const record = await app.given.eligibility(subscribed.scene);
-    // What a sequence has counted no transaction takes back.
+    // No transaction takes back the numbers of a sequence.
     await app.given.sql('CREATE SEQUENCE goes');
     await app.given.sql(`CREATE FUNCTION deadlock_once() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN

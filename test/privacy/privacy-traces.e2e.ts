@@ -152,7 +152,7 @@ describe('an erasure leaves nothing', () => {
     expect(audit.body).toMatchObject([{ account_code: scene.account }]);
   });
 
-  it('is told once, however often the candidate is erased', async () => {
+  it('has one entry, however often the candidate is erased', async () => {
     const { scene, who } = await known();
     const path = `accounts/${scene.account}/candidates/${encodeURIComponent(who.id)}/erase`;
     const calls = await Promise.all(Array.from({ length: 5 }, () => admin('POST', path, { reason: 'asked for' })));

@@ -2,9 +2,9 @@
  * Two cells behind one address: HAProxy with deploy/haproxy/cells.cfg, two services, each on a database of its own.
  *
  * 1. The main flow and both routes of results go through the proxy, in each cell, by what the calls carry.
- * 2. A caller of one cell is told of an account of the other what it is told of any that is not its own.
- * 3. What carries no letter goes by the name of the cell's own address.
- * 4. One cell ends: its callers are told 503, and those of the other notice nothing.
+ * 2. A caller of one cell gets the same answer for an account of the other as for any that is not its own.
+ * 3. A call without a letter is routed by the name of the cell's own address.
+ * 4. One cell ends: its callers get 503, and those of the other notice nothing.
  *
  * usage: npm run cells   (the exit code is 1 when any of it does not hold). Needs HAProxy, which root on Debian 12 gets by itself.
  */
@@ -26,7 +26,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/** Calls through the proxy, each with the cell that it is for; what HAProxy did with them stands in its log. */
+/** Calls through the proxy, each with the cell that it is for; the log of HAProxy has its choice. */
 class Front {
   readonly wrong: string[] = [];
   calls = 0;
@@ -69,7 +69,7 @@ class Front {
   }
 }
 
-/** What a client of a cell does in a day. */
+/** The calls of a client of a cell in a day. */
 async function mainFlow(front: Front, cell: Letter, service: BenchedService): Promise<string> {
   const { consumer_key, consumer_secret, username, password } = service.client;
   const form = (members: Record<string, string>) => ({

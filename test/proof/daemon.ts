@@ -10,7 +10,7 @@ export interface DaemonOptions {
   readonly env?: Record<string, string>;
   /** PostgreSQL, pgbouncer and Patroni refuse to run as root. */
   readonly user?: string;
-  /** What the command reads. */
+  /** The input of the command. */
   readonly input?: string;
 }
 
@@ -43,7 +43,7 @@ export class Daemon {
     const as = user === undefined ? [] : ['setpriv', '--reuid', user, '--regid', user, '--init-groups'];
     const [program, ...rest] = [...as, ...this.command];
     const output = openSync(this.logFile, 'a');
-    // A group of its own: what interrupts this program must not reach it before it is told.
+    // A group of its own: a signal to this program must not reach it before it is stopped.
     this.child = spawn(program, rest, {
       env: { ...process.env, ...env },
       stdio: ['pipe', output, output],

@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Daemon } from './daemon.js';
 
-/** What is shipped in deploy/ for containers, started without them: the same files, with addresses in place of names. */
+/** Starts the programs of deploy/ without containers: the same files, with addresses instead of names. */
 const DEPLOY = join(__dirname, '../../../deploy');
 
-/** HAProxy with these files of deploy/haproxy; each `names` member must stand in one of them. */
+/** HAProxy with these files of deploy/haproxy; each `names` member must be in one of them. */
 export function haproxy(folder: string, files: readonly string[], names: Readonly<Record<string, string>>): Daemon {
   const unused = new Set(Object.keys(names));
   const written = files.map((file) => {

@@ -3,7 +3,7 @@ import { Logger } from '../../src/platform/observability/logger';
 import { startApp, type TestApp } from '../support/app';
 import { accountBody, Deliveries, registrationBody, type Scene } from '../support/deliveries';
 
-/** What becomes of an exam and of a body that is accepted: contract section 7, first and last paragraphs. */
+/** The fate of an exam and of an accepted body: contract section 7, first and last paragraphs. */
 let app: TestApp;
 let deliveries: Deliveries;
 let scene: Scene;
@@ -325,7 +325,7 @@ describe('reading back', () => {
     ]);
   });
 
-  it('photo and video link stand in body for callers with scope results, and are left out for others', async () => {
+  it('photo and video link are in body for callers with scope results, and are left out for others', async () => {
     await register(photo);
     const whole = await deliveries.read(scene, candidate);
     expect(whole.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id }, ...photo }));
@@ -486,7 +486,7 @@ describe('what real drivers send', () => {
   });
 });
 
-it('nothing of a result stands in the log', async () => {
+it('no part of a result is in the log', async () => {
   const lines: string[] = [];
   const loud = await startApp({ databaseUrl: app.databaseUrl });
   const { pino: logger } = loud.app.get<Logger, { pino: Pino }>(Logger);

@@ -55,7 +55,7 @@ async function registrationResult(examCode: string, token = driver): Promise<str
   return idOf(marker);
 }
 
-/** What staff can try on a result that is none of theirs: each is answered as if there were none, and changes nothing. */
+/** The actions of staff on a result that is none of theirs: each is answered as if there were none, and changes nothing. */
 async function expectHidden(id: string, token: string): Promise<void> {
   const row = () => app.given.sql('SELECT * FROM unmatched_results WHERE id = $1', [id]);
   const before = await row();

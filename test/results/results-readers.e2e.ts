@@ -48,7 +48,7 @@ it('110 readers that do not read keep no other tenant from reading, and no state
     'service_unavailable',
     '5',
   ]);
-  // Who waited for a place had asked the database for nothing: what was never shown was not read. Six at a time are, and again as many
+  // Readers that waited for a place had queried nothing: a result that was never shown was not read. Six at a time are, and again as many
   // where the sockets' own memory takes a whole answer.
   const read = `SELECT count(*)::int AS rows FROM audit_log WHERE action = 'result.read-photo' AND account_code = $1`;
   const [{ rows }] = await app.given.sql(read, [hostile.account]);
@@ -69,7 +69,7 @@ it('a connection whose peer reads nothing is ended within twice the time for whi
   const socket = await silentReader(path, scene.token);
   const [peer] = await accepted;
   await eventually(() => peer.destroyed, 30_000);
-  // What was sent before is still there to be read; the end of it is not.
+  // The bytes that were sent before can still be read; the end of the answer cannot.
   let bytes = 0;
   socket.on('data', (part: Buffer) => (bytes += part.length));
   socket.resume();

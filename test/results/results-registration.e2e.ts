@@ -242,7 +242,7 @@ describe('when none resolves', () => {
     );
   });
 
-  it('a UUID in place of the e-mail, an empty e-mail, an empty code, nothing at all: registration_not_found', async () => {
+  it('a UUID instead of the e-mail, an empty e-mail, an empty code, nothing at all: registration_not_found', async () => {
     await anExam();
     await anExam({ candidate: { email: null } });
     expect(await deliver(byTest('5f0c2f0e-0d0b-4f6f-8a43-3d1b0d3c2f11'))).toBe('registration_not_found');
@@ -283,7 +283,7 @@ describe('a simulatedExam', () => {
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
   });
 
-  it('does not stand in the way of the exam itself', async () => {
+  it('does not block the exam itself', async () => {
     const id = await anExam();
     await deliver({ examMetaData: { examCode: id, extRecordLocator: aLocator(), simulatedExam: 'True' } });
     expect(

@@ -6,7 +6,7 @@ import { testSentences } from './sentences';
 let app: TestApp;
 let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
 let deliveries: Deliveries;
-/** What was sent, with every member that the specification knows, and what is read back of it. */
+/** Sends a body with every member that the specification knows; returns it, and the body that is read back. */
 let registration: [sent: any, read: any];
 let account: [sent: any, read: any];
 

@@ -86,7 +86,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('requestfailed', (request) => {
     const fault = request.failure()?.errorText;
-    // Who leaves a page ends what it still asks for, the stream of changes first of all.
+    // To leave a page ends its requests, the stream of changes first of all.
     if (fault !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${fault}`);
   });
   page.on('response', (response) => {

@@ -1,6 +1,6 @@
 import type { Caller } from '../../src/platform/context/caller';
 
-/** Who calls by this application, and may do nothing. */
+/** A caller of this application without any right. */
 export function callerOf(consumerKey: string): Caller {
   return {
     username: consumerKey,

@@ -14,7 +14,7 @@ const PICTURES = process.env['CONSOLE_PICTURES'];
 export class ConsoleDriver {
   static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
 
-  /** What the operator clicked, by its words. */
+  /** The controls that the operator clicked, by their words. */
   readonly clicks: string[] = [];
 
   private constructor(
@@ -105,7 +105,7 @@ export class ConsoleDriver {
     return this.page.getByRole('heading', { level: 1, name }).waitFor();
   }
 
-  /** What the page told its user. */
+  /** The messages of the page to its user. */
   told(text: string | RegExp): Promise<void> {
     return this.page.getByRole('status').filter({ hasText: text }).first().waitFor();
   }
@@ -158,7 +158,7 @@ export class ConsoleDriver {
   private async violations(): Promise<string[]> {
     // The page forbids scripts that are not its own; the debugger's connection brings this one.
     if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
-    // What the kit has read out names the button that was busy, which may be gone again.
+    // The text that is read out names the button that was busy, which may be gone again.
     return this.page.evaluate<string[]>(`
       axe.run({ exclude: ['[data-live-announcer]'] }, { resultTypes: ['violations'] }).then(({ violations }) =>
         violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`);

@@ -2,7 +2,7 @@ import type { Answer, TestApp } from './app';
 
 export type Scene = { account: string; testCode: string; token: string };
 
-/** What a test driver of the registration kind really sends. */
+/** Returns a body as test drivers of the registration kind send it. */
 export function registrationBody(changes: Record<string, unknown> = {}): Record<string, any> {
   return {
     examDate: 'Jul 15 2015  1:13AM',
@@ -19,7 +19,7 @@ export function registrationBody(changes: Record<string, unknown> = {}): Record<
   };
 }
 
-/** What a cloud test driver really sends. */
+/** Returns a body as cloud test drivers send it. */
 export function accountBody(candidateId: string | null, changes: Record<string, unknown> = {}): Record<string, any> {
   return {
     ...(candidateId === null ? {} : { candidate_id: candidateId }),
@@ -76,7 +76,7 @@ export class Deliveries {
     );
   }
 
-  /** How often partners are told that the exam was completed. */
+  /** Counts the events that say that the exam was completed. */
   async completions(svcEligibilityId: string): Promise<number> {
     const bookings = await this.bookings(svcEligibilityId);
     return bookings

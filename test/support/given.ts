@@ -14,7 +14,7 @@ export interface TestSetup {
 
 const DAY_MS = 86_400_000;
 
-/** What a test starts from. Catalogue, users and tokens are written to the database; records are made over HTTP. */
+/** Makes the data that a test starts from. Catalogue, users and tokens are written to the database; records are made over HTTP. */
 export class Given {
   private count = 0;
 

@@ -30,7 +30,7 @@ export default async function globalSetup(): Promise<void> {
 async function startOwn(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-test-'));
   chmodSync(dataDir, 0o755);
-  // What the tests write need not outlive them; durability is proved on servers of their own.
+  // Rows of the tests need not outlive them; durability is proved on servers of their own.
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '300' };
   const server = await startEmbeddedPostgres({ dataDir, database: TEMPLATE, settings });
   writeFileSync(join(dataDir, 'test-run'), String(process.pid));

@@ -15,7 +15,7 @@ interface Person {
 /** A real OpenID Connect provider (`oidc-provider`) in a process of its own. */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** Who is signed in there from now on; null: nobody is let in. */
+  /** The person who is signed in there from now on; null: nobody is let in. */
   person(person: Person | null): Promise<void>;
   stop(): void;
 }

@@ -55,7 +55,7 @@ const filters = (at: Places) =>
     { ...REASON, filter: { [member]: at[member] } },
   ]);
 
-/** The bodies of the operations that are not for operators alone, as they name what stands at a place. */
+/** The bodies of the operations that are not for operators alone, as they name the things at a place. */
 const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/subscriptions/{id}/sample': () => [{}],
   'POST /admin/error-queue/{notification_id}/resend': () => [REASON],
@@ -93,7 +93,7 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
 /** Of operators alone: any value will do, they are never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX' };
-/** What a list is asked with in any case. */
+/** The parameters that each list gets. */
 const NEEDED: Record<string, string> = {
   'GET /admin/candidates': 'q=Side',
   'GET /admin/eligibilities': 'waiting_for=HOLD',
@@ -169,7 +169,7 @@ export class Isolation {
       { name: 'support of two others', token: await given.token(ofBoth, ['support']), scopes: ['support'] },
       { name: 'support of an account without data', token: staffOfB, scopes: ['support'], hasNothing: true },
     );
-    // What was begun while the data was made ends first, and so does what the sweep of each minute would do.
+    // Work that began while the data was made ends first, and so does the sweep of each minute.
     await this.app.app.get(ExpirySweep, { strict: false }).run();
     for (let last = ''; last !== this.state || last === '';) {
       last = this.state;
@@ -191,7 +191,7 @@ export class Isolation {
             ...(await this.caseFaults(operation, caller, mayCall, one)).map((fault) => `${caller.name}: ${fault}`),
           );
     }
-    // What A was just sent names Z's things, and is shown to A.
+    // A body that A just sent names Z's things, and is shown to A.
     await this.app.given.sql('DELETE FROM unmatched_results WHERE NOT id::text = ANY ($1)', [
       [...this.a.marks, ...this.z.marks],
     ]);

@@ -76,7 +76,7 @@ export class OAuth {
     return answer.body as Record<string, string>;
   }
 
-  /** What a protected route of the account answers to the token: 404 when it lets the token in. */
+  /** Returns the answer of a protected route of the account to the token: 404 when it lets the token in. */
   async knock(login: Login, token: string): Promise<Answer> {
     return this.app.call('GET', `/accounts/${login.account}/candidates/nobody`, { token });
   }

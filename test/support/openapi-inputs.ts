@@ -2,7 +2,7 @@ import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 
-/** What of JSON Schema the OpenAPI document uses. */
+/** The part of JSON Schema that the OpenAPI document uses. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -26,7 +26,7 @@ export interface Schema {
 
 const LONGEST_TEXT = 60;
 const MOST_ITEMS = 3;
-/** In place of what a schema asks for. */
+/** Values instead of those that a schema asks for. */
 const MISFITS = [
   null,
   true,

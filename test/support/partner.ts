@@ -35,7 +35,7 @@ export interface PartnerAnswer {
   rst?: 'before' | 'head' | 'body';
   /** Never comes to an end: no answer at all, a head, or a body. */
   endless?: 'silence' | 'head' | 'body';
-  /** These bytes, in place of an answer; the connection is closed after them unless `keep` is set. */
+  /** These bytes, instead of an answer; the connection is closed after them unless `keep` is set. */
   bytes?: string | Buffer;
   keep?: boolean;
 }
@@ -62,7 +62,7 @@ export function sharedCertificates(): ReturnType<typeof testCertificates> {
   return (certificates ??= testCertificates());
 }
 
-/** A partner's HTTPS server on loopback, which records what comes and answers as it is told. */
+/** A partner's HTTPS server on loopback, which records requests and gives the answers that the test has set. */
 export async function startPartner(options: PartnerOptions = {}): Promise<Partner> {
   const { authority, good } = await sharedCertificates();
   const partner = new Partner(options.tls ?? good, authority.certPem, options);
@@ -87,7 +87,7 @@ export class Partner {
 
   constructor(
     tls: Identity,
-    /** What `ca_pem` must be for this partner to be trusted. */
+    /** The `ca_pem` with which this partner is trusted. */
     readonly caPem: string,
     private readonly options: PartnerOptions,
   ) {
@@ -295,7 +295,7 @@ export class Partner {
     response.end();
   }
 
-  /** RST in place of FIN: only the socket below TLS can do that. */
+  /** RST instead of FIN: only the socket below TLS can do that. */
   private reset(socket: Socket): void {
     this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
   }

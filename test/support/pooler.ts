@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** What pgbouncer takes; all others end the connection, unless an operator has told it to ignore them. */
+/** The startup parameters that pgbouncer takes; others end the connection, unless it is configured to ignore them. */
 const PARAMETERS = new Set([
   'application_name',
   'client_encoding',

@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** What each process exports: by name as it stands in a query, the labels that it may have. */
+/** The metrics of each process, by their names in a query, with the labels that they may have. */
 export type Exported = Map<string, Set<string>>;
 
 interface Registered {
@@ -24,9 +24,9 @@ export function exportedBy(metrics: object[]): Exported {
   return exported;
 }
 
-/** What in a query of PromQL is no PromQL, no exported metric, or no label that the metrics of its selector or aggregation have. */
+/** Returns the faults of a query: no PromQL, no exported metric, or no label that the metrics of its selector or aggregation have. */
 export function unknownIn(query: string, exported: Exported): string[] {
-  // Grafana puts a length of time there, and any value in place of its other variables.
+  // Grafana puts a length of time there, and any value for its other variables.
   const text = query.replaceAll('$__rate_interval', '5m');
   const unknown: string[] = [];
   const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);

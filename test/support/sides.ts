@@ -4,7 +4,7 @@ import { eventually } from './eventually';
 import { BulkJobs, queueMany } from './queued';
 import { Subscribed } from './subscribed';
 
-/** Where something stands: the parameters of paths and filters by their names, `id` and `code` by the path they stand in. */
+/** The place of a thing: the parameters of paths and filters by their names, `id` and `code` by their path. */
 export type Places = Record<string, string>;
 
 /** An account with data of every kind. */

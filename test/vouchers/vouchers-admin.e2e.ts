@@ -135,7 +135,7 @@ describe('a voucher', () => {
     ]);
   });
 
-  it('without the currency of its amount, for an unknown test and with a fault of form is told all of it at once', async () => {
+  it('without the currency of its amount, for an unknown test and with a fault of form gets all faults at once', async () => {
     const answer = await admin('PUT', `/${account}/vouchers/BAD`, {
       discount_type: 'AMOUNT',
       discount_value: -1,

@@ -87,7 +87,7 @@ export class ApplicationController {
   @Post(':consumer_key/rotate-secret')
   @HttpCode(200)
   @ApiOperation({
-    summary: 'Put a new consumer secret in place of the old one',
+    summary: 'Replace the consumer secret',
     description: 'The old one is dead at once. Tokens already issued live on.',
   })
   @Answer(200, ApplicationCredentialsModel, 'The new pair. The secret is shown this once.')

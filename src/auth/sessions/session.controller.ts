@@ -84,7 +84,7 @@ export class ConsoleSessionController {
 
   @Get('session')
   @FromConsole()
-  @ApiOperation({ summary: 'Who is signed in, and how one may sign in' })
+  @ApiOperation({ summary: 'Read the user who is signed in, and the ways to sign in' })
   @Answer(200, SessionState)
   @PublicProblems()
   async get(@Req() request: Request): Promise<SessionState> {

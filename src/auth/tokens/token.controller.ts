@@ -70,7 +70,7 @@ export class TokenController {
   })
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ type: TokenFormOf })
-  @ApiResponse({ status: 200, type: IntrospectionModel, description: 'What the token stands for.' })
+  @ApiResponse({ status: 200, type: IntrospectionModel, description: 'The caller and the rights of the token.' })
   @OAuthProblems(429)
   introspect(@Req() request: TokenRequest): Promise<IntrospectionModel> {
     return this.endpoint.introspect(request.oauthClient, request.body);
@@ -84,7 +84,7 @@ export class TokenMetadataController {
   constructor(private readonly config: Config) {}
 
   @Get('oauth-authorization-server')
-  @ApiOperation({ summary: 'What the token service can do and where (RFC 8414)' })
+  @ApiOperation({ summary: 'Describe the token service and its addresses (RFC 8414)' })
   @ApiResponse({ status: 200, type: MetadataModel, description: 'The metadata.' })
   @PublicProblems()
   metadata(): MetadataModel {

@@ -48,7 +48,7 @@ export class TokenModel {
   @ApiProperty({ description: 'Usable once.' })
   refresh_token: string;
 
-  @ApiProperty({ description: 'What was granted: sorted, separated by spaces.' })
+  @ApiProperty({ description: 'The granted scopes: sorted, separated by spaces.' })
   scope: string;
 }
 

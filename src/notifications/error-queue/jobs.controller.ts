@@ -48,7 +48,7 @@ export class JobsController {
   }
 
   @Get(':job_id/items')
-  @ApiOperation({ summary: 'What became of each notification of a bulk job' })
+  @ApiOperation({ summary: 'List the notifications of a bulk job with their outcomes' })
   @AnswerList(JobItemModel, 'In the order in which they are worked on; `Link: rel="next"` leads to the next page.')
   @Problems(400, 404)
   async items(

@@ -128,7 +128,7 @@ export const authRule: Rule = {
     oneOf: Object.entries(AUTH).map(([type, members]) => authSchema(type, members)),
     description:
       'Passwords, tokens, client secrets and values of headers are write-only. `headers` alone serves any scheme of the partner’s own; ' +
-      'it may stand beside the other types too. `client_auth` is `basic` when left out; `private_key_jwt` takes no client secret and ' +
+      'it may be added to the other types too. `client_auth` is `basic` when left out; `private_key_jwt` takes no client secret and ' +
       'signs with a key of `/.well-known/jwks.json`.',
     example: { type: 'bearer', token: 'what-the-partner-gave-us' },
   },

@@ -28,7 +28,7 @@ export class AuditController {
   @Access('admin', 'support')
   @Bounded('reach')
   @ApiOperation({
-    summary: 'Who did what, newest first',
+    summary: 'List the audit log, newest first',
     description: 'With the scope `support`: what concerns the accounts of the user.',
   })
   @AnswerList(AuditEntryModel)

@@ -69,7 +69,7 @@ export function catalogueMarkdown(): string {
   });
   return `# Error catalogue
 
-Every code that stands in \`code\` or in \`errors[].code\` of a problem document, with what to do about it. A running service has the same
+Every code in \`code\` or in \`errors[].code\` of a problem document, with what to do about it. A running service has the same
 at \`/problems\`, as a page and as JSON. \`npm run openapi\` writes this document from the code.
 
 ${shown.join('\n\n')}

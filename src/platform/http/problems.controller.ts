@@ -15,7 +15,7 @@ const ENTRY = {
     status: { type: 'integer' },
     title: { type: 'string' },
     description: { type: 'string' },
-    remedy: { type: ['string', 'null'], description: 'What to do about it.' },
+    remedy: { type: ['string', 'null'], description: 'The remedy.' },
     members: { type: 'array', items: { type: 'string' }, description: 'Extension members of the problem document.' },
   },
 };
@@ -45,7 +45,7 @@ export class ProblemsController {
 
   @Get(':code')
   @Access('public')
-  @ApiOperation({ summary: 'What one code means' })
+  @ApiOperation({ summary: 'Explain one code' })
   @ApiParam({ name: 'code', schema: { type: 'string' }, example: 'validation_error' })
   @answered('The entry.', ENTRY)
   @PublicProblems(404)

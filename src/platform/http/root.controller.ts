@@ -53,7 +53,7 @@ export class RootController {
   @Get()
   @Access('public')
   @ApiOperation({
-    summary: 'What this service is, and where its documents are',
+    summary: 'Describes this service, and names its documents',
     description: 'A browser gets a page, programs get JSON.',
   })
   @ApiResponse({

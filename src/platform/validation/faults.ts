@@ -1,7 +1,7 @@
 import { declareFaults, validationError, type DomainError, type Fault } from '../errors.js';
 
 declareFaults({
-  too_many_faults: ['The request has more faults than are named.', 'Mend those that are named and send it again.'],
+  too_many_faults: ['The request has more faults than are named.', 'Correct the named faults and send it again.'],
 });
 
 /** More than a person or a program will read; bounds what a hostile request costs. */

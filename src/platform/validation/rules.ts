@@ -15,7 +15,7 @@ declareFaults({
   type_invalid: ['The value has another JSON type than the member.', 'Send the type that the document names.'],
   control_character: [
     'The text holds a control character, an override of direction or U+FFFD; line breaks and tabs count as such but in free text.',
-    'Take it out. Line breaks and tabs may stand in comments, overAllComments, reviewerNotes, reason and PEM members.',
+    'Take it out. Line breaks and tabs are allowed in comments, overAllComments, reviewerNotes, reason and PEM members.',
   ],
   lone_surrogate: ['The text holds half of a surrogate pair.', 'Send well-formed Unicode.'],
   too_long: ['The text is longer than the member may be.', 'Shorten it; Unicode code points are counted.'],
@@ -34,7 +34,7 @@ declareFaults({
     'Send UTC with full seconds: no fraction, no offset.',
   ],
   code_invalid: [
-    'The code cannot stand in an address or is not printable.',
+    'The code does not fit in an address or is not printable.',
     'Use a code without / and \\ and blank ends.',
   ],
 });

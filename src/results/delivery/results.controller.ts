@@ -20,7 +20,7 @@ import { CandidateResultData, CandidateResultsDetails } from '../body/results.dt
 
 const MOST_BYTES = 8 * 1024 * 1024;
 const KEPT =
-  'Unknown members are kept. The same body again changes nothing. A number in place of a text, a text in place of an integer, and the forms of base64 are taken. A refused body is kept for an operator.';
+  'Unknown members are kept. The same body again changes nothing. A number for a text, a text for an integer, and all forms of base64 are taken. A refused body is kept for an operator.';
 
 @ApiTags('Results')
 @Controller()

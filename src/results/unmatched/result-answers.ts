@@ -66,7 +66,7 @@ export class UnmatchedResultModel {
   @Field(text({ max: 50 }), { required: true, description: 'Of the problem that the driver got.' })
   code: string;
 
-  @Field(anyFaults, { required: true, description: 'What is wrong with its form.' })
+  @Field(anyFaults, { required: true, description: 'The faults of its form.' })
   faults: readonly KeptFault[];
 
   @Field(text({ max: 200 }), { required: true, description: 'User name of the driver.' })

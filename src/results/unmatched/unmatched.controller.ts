@@ -82,7 +82,7 @@ export class UnmatchedResultsController {
   @ApiOperation({
     summary: 'Results that no exam was found for, newest first',
     description:
-      'Kept for 30 days. Photo and video link stand in the single result only, for callers with the scope results.',
+      'Kept for 30 days. Photo and video link are in the single result only, for callers with the scope results.',
   })
   @AnswerList(UnmatchedResultModel)
   @Problems(400)
@@ -164,7 +164,7 @@ export class UnmatchedResultsController {
 
   @Get(':id/exam')
   @ApiOperation({
-    summary: 'Whose exam a code is that an unmatched result may be accepted for',
+    summary: 'Find the exam of a code before an unmatched result is accepted for it',
     description: 'By svc_eligiblity_id, booking_code or client_eligibility_id, in the accounts of the caller.',
   })
   @Answer(200, OperatorEligibilityModel, 'The record of the exam.')

@@ -91,7 +91,7 @@ export class BookingLoad {
   }
 }
 
-/** The partner is told of all events of the account from now on. */
+/** Subscribes the partner to all events of the account from now on. */
 export async function subscribe(baseUrl: string, account: string, token: string, partner: Partner): Promise<void> {
   const post = async (path: string, body?: object) => {
     const response = await fetch(`${baseUrl}/admin/subscriptions${path}`, {

@@ -18,7 +18,7 @@ export async function settle(url: string): Promise<void> {
   }
 }
 
-/** What was acknowledged and what the partner accepted, compared with the bookings of the account. */
+/** Compares the acknowledged changes, and the events that the partner accepted, with the bookings of the account. */
 export async function judge(url: string, account: string, load: BookingLoad, ledger: Ledger) {
   const bookings = await query(url, 'SELECT booking_code, event_sequence FROM bookings WHERE account_code = $1', [
     account,

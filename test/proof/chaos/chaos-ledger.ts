@@ -5,7 +5,7 @@ import type { Partner } from '../../support/partner.js';
 
 type Seen = Observation & { readonly at: number };
 
-/** What came to the partner, in the order in which it came. */
+/** The events that came to the partner, in the order in which they came. */
 export class Ledger {
   readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
   private readonly underWay = new Set<string>();
@@ -49,7 +49,7 @@ export class Ledger {
     return this.kills.some((kill) => kill > from - 1000 && kill < to);
   }
 
-  /** How many bookings were told in a way that the model of the protocol cannot explain, and the first of them. */
+  /** How many bookings have deliveries that the model of the protocol cannot explain, and the first of them. */
   unexplained(): { count: number; first: string | null } {
     const checkers = new Map<number, TraceChecker>();
     let [count, first]: [number, string | null] = [0, null];

@@ -5,11 +5,11 @@
  * cancelled without a break, while the partner flaps between 200 and 500; in each round one process, or PostgreSQL, is
  * killed with SIGKILL at a random moment and started again. In the end everything must have settled:
  *
- *  - lost: a change that was acknowledged, or stands in the database, whose event the partner never accepted;
+ *  - lost: a change that was acknowledged, or is in the database, whose event the partner never accepted;
  *  - phantom: an event at the partner of a change that is not in the database;
  *  - gap: an event-sequence of a booking that is missing between others;
  *  - overtaken: an event of a booking that came before an earlier one was accepted, or while another was under way;
- *  - unexplained: a booking that was told in a way in which the model of the protocol (../model/) cannot;
+ *  - unexplained: a booking with deliveries that the model of the protocol (../model/) cannot explain;
  *  - in flight twice: one event under way at the partner twice at the same moment;
  *  - duplicate: an event accepted more than once, which may happen only when something was killed in between.
  *
@@ -49,7 +49,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** Whether all was well. What it starts it enters in `stops`. */
+/** Returns whether all was well. Each started process is entered in `stops`. */
 async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });
   const rounds = Number(values.rounds);

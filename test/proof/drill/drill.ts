@@ -101,7 +101,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // One is told of changes that the dump will not have, the other keeps its cursor from before.
+  // One reads changes that the dump will not have, the other keeps its cursor from before.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: 20 });
@@ -191,8 +191,8 @@ function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Rec
 }
 
 /**
- * What was acknowledged before the dump and after the restore must be in the feed; what came in between is gone, and who was told of it
- * is told to begin anew.
+ * Changes that were acknowledged before the dump and after the restore must be in the feed. Changes in between are gone, and a reader
+ * who has seen them must begin anew.
  */
 async function feedFaults(
   feed: FeedFollower,

@@ -14,7 +14,7 @@ import { installPrograms } from '../debian.js';
 import { DebianPostgres } from './postgres-servers.js';
 
 const JEST = join(__dirname, '../../../../node_modules/jest/bin/jest.js');
-/** What the tests write need not outlive them. */
+/** Rows of the tests need not outlive them. */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=300'];
 
 async function main(): Promise<boolean> {

@@ -56,7 +56,7 @@ export class DebianPostgres {
     return server;
   }
 
-  /** What deploy/compose/primary.sh does when the image has made its files. */
+  /** Does as deploy/compose/primary.sh when the image has made its files. */
   async prepareForStandby(replicationPassword: string): Promise<void> {
     const env = {
       ...process.env,

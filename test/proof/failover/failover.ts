@@ -1,9 +1,9 @@
 /**
- * What a failover costs, and that it loses nothing.
+ * Measures the cost of a failover, and proves that it loses nothing.
  *
  * Three machines (network namespaces) with etcd, Patroni and PostgreSQL each; HAProxy; pgbouncer; three processes of the service, two
  * of which answer; a partner; traffic. HAProxy and pgbouncer have the configurations of deploy/. Two processes list the servers in
- * DATABASE_URL, the third goes through pgbouncer and HAProxy. Each round harms one thing (harm.ts), mends it, and judges:
+ * DATABASE_URL, the third goes through pgbouncer and HAProxy. Each round harms one thing (harm.ts), repairs it, and judges:
  *
  *  - lost: acknowledged and not there any more, or there and never told;
  *  - invented: told to the partner, and not there;
@@ -11,7 +11,7 @@
  *  - feed: acknowledged and not in the change feed, passed over by a client who followed it, or shown twice.
  *
  * usage: npm run failover [-- --rounds N] [--replication synchronous|asynchronous] [--behind MS] [--confirm N] [--kind KIND]
- * With asynchronous replication only what promotes a standby is played, and the standbys are `--behind` (1000) ms behind when it is.
+ * With asynchronous replication only harm that promotes a standby is played, and the standbys are `--behind` (1000) ms behind when it is.
  * The exit code is 1 when a round with synchronous replication lost, invented, disordered or missed anything. Needs root on Debian 12.
  */
 import 'reflect-metadata';
@@ -82,7 +82,7 @@ async function play(scene: Scene): Promise<boolean> {
   return !synchronous || outcomes.every((one) => one.lost + one.invented + one.disorder + one.feedFaults === 0);
 }
 
-/** What makes the standbys lag cuts the machine off from etcd too, without which Patroni does not replace PostgreSQL alone. */
+/** The rule that makes the standbys lag cuts the machine off from etcd too, without which Patroni does not replace PostgreSQL alone. */
 function isPlayedBehind(kind: string, promotes: string | null): boolean {
   return promotes !== null && kind !== 'primary';
 }

@@ -7,7 +7,7 @@ interface Entry {
   readonly booking_code: string | null;
 }
 
-/** What the change feed has shown and should not have, or the other way round. */
+/** Entries that the change feed has shown and should not have, or the other way round. */
 export interface FeedFaults {
   /** Acknowledged, and in no page. */
   readonly missing: number;

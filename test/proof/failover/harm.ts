@@ -3,7 +3,7 @@ import type { Daemon } from '../daemon.js';
 import type { ServiceProcess } from '../../../bench/service-process.js';
 import type { DatabaseCluster, DatabaseMachine } from './patroni.js';
 
-/** What can be harmed. */
+/** The kinds of harm. */
 export interface Stage {
   readonly cluster: DatabaseCluster;
   readonly proxy: Daemon;

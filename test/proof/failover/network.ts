@@ -22,7 +22,7 @@ export class Machine {
     this.port = `eligibility${number}`;
   }
 
-  /** What begins a command that is to run there. */
+  /** The beginning of a command that is to run there. */
   get prefix(): string[] {
     return ['ip', 'netns', 'exec', this.name];
   }
@@ -45,7 +45,7 @@ export class Machine {
     if (ip('-brief', 'link').includes(`${this.port}@`)) ip('link', 'del', this.port);
   }
 
-  /** Its cable is pulled at the switch: nothing comes, nothing goes, and nobody is told. */
+  /** Its cable is pulled at the switch: nothing comes, nothing goes, and no peer learns of it. */
   cut(): void {
     ip('link', 'set', this.port, 'nomaster');
   }
@@ -54,7 +54,7 @@ export class Machine {
     ip('link', 'set', this.port, 'master', SWITCH);
   }
 
-  /** What it sends to this one is lost from now on; all others hear it. */
+  /** Its packets to this one are lost from now on; all others get theirs. */
   stopsReaching(other: Machine): void {
     ip('-n', this.name, 'route', 'add', 'blackhole', `${other.address}/32`);
   }

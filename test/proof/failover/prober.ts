@@ -65,7 +65,7 @@ export class Prober {
       isAnswered = answer.ok;
       if (answer.ok) this.acknowledged.add(body.svc_eligiblity_id!);
     } catch {
-      // No answer is told by the figures.
+      // The figures count calls without an answer.
     }
     this.probes.push({ begun, ended: Date.now(), isAnswered });
   }

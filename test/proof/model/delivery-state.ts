@@ -14,7 +14,7 @@ export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RE
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
 /** FRESH: an attempt may begin under it; OLD: no more; LAPSED: anybody may claim the row. */
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
-/** What a worker has in hand of a notification. ASKED: a claim that has looked and not yet written (a mutation). */
+/** The step of a worker with a notification. ASKED: a claim that has looked and not yet written (a mutation). */
 export const HOLD = { NONE: 0, CLAIMED: 1, UNDER_WAY: 2, OK: 3, DOWN: 4, REFUSED: 5, ASKED: 6, BUSY: 7 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
 /** The next probe of a partner that is DOWN; HELD + position: a worker has it. NEVER is a mutation's. */

@@ -2,7 +2,7 @@ import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, type Layou
 import type { Mutation } from './mutations.js';
 import type { Emit } from './state-search.js';
 
-/** What the world does in a configuration; what is left out does not happen. */
+/** The actions of the world in a configuration; one that is left out does not happen. */
 export interface World {
   readonly kills?: boolean;
   /** The partner answers 500. */
@@ -124,7 +124,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // What holds in the state that is left.
+  // The conditions of the state before.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;

@@ -1,4 +1,4 @@
-/** What each mutation takes away from the protocol, and the configuration that shows it; a test sees that every one is caught. */
+/** The part that each mutation takes away from the protocol, and the configuration that shows it; a test checks that each is caught. */
 export const MUTATIONS = {
   'translation settles before it makes': {
     because: 'a crash between the two leaves an event that nobody will ever tell',

@@ -13,7 +13,7 @@ import {
 } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 
-/** What passes by itself: time, crashes, and the upkeep of the queue. */
+/** Steps that happen by themselves: time, crashes, and the upkeep of the queue. */
 export function timeSteps(step: Step): void {
   const { layout, from, world } = step;
   for (let n = 0; n < layout.count; n++) {
@@ -126,7 +126,7 @@ function giveUp(step: Step, n: number): void {
   step.take(labelOf('give up', n), false, fault);
 }
 
-/** What operators do to single events and to subscriptions. */
+/** Steps of operators on single events and on subscriptions. */
 export function operatorSteps(step: Step): void {
   const { layout, from, world } = step;
   for (let n = 0; n < layout.count; n++) {
@@ -155,7 +155,7 @@ function resend(step: Step, n: number): void {
   step.take(labelOf('resend', n), false);
 }
 
-/** What of the booking was delivered to the partner is sent again. */
+/** Sends the delivered events of the booking to the partner again. */
 function replay(step: Step, n: number): void {
   const { layout, from } = step;
   const chosen = [n, ...layout.siblings(n)].filter(
@@ -267,7 +267,7 @@ function mayProbe(step: Step, partner: number): boolean {
   return true;
 }
 
-/** What was handed over and has not begun goes back where it was. */
+/** Returns items that were handed over and have not begun to where they were. */
 function withdraw(step: Step, n: number): void {
   const { layout, from } = step;
   if (!step.isOfJob(n) || !step.isFree(n) || !step.hasRow(n)) return;

@@ -14,11 +14,11 @@ import {
 import type { Step } from './delivery-step.js';
 
 /**
- * What is promised, in words of what partners and operators see. It uses none of the conditions by which the protocol keeps
+ * The promises, in terms that partners and operators can observe. They use none of the conditions by which the protocol keeps
  * it; docs/delivery.md says the same in prose.
  */
 
-/** What an attempt at `n` breaks by beginning in the state that is left, else null. */
+/** Returns the promise that an attempt at `n` breaks by beginning in the state before; else null. */
 export function faultOfBeginning(step: Step, n: number, flags: number): string | null {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
@@ -66,7 +66,7 @@ function faultOfItem({ layout, from }: Step, n: number): string | null {
   return 'a job sends an item that it does not count, or sends it twice';
 }
 
-/** What a claim of `n` breaks. */
+/** Returns the promise that a claim of `n` breaks. */
 export function faultOfClaim({ layout, from }: Step, n: number): string | null {
   if (from[layout.trigger(n)] !== TRIGGER.REPLAY) return null;
   for (const m of layout.siblings(n)) {
@@ -83,7 +83,7 @@ export function faultOfFalling({ layout, from }: Step, n: number): string | null
   return from[layout.failures(n)] > SUSPECT ? 'one event holds up a partner that takes the others' : null;
 }
 
-/** What the state itself breaks, else null. */
+/** Returns the promise that the state itself breaks; else null. */
 export function faultOfState(layout: Layout, state: Uint8Array): string | null {
   for (let partner = 0; partner < layout.partners; partner++)
     if (state[layout.isSlowed(partner)] && state[layout.good(partner)] >= ENOUGH_GOOD)

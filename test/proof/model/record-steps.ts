@@ -78,7 +78,7 @@ export function record(step: Step, w: number, n: number): void {
   step.take(labelOf('record', n, w), true, fault);
 }
 
-/** Good answers end a slow pace, and tell of events that got none. */
+/** Good answers end a slow pace, and show which events got none. */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

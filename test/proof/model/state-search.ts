@@ -20,7 +20,7 @@ export interface Protocol {
   initial(): Uint8Array;
   /** Emits every step out of the state; `to` may be the same array each time. */
   expand(from: Uint8Array, emit: Emit): void;
-  /** What the state breaks, else null. */
+  /** The promise that the state breaks; else null. */
   faultOf(state: Uint8Array): string | null;
   /** Nothing that can be done is left undone. */
   isSettled(state: Uint8Array): boolean;

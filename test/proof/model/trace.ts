@@ -2,14 +2,14 @@ import { readLabel, type StepName } from './delivery-step.js';
 import { DeliveryModel, subjects } from './delivery.model.js';
 import { StateStore } from './state-search.js';
 
-/** What could be seen from outside of one booking: at the partner, and by whoever kills. */
+/** The events of one booking that are visible from outside: at the partner, and to the killer of processes. */
 export type Observation =
   | { readonly what: 'begin'; readonly sequence: number }
   | { readonly what: 'answer'; readonly sequence: number; readonly status: 200 | 500 }
   /** A process was killed, or the database, for a moment. */
   | { readonly what: 'kill' };
 
-/** What nobody outside sees. A lease lapses, and an attempt goes unseen, only where something was killed. */
+/** Steps that nobody outside sees. A lease lapses, and an attempt goes unseen, only where something was killed. */
 const SEEN: ReadonlySet<StepName> = new Set<StepName>([
   'begin',
   'answer 200',
@@ -79,7 +79,7 @@ export class TraceChecker {
     const names = STEPS_OF[`${observation.what} ${observation.what === 'answer' ? observation.status : 0}`];
     const reached = new StateStore(this.model.size);
     for (let index = 0; index < states.count; index++) {
-      // Who was killed may have had nothing to do with this booking.
+      // The killed process may have had nothing to do with this booking.
       if (kill) reached.add(states.at(index));
       this.steps(states.at(index), (name, n, to) => {
         if (names.includes(name) && (kill || n + 1 === observation.sequence)) reached.add(to);

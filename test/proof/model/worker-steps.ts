@@ -77,7 +77,7 @@ function translate(step: Step, w: number, n: number): void {
   }
   make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
   step.take(labelOf('translate', n, w));
-  // What can be sent at once is born claimed, when no event of the booking can be before it.
+  // A notification that can be sent at once is born claimed, when no event of the booking can be before it.
   const atOnce = layout.ofEvent(n).filter((m) => step.isActive(step.partnerOf(m)) && !step.isDown(step.partnerOf(m)));
   if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
   for (const m of atOnce) step.giveLease(to, w, m, 0);

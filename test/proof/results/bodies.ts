@@ -10,7 +10,7 @@ export interface Sent {
   readonly type: string;
 }
 
-/** What edX's proctoring back end sends for a review: a text for a boolean, and an empty photo. */
+/** A review as edX's proctoring back end sends it: a text for a boolean, and an empty photo. */
 const EDX = {
   examDate: 'Jul 15 2015  1:13AM',
   examProcessingStatus: 'Review Completed',

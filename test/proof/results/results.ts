@@ -136,7 +136,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
     if (!service.isRunning) await service.start();
     process.stdout.write(`${outcomes.length} bodies, ${name}\n`);
   }
-  // What is still being written when its sender has been told nothing is written now.
+  // Bodies whose sender got no answer may still be written; they are now.
   await pause(10_000);
   const verdict = await judge(service.baseUrl, database.url, headers, outcomes);
   const shown = [...Object.entries(figures).sort(), ['bodies', outcomes.length], ...Object.entries(verdict)];

@@ -1,10 +1,10 @@
 import type { Story } from './story.js';
 
-/** What is stored, held against what was promised and what the partners were told. */
+/** Compares the stored state with the promises and with the notifications of the partners. */
 export class Judge {
   constructor(private readonly story: Story) {}
 
-  /** What is suspected is broken, unless a bulk job has to do with it. */
+  /** A suspected promise is broken, unless a bulk job has to do with it. */
   async lookInto(): Promise<void> {
     const { partners, service } = this.story;
     for (const { url, booking, sequences, promise } of partners.suspicions.splice(0)) {

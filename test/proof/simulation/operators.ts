@@ -13,7 +13,7 @@ interface Subject {
   readonly sequence: number;
 }
 
-/** What operators do with partners, with what waits for them, and with their jobs; and what they were promised. */
+/** Plays the operators: their actions on partners, on waiting events and on jobs, and the promises made to them. */
 export class SimulatedOperators {
   /** Subscriptions and jobs of which an answer is awaited. */
   private readonly asked = new Set<string>();
@@ -57,7 +57,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** A bulk job of all that waits, or of all that a partner was told. */
+  /** A bulk job of all events that wait, or of all that a partner has got. */
   async startJob(): Promise<void> {
     const { chance, subscriptions, urls } = this.story;
     const kind = chance.pick(['RESEND', 'RESEND', 'REPLAY', 'RESOLVE'] as const);
@@ -87,7 +87,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Also those of which nobody was told that they are suspended. */
+  /** Also those whose suspension no caller has been answered yet. */
   async resumeAll(): Promise<void> {
     const rows = await this.story.service.rows(`SELECT id, partner_url FROM subscriptions WHERE state = 'SUSPENDED'`);
     for (const { id, partner_url } of rows as { id: string; partner_url: string }[]) {

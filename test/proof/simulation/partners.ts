@@ -8,7 +8,7 @@ import type { Chance, Turns } from './turns.js';
 /** How long a busy partner wants to be left alone. */
 const BUSY_S = 1;
 
-/** What a partner was told of an event. */
+/** The attempt at an event, as the partner saw it. */
 interface Told {
   readonly sequence: number;
   id: string | null;
@@ -22,7 +22,7 @@ interface Told {
   asked: boolean;
 }
 
-/** What breaks a promise unless a bulk job has had one of these events of the booking sent, or settled. */
+/** Facts that break a promise unless a bulk job has had one of these events of the booking sent, or settled. */
 export interface Suspicion {
   readonly url: string;
   readonly booking: string;
@@ -55,7 +55,7 @@ export class SimulatedPartners {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** What was told of a booking to the partner at the address. */
+  /** Returns the attempts of a booking at the partner with the address. */
   of(url: string, booking: string): Map<number, Told> {
     const key = `${url} ${booking}`;
     const known = this.told.get(key) ?? new Map<number, Told>();
@@ -76,7 +76,7 @@ export class SimulatedPartners {
   ): Promise<AttemptOutcome> {
     const { booking_code: booking } = JSON.parse(body) as { booking_code: string };
     const asked = this.time.ms;
-    // Whatever becomes of the process, the attempt does not outlast the wait time.
+    // The attempt does not outlast the wait time, even if the process dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
     // The connection.
     await this.turns.wait();
@@ -103,7 +103,7 @@ export class SimulatedPartners {
     if (status === 200) event.accepted = true;
     else if (status === 500) event.failures += 1;
     else if (status !== 429) event.refused = true;
-    // It may have been told from others that were taken.
+    // Others that were taken may have shown it.
     if (event.failures > SUSPECT_AFTER) event.refused = true;
     // The answer is on its way.
     await this.turns.wait();

@@ -14,7 +14,7 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
 import type { Chance, Turns } from './turns.js';
 
-/** What changes from seed to seed, as the processes see it. */
+/** The settings that change from seed to seed, as the processes see them. */
 export interface Surroundings {
   chance: Chance;
   partners: SimulatedPartners;

@@ -3,7 +3,7 @@ import type { SimulatedService } from './service.js';
 import type { SimulatedTime } from './simulated-time.js';
 import { Chance, type Turns } from './turns.js';
 
-/** Who plays in the story of a seed, and what has happened. */
+/** The players in the story of a seed, and the events so far. */
 export class Story {
   readonly chance: Chance;
   readonly account: string;

@@ -35,7 +35,7 @@ interface Turn {
 const LOOK_MS = 10;
 /** Longer than any machine takes, really. */
 const STUCK_MS = 120_000;
-/** What a statement may wait for a lock, within a transaction and by itself: statement_timeout and lock_timeout of the service. */
+/** How long a statement may wait for a lock, within a transaction and by itself: statement_timeout and lock_timeout of the service. */
 const LONGEST_WAIT_MS = { inTransaction: 7_000, alone: 2_000 };
 
 /** The connections that have an answer outstanding, or hold one up. */
@@ -55,7 +55,7 @@ type Connected = Client & { processID: number | null; connection: { stream: { de
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>;
 
 /**
- * Who waits for its turn goes on when it is chosen, one at a time: the order is the seed's, not the machine's. A statement has
+ * A process that waits for its turn goes on when it is chosen, one at a time: the order is the seed's, not the machine's. A statement has
  * its answer before anything else goes on, however long that takes really, unless it waits for a lock of a transaction
  * whose owner waits for its turn: PostgreSQL itself says so. Then the time that it may wait is the simulated one.
  */
@@ -64,7 +64,7 @@ export class Turns {
   private readonly stopped = new Set<number>();
   /** How much of each connection has gone to PostgreSQL and has not come back. */
   private readonly onTheWay = new Map<Connected, number>();
-  /** Who waits for a lock, since when, and whether within a transaction. */
+  /** The statements that wait for a lock, since when, and whether within a transaction. */
   private blocked = new Map<number, { since: number; most: number }>();
   private onAnswer: () => void = () => undefined;
   private monitor: Query = () => Promise.reject(new Error('There is no connection to ask over.'));
@@ -124,7 +124,7 @@ export class Turns {
     this.blocked.clear();
   }
 
-  /** What would have waited for a lock for too long before that time is refused by PostgreSQL. */
+  /** A statement that would have waited too long for a lock before that time is refused by PostgreSQL. */
   async expire(at: number): Promise<void> {
     const late = [...this.blocked].filter(([, { since, most }]) => since + most <= at);
     if (late.length === 0) return;
@@ -156,7 +156,7 @@ export class Turns {
     };
     const pids = asked.map(({ processID }) => processID ?? 0);
     if (!pids.every((pid) => (activity.get(pid)?.by.length ?? 0) > 0 && waits(pid, []))) return false;
-    // What was answered meanwhile, or asked, is looked at again.
+    // Statements that were answered meanwhile, or sent, are looked at again.
     if (asked.length !== this.onTheWay.size || !asked.every((client) => this.onTheWay.has(client))) return false;
     const since = this.time.ms;
     this.blocked = new Map(
@@ -168,7 +168,7 @@ export class Turns {
     return true;
   }
 
-  /** What goes to PostgreSQL and has not come back. */
+  /** The statements that PostgreSQL has not answered. */
   private counted(method: (...args: unknown[]) => unknown) {
     const { onTheWay } = this;
     const count = (client: Connected, change: number) => {
