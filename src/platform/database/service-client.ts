@@ -4,6 +4,9 @@ import { withSpans } from './statement-spans.js';
 import { READ_ONLY, readOnlyServer, serversOf, type DatabaseServer } from './database-servers.js';
 import { sessionSettings } from './session-settings.js';
 
+/** disk_full and io_error. */
+const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
+
 /** How a connection of {@link ServiceClient} behaves beside what `pg` knows. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
@@ -23,6 +26,8 @@ export class ServiceClient extends pg.Client {
   private readonly servers: ReturnType<typeof serversOf>;
   private server: DatabaseServer;
   private readonly settings: Readonly<Record<string, string>>;
+  /** The server was read-only when the session began, and may be writable since: it is not kept (database.ts). */
+  isReadOnly = false;
 
   constructor({ settings, traced = false, connectionString, ...config }: ServiceClientConfig) {
     const servers = serversOf(connectionString);
@@ -32,6 +37,11 @@ export class ServiceClient extends pg.Client {
     if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
+    // Of all statements of the process, whoever sends them.
+    const { connection } = this as unknown as { connection: pg.Connection };
+    connection.on('errorMessage', ({ code }: { code?: string }) => {
+      if (code !== undefined && CANNOT_WRITE.has(code)) servers.writesFail = true;
+    });
     this.settings = { ...settings, ...servers.address.settings };
   }
 
@@ -78,9 +88,10 @@ export class ServiceClient extends pg.Client {
   private async settle(): Promise<void> {
     const { readWriteOnly } = this.servers.address;
     const { rows } = await this.query<{ read_only: boolean }>(
-      `SELECT ${[`${readWriteOnly ? READ_ONLY : 'false'} AS read_only`, ...sessionSettings(this.settings)].join(', ')}`,
+      `SELECT ${[`${READ_ONLY} AS read_only`, ...sessionSettings(this.settings)].join(', ')}`,
     );
-    if (rows[0].read_only) throw readOnlyServer();
+    this.isReadOnly = rows[0].read_only;
+    if (this.isReadOnly && readWriteOnly) throw readOnlyServer();
   }
 }
 
