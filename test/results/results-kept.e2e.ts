@@ -212,6 +212,14 @@ it('whose exam a code is that an operator has typed is shown before the result i
       status: 'SCHEDULED',
       booking_on: expect.any(String),
     });
+  await app.call('DELETE', `/accounts/${scene.account}/bookings/${booking_code}`, { token: scene.token });
+  const later = (await app.given.booking(scene, record))['booking_code'] as string;
+  expect((await exam(booking_code as string)).status).toBe(404);
+  const ofCancelled = await accept(problem['unmatched_result_id'] as string, { booking_code });
+  expect([ofCancelled.status, ofCancelled.body.code]).toEqual([403, 'forbidden_operation']);
+  expect(ofCancelled.body.detail).toContain(booking_code);
+  expect(await deliveries.status(record['svc_eligiblity_id'] as string)).toBe('SCHEDULED');
+  expect((await exam(later)).body.svc_eligiblity_id).toBe(record['svc_eligiblity_id']);
   const foreign = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
   const support = await app.given.token([scene.account], ['support']);
   expect((await exam(id, support)).status).toBe(200);

@@ -123,7 +123,9 @@ export class ResultReception {
   /** What is kept of a body that names a record by its code, when that is erased; it is held until the body is kept. */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);
-    const exam = await this.commandBus.execute(new LockEligibility(booked ?? examCode, ACROSS_ACCOUNTS));
+    const exam = await this.commandBus.execute(
+      new LockEligibility(booked?.svc_eligiblity_id ?? examCode, ACROSS_ACCOUNTS),
+    );
     return exam && keptOf(exam, source, body);
   }
 }
