@@ -216,6 +216,13 @@ describe('a file as it comes', () => {
     ]);
   });
 
+  it.each(['\u2010', '\u2013', '\u2014', '\u2212'])('names the test that is written with %j', async (dash) => {
+    const code = scene.testCode.replace('-', dash);
+    const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);
+    expect(report).toMatchObject([{ code: 'test_code_invalid', column: 'test_code', value: code }]);
+    expect(report[0]['detail']).toContain(`Did you mean "${scene.testCode}"?`);
+  });
+
   it('names the test that differs by case, and the booking that is in the way of a cancellation', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
