@@ -70,6 +70,8 @@ export function taskOf(row: WaitingRow, columns: Columns | null, scopes: Readonl
   return { action, body: inspected.body, faults: new Faults(faults), meant, origin };
 }
 
+const ENDS_IN_COMMA = 'The line ends with a comma, which is not JSON. Each line must be one whole object.';
+
 type Said =
   { action: unknown; value: unknown; meant: LineOfFile; origin: Origin } | { faults: readonly Fault[]; origin: Origin };
 
@@ -100,7 +102,12 @@ function ofJson(line: number, json: string): Said {
   } catch (error) {
     const { code, detail: said } = error as DomainError;
     const isJson = said !== malformedJson.description;
-    const detail = isJson ? said : 'The line is not JSON. Each line must be one whole object.';
+    const isListed = json.endsWith(',');
+    const detail = isJson
+      ? said
+      : isListed
+        ? ENDS_IN_COMMA
+        : 'The line is not JSON. Each line must be one whole object.';
     return { faults: [{ pointer: '', code, detail }], origin: originOf(line, null) };
   }
   const origin = originOf(line, value);
