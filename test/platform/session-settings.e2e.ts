@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { ConfigError } from '../../src/config';
 import { runAdminCommand } from '../../src/admin-cli';
 import { connectTo } from '../../src/platform/database/service-client';
 import { migrate } from '../../src/platform/database/migrate';
@@ -117,6 +118,17 @@ describe('under a role with other settings', () => {
     ]);
   });
 
+  it('takes the options of DATABASE_URL, except for what the service relies on', async () => {
+    const options = '-c DateStyle=German -c work_mem=8MB -c statement_timeout=3s -c synchronous_commit=local';
+    const client = await connectTo(`${url}?options=${encodeURIComponent(options)}`);
+    const { rows } = await client.query<Record<string, string>>(
+      `SELECT current_setting('DateStyle') AS style, current_setting('work_mem') AS memory,
+         current_setting('statement_timeout') AS statement, current_setting('synchronous_commit') AS commits`,
+    );
+    await client.end();
+    expect(rows).toEqual([{ style: 'ISO, MDY', memory: '8MB', statement: '3s', commits: 'local' }]);
+  });
+
   it('keeps a commit that is stronger than the usual one', async () => {
     await admin.query(`ALTER ROLE ${role} SET synchronous_commit = 'remote_apply'`);
     const client = await connectTo(url);
@@ -172,4 +184,19 @@ describe('under a role with other settings', () => {
     expect(await runAdminCommand(['verify-audit'], app.app).finally(() => write.mockRestore())).toBe(0);
     expect(said.join('')).toMatch(/The audit agrees with its seals/);
   });
+});
+
+it.each(['LATIN1', 'SQL_ASCII'])('a database in %s stops the start with one line', async (encoding) => {
+  const name = `${encoding.toLowerCase()}_${process.pid}`;
+  await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
+  try {
+    const error: unknown = await migrate(database.url.replace(/[^/]+$/, name)).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(ConfigError);
+    expect((error as ConfigError).faults).toEqual([expect.stringMatching(`^DATABASE_URL .* ${encoding}: .*UTF8`)]);
+  } finally {
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+  }
 });
