@@ -42,6 +42,7 @@ export const clientEligibilityIdRule = text({
   example: 'EL-2027.001',
 });
 export const MOST_VOUCHERS = 20;
+export const MOST_ATTRIBUTES = 50;
 export const voucherCodesRule = listOf(code50(), MOST_VOUCHERS);
 
 export class CandidateAttribute {
@@ -54,7 +55,9 @@ export class CandidateAttribute {
 
 /** Candidate Model */
 export class CandidateModel {
-  @ObjectListField(() => CandidateAttribute, 50, { description: 'Each has both `key` and `value`; no key twice.' })
+  @ObjectListField(() => CandidateAttribute, MOST_ATTRIBUTES, {
+    description: 'Each has both `key` and `value`; no key twice.',
+  })
   additional_attributes?: CandidateAttribute[] | null;
 
   @Field(text({ max: 200 }))

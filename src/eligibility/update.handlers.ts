@@ -11,7 +11,7 @@ import { dateOf, registrationModeOf } from './create.handlers.js';
 import { refusalOf } from './eligibility-creation.js';
 import { UpdateEligibility, type LineOfFile } from './eligibility.commands.js';
 import { DEMOGRAPHICS } from './eligibility.columns.js';
-import { MOST_VOUCHERS, type EligibilityModel } from './eligibility-model.fields.js';
+import { MOST_ATTRIBUTES, MOST_VOUCHERS, type EligibilityModel } from './eligibility-model.fields.js';
 import { Eligibility } from './eligibility.entity.js';
 import { eligibilityClosed, eligibilityNotFound } from './eligibility.errors.js';
 import { EligibilityStore, type RecordsOfTest } from './eligibility-store.js';
@@ -41,7 +41,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
       if (line !== null) assertMeant(line, records.changeable, records.newestFirst);
       const record = faults.isEmpty ? addressed(records) : records.changeable;
       const body = withAllAttributes(command.body, line, record);
-      faults.add(...windowFaults(record, body, faults));
+      faults.add(...windowFaults(record, body, faults), ...attributeFaults(record, line));
       const checked = await this.catalogue.forChange(accountCode, testCode, body, faults, record);
       if (!record) throw faults.error();
       const applied = await this.queryBus.execute(new FindAppliedVouchers(record.svc_eligiblity_id));
@@ -133,6 +133,16 @@ function numberFaults(asked: readonly string[], applied: readonly string[]): Fau
   if (asked.length <= MOST_VOUCHERS || asked.length === applied.length) return [];
   const detail = `The record would have more than ${MOST_VOUCHERS} vouchers.`;
   return [{ pointer: '/voucher_codes', code: 'too_many', detail }];
+}
+
+/** A line says some attributes, and the record keeps the others. */
+function attributeFaults(record: Eligibility | null, line: LineOfFile | null): Fault[] {
+  if (line?.attributes == null) return [];
+  const before = record?.additional_attributes ?? [];
+  const after = changedAttributes(before, line.attributes);
+  if (after.length <= MOST_ATTRIBUTES || after.length === before.length) return [];
+  const detail = `The record would have more than ${MOST_ATTRIBUTES} attributes.`;
+  return [{ pointer: '/candidate/additional_attributes', code: 'too_many', detail }];
 }
 
 function windowOf(record: Eligibility | null, body: EligibilityModel) {

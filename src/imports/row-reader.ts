@@ -55,7 +55,7 @@ export class RowReader {
         }
         const names = withoutEmptyEnd(cells, 0).map((cell) => cell.trim());
         const read = Columns.read(names);
-        if (!(read instanceof Columns)) throw validationError.error({ errors: read });
+        if (!(read instanceof Columns)) throw validationError.error({ detail: COLUMNS_AT_FAULT, errors: read });
         columns = read;
         this.columns = names;
       }
@@ -123,6 +123,7 @@ async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
     firstLine++;
     header = await nextLine(from);
   }
+  if (/^\s*[[{]/.test(header.text)) throw malformedCsv.error({ detail: IS_JSON });
   const rest = head.subarray(from);
   const text = async function* (): AsyncIterable<Buffer> {
     yield rest;
@@ -224,5 +225,8 @@ async function* ndjsonRows(text: AsyncIterable<Buffer>): AsyncIterable<WaitingRo
   if (last !== null) yield last;
 }
 
+const COLUMNS_AT_FAULT = 'The line that names the columns has faults. Each entry of `errors` names one.';
+const IS_JSON =
+  'The file is JSON. Write each record as an object on a line of its own, and send the file as application/x-ndjson.';
 const IS_ARRAY =
   'The file is a JSON array. Write each record as an object on a line of its own, without the brackets around them and the commas between them.';

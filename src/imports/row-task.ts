@@ -1,7 +1,7 @@
 import { EligibilityModel } from '../eligibility/eligibility-model.fields.js';
 import type { LineOfFile } from '../eligibility/eligibility.commands.js';
-import { insufficientScope, type DomainError, type Fault } from '../platform/errors.js';
-import { parseJson } from '../platform/http/json-text.js';
+import { insufficientScope, malformedJson, type DomainError, type Fault } from '../platform/errors.js';
+import { parseStrictJson } from '../platform/http/json-members.js';
 import { Faults } from '../platform/validation/faults.js';
 import { isObject } from '../platform/validation/fields.js';
 import { inspectBody } from '../platform/validation/members.js';
@@ -70,6 +70,8 @@ export function taskOf(row: WaitingRow, columns: Columns | null, scopes: Readonl
   return { action, body: inspected.body, faults: new Faults(faults), meant, origin };
 }
 
+const ENDS_IN_COMMA = 'The line ends with a comma, which is not JSON. Each line must be one whole object.';
+
 type Said =
   { action: unknown; value: unknown; meant: LineOfFile; origin: Origin } | { faults: readonly Fault[]; origin: Origin };
 
@@ -96,10 +98,16 @@ function ofCells(line: number, cells: readonly string[], columns: Columns): Said
 function ofJson(line: number, json: string): Said {
   let value: unknown;
   try {
-    value = parseJson(json);
+    value = parseStrictJson(Buffer.from(json));
   } catch (error) {
-    const { code } = error as DomainError;
-    const detail = 'The line is not JSON. Each line must be one whole object.';
+    const { code, detail: said } = error as DomainError;
+    const isJson = said !== malformedJson.description;
+    const isListed = json.endsWith(',');
+    const detail = isJson
+      ? said
+      : isListed
+        ? ENDS_IN_COMMA
+        : 'The line is not JSON. Each line must be one whole object.';
     return { faults: [{ pointer: '', code, detail }], origin: originOf(line, null) };
   }
   const origin = originOf(line, value);

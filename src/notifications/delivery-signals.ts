@@ -3,14 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { Database, MACHINE_TIME, prepared } from '../platform/database/database.js';
 import { Listener } from '../platform/database/listener.js';
 import { serviceUnavailable } from '../platform/errors.js';
+import { Hints } from '../platform/unit-of-work/hints.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { Logger } from '../platform/observability/logger.js';
 
 const CHANNEL = 'deliveries';
-const NOTIFY = prepared(
-  'delivery-notify',
-  `SELECT pg_notify('${CHANNEL}', payload) FROM unnest($1::text[]) AS payload`,
-);
 const MAY_BEGIN = prepared(
   'delivery-may-begin',
   `SELECT FROM deliveries
@@ -53,6 +50,7 @@ export class DeliverySignals {
   constructor(
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly hints: Hints,
     logger: Logger,
   ) {
     this.listener = new Listener(database.url, CHANNEL, {
@@ -66,24 +64,20 @@ export class DeliverySignals {
     this.loop = loop;
   }
 
-  /** These partners have something to be sent. A process that delivers does so itself, the others ask for it. */
-  async due(subscriptionIds: string[]): Promise<void> {
+  /**
+   * These partners have something to be sent once the running transaction has committed. A process that delivers does so
+   * itself, the others ask for it.
+   */
+  due(subscriptionIds: readonly string[]): void {
     if (subscriptionIds.length === 0) return;
-    if (this.loop.isRunning) this.loop.wake(subscriptionIds);
-    else await this.database.query(NOTIFY, [subscriptionIds.map((id) => DUE + id)]);
-  }
-
-  /** As {@link due}, once the running transaction has committed. */
-  async dueAfterCommit(subscriptionIds: string[]): Promise<void> {
-    // PostgreSQL itself holds a NOTIFY back until COMMIT.
     if (this.loop.isRunning) this.unitOfWork.afterCommit(() => this.loop.wake(subscriptionIds));
-    else await this.due(subscriptionIds);
+    else this.tell(DUE, subscriptionIds);
   }
 
-  /** The running transaction changes a subscription: no loop may go on under its old settings. */
-  async changed(subscriptionId: string): Promise<void> {
-    await this.database.query(NOTIFY, [[CHANGED + subscriptionId]]);
+  /** The running transaction changes a subscription: no loop goes on under its old settings once it has committed. */
+  changed(subscriptionId: string): void {
     this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId));
+    this.tell(CHANGED, [subscriptionId]);
   }
 
   /**
@@ -101,9 +95,9 @@ export class DeliverySignals {
   }
 
   /** These partners said that they are busy: other processes ask the database before they send them anything. */
-  busy(subscriptionIds: string[]): void {
+  busy(subscriptionIds: readonly string[]): void {
     // One that is not told hears it from the partner, or when it claims.
-    this.database.query(NOTIFY, [subscriptionIds.map((id) => BUSY + id)]).catch(() => undefined);
+    this.tell(BUSY, subscriptionIds);
   }
 
   /** What other processes tell is heard from now on. */
@@ -113,6 +107,13 @@ export class DeliverySignals {
 
   async close(): Promise<void> {
     await this.listener.close();
+  }
+
+  private tell(what: string, subscriptionIds: readonly string[]): void {
+    this.hints.send(
+      CHANNEL,
+      subscriptionIds.map((id) => what + id),
+    );
   }
 
   private hear(payload: string): void {

@@ -130,7 +130,7 @@ export const malformedJson = defineProblem(
   'malformed_json',
   'invalid',
   'The body is not well-formed JSON',
-  'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep.',
+  'The body must be one JSON value in UTF-8 (RFC 8259), nested at most 64 levels deep, and no object may have a member twice.',
   KEPT_RESULT,
 );
 export const malformedRequest = defineProblem(

@@ -10,6 +10,7 @@ import { Database } from './database/database.js';
 import { DatabaseMetrics } from './database/database-metrics.js';
 import { EncryptedColumns } from './database/encrypted-columns.js';
 import { DatabaseReadiness } from './database/database-readiness.js';
+import { Hints } from './unit-of-work/hints.js';
 import { UnitOfWork } from './unit-of-work/unit-of-work.js';
 import { Jobs } from './jobs/jobs.js';
 import { Outbox } from './events/outbox.js';
@@ -42,6 +43,7 @@ const ground = [
   Database,
   DatabaseMetrics,
   UnitOfWork,
+  Hints,
   Jobs,
   Outbox,
   RateLimit,

@@ -6,6 +6,7 @@ import { Database, prepared } from '../platform/database/database.js';
 import { Listener } from '../platform/database/listener.js';
 import { validationError } from '../platform/errors.js';
 import { Logger } from '../platform/observability/logger.js';
+import { Hints } from '../platform/unit-of-work/hints.js';
 import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { clockFunctions } from './clock-schema.js';
 import { clockBackwards, clockTooFar } from './sandbox.errors.js';
@@ -30,7 +31,6 @@ const SET = prepared(
      ahead_ms = greatest(ahead_ms, ceil(extract(epoch FROM $1::timestamptz - pg_catalog.now()) * 1000)::bigint)
    WHERE date_trunc('second', pg_catalog.now() + ahead_ms * interval '1 millisecond') <= $1 RETURNING ${MOMENT}`,
 );
-const TELL = prepared('sandbox-clock-tell', `SELECT pg_notify('${CHANNEL}', '')`);
 const ANOTHER_TIME = prepared(
   'sandbox-clock-another-time',
   `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = ${LOCKS} AND objid::bigint < $1 AND granted
@@ -46,7 +46,8 @@ export type Move = { advanceS: number } | { to: Date };
  *
  * 1. Each process has a connection of its own that hears of a moved clock; there it holds a shared lock with
  *    the number of the generation by which its Clock goes.
- * 2. A move is one transaction: the row, the functions that tell the time in SQL, what must be there before anybody sees the new time, the audit row, the word to all.
+ * 2. A move is one transaction: the row, the functions that tell the time in SQL, what must be there before anybody sees the new time, and the audit row; the word to all follows its commit.
+ *    A process that does not hear it reads the row with the next question of its listener.
  * 3. It is answered once no process holds the lock of an older generation: whoever asks then, in any process, by SQL or not,
  *    is answered by the new time.
  */
@@ -61,10 +62,12 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     private readonly clock: Clock,
     private readonly database: Database,
     private readonly unitOfWork: UnitOfWork,
+    private readonly hints: Hints,
     private readonly logger: Logger,
   ) {
     this.listener = new Listener(database.url, CHANNEL, {
       heard: (_, client) => this.follow(client),
+      asked: (client) => this.follow(client),
       listening: (client) => {
         this.generation = 0;
         this.follow(client);
@@ -97,7 +100,8 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });
       await this.clock.prepare();
-      await this.database.query(TELL);
+      this.hints.send(CHANNEL, ['']);
+      this.unitOfWork.afterCommit(() => this.listener.ask());
       this.unitOfWork.audit('sandbox.clock', 'clock', { accountCode: null });
       return moved;
     });

@@ -43,6 +43,17 @@ function controllersWithDatabase(folder: string): string[] {
   );
 }
 
+/** PostgreSQL sends a message at COMMIT, which fails when the queue of the server is full. */
+function notifyingFiles(folder: string): string[] {
+  return sourcesIn(folder).filter((file) =>
+    nodesOf(folder, file).some(
+      (node) =>
+        (ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)) &&
+        /pg_notify|^\s*NOTIFY\s/im.test(node.getText().slice(1)),
+    ),
+  );
+}
+
 describe('in every module', () => {
   it('handlers are in *.handlers.ts', () => {
     expect(handlersElsewhere(root)).toEqual(EXCEPTIONS['handlers are in *.handlers.ts']);
@@ -52,8 +63,13 @@ describe('in every module', () => {
     expect(controllersWithDatabase(root)).toEqual(EXCEPTIONS['controllers leave the database to a reader']);
   });
 
+  it('only hints, which are sent after the commit, use NOTIFY', () => {
+    expect(notifyingFiles(root)).toEqual(['src/platform/unit-of-work/hints.ts']);
+  });
+
   it('a planted violation breaks each of these rules', () => {
     expect(handlersElsewhere(planted)).toEqual(['src/accounts/handles-elsewhere.ts']);
     expect(controllersWithDatabase(planted)).toEqual(['src/accounts/asks-itself.controller.ts']);
+    expect(notifyingFiles(planted)).toEqual(['src/accounts/notifies-itself.ts']);
   });
 });

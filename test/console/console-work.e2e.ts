@@ -172,7 +172,7 @@ describe('the work lists', () => {
       .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
     await driver.button('Try it').click();
     await driver.told(/nothing is changed/);
-    await row('dry run').getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').waitFor();
+    await row('dry run').getByText('2 of 2: 1 created, 0 updated, 0 unchanged, 0 cancelled, 1 refused').waitFor();
     await driver.expectGoodPage('work-imports');
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toEqual([]);
     const report = driver.page.waitForEvent('download');
@@ -181,7 +181,7 @@ describe('the work lists', () => {
     await driver.page.getByText('Dry run', { exact: true }).click();
     await driver.button('Import').click();
     await driver.told(/are being imported/);
-    await driver.page.getByText('2 of 2: 1 created, 0 updated, 0 cancelled, 1 refused').nth(1).waitFor();
+    await driver.page.getByText('2 of 2: 1 created, 0 updated, 0 unchanged, 0 cancelled, 1 refused').nth(1).waitFor();
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
   });
 

@@ -75,6 +75,7 @@ describe('§2 strings', () => {
 
 describe('§2 malformed JSON is 400 malformed_json', () => {
   it.each([
+    '{"test_code":"A","candidate":{"candidate_id":"A","candidate_id":"B"}}',
     '{',
     '[1,',
     '{"a":01}',

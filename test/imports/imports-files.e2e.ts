@@ -74,6 +74,7 @@ describe('a file as it comes', () => {
       Buffer.from('candidate_id,test_code\nA,B\nC-\xff,x\nD,E\n', 'latin1'),
       /^Line 3 .*CSV UTF-8/,
     ],
+    ['JSON', '\n [{"test_code":"A"}]', /JSON.*application\/x-ndjson/],
     ['nothing but blank rows', '\n,,\n  \n', /empty/],
   ])('is refused with the remedy when it is %s', async (_what, body, detail) => {
     expect(await refusal(body)).toMatchObject({
@@ -172,6 +173,21 @@ describe('a file as it comes', () => {
     });
   });
 
+  it('of NDJSON names the comma behind a line', async () => {
+    const { report } = await imports().imported(`{"test_code":"A"},\n`, { 'content-type': 'application/x-ndjson' });
+    expect(report).toMatchObject([{ code: 'malformed_json', detail: expect.stringContaining('ends with a comma') }]);
+  });
+
+  it('has a report and an export that begin with a byte order mark', async () => {
+    const { body } = await imports().send(`${HEADER.join(',')}\nBOM-1,A,B,${scene.testCode}\n`);
+    await imports().ended(body.import_id as string);
+    const report = `${imports().path()}/${body.import_id}/report`;
+    for (const path of [report, `/accounts/${scene.account}/eligibilities.csv`]) {
+      const answer = await fetch(app.url + path, { headers: { authorization: `Bearer ${scene.token}` } });
+      expect(Buffer.from(await answer.arrayBuffer()).subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
+    }
+  });
+
   it('makes one import for one Idempotency-Key, and refuses another file under it', async () => {
     const file = fileOf(',', 'I-1');
     const headers = { 'idempotency-key': 'season-1' };
@@ -214,6 +230,13 @@ describe('a file as it comes', () => {
       ['REFUSED', expect.stringMatching(/^ERASED-/), ''],
       ['REFUSED', 'E-78', 'XX'],
     ]);
+  });
+
+  it.each(['\u2010', '\u2013', '\u2014', '\u2212'])('names the test that is written with %j', async (dash) => {
+    const code = scene.testCode.replace('-', dash);
+    const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);
+    expect(report).toMatchObject([{ code: 'test_code_invalid', column: 'test_code', value: code }]);
+    expect(report[0]['detail']).toContain(`Did you mean "${scene.testCode}"?`);
   });
 
   it('names the test that differs by case, and the booking that is in the way of a cancellation', async () => {

@@ -50,24 +50,26 @@ describe('an import of NDJSON', () => {
     const result = await imported([
       '{"candidate":',
       '[1]',
+      '{"candidate":{"candidate_id":"A","candidate_id":"B"}}',
       { ...sound, colour: 'blue' },
       { ...sound, action: 'DROP' },
       { action: 'UPDATE', candidate: {} },
       { action: 'CANCEL', test_code: scene.testCode, candidate: { candidate_id: 'N-9', country: 'XX' } },
       sound,
     ]);
-    expect(result).toMatchObject({ rows: 7, created: 1, refused: 6 });
+    expect(result).toMatchObject({ rows: 8, created: 1, refused: 7 });
     expect(result.lines.map((line: string) => line.split(',').slice(0, 4).join(' '))).toEqual([
       '1 REFUSED malformed_json ',
       '2 REFUSED type_invalid ',
-      '3 REFUSED unknown_field /colour',
-      '4 REFUSED action_invalid /action',
-      '5 REFUSED required /candidate/candidate_id',
-      '5 REFUSED required /candidate/first_name',
-      '5 REFUSED required /candidate/last_name',
-      '5 REFUSED required /test_code',
-      '6 REFUSED country_invalid /candidate/country',
-      '7 CREATED  ',
+      '3 REFUSED malformed_json ',
+      '4 REFUSED unknown_field /colour',
+      '5 REFUSED action_invalid /action',
+      '6 REFUSED required /candidate/candidate_id',
+      '6 REFUSED required /candidate/first_name',
+      '6 REFUSED required /candidate/last_name',
+      '6 REFUSED required /test_code',
+      '7 REFUSED country_invalid /candidate/country',
+      '8 CREATED  ',
     ]);
   });
 

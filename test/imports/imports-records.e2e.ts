@@ -136,6 +136,24 @@ describe('a line of a file that names its record', () => {
     ]);
   });
 
+  it('is refused when its attributes and those of the record are more than 50 together', async () => {
+    const keys = Array.from({ length: 52 }, (_, n) => `key-${n}`);
+    for (const key of keys) await app.given.attributeKey(scene.account, key);
+    const additional_attributes = keys.slice(0, 49).map((key) => ({ key, value: 'v' }));
+    await app.given.eligibility(scene, { candidate: { candidate_id: 'M-50', additional_attributes } });
+    const count = async () => (await imports().records('M-50'))[0]['candidate'].additional_attributes.length as number;
+    const line = (...added: string[]) =>
+      `action,candidate_id,test_code,${added.map((key) => `attributes.${key}`).join()}
+UPDATE,M-50,${scene.testCode},${added.map(() => 'w').join()}
+`;
+    const { report } = await imports().imported(line(keys[50], keys[51]));
+    expect(report).toMatchObject([{ outcome: 'REFUSED', code: 'too_many', line: '2' }]);
+    expect(await count()).toBe(49);
+    expect(await imports().imported(line(keys[0], keys[50]))).toMatchObject({ updated: 1 });
+    expect(await count()).toBe(50);
+    expect(await imports().imported(line(keys[0], keys[50]))).toMatchObject({ refused: 0 });
+  });
+
   it('extends a window by the columns of candidate, test and end alone', async () => {
     await app.given.eligibility(scene, { candidate: { candidate_id: 'M-10' } });
     const result = await imports().imported(

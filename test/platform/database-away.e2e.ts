@@ -178,6 +178,8 @@ it('connections that are cut are made again', async () => {
 it('while the database is read-only, readiness is red and writes are 503', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await app.given.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  // Sessions that are open stay writable, and new ones are not.
+  expect((await ready()).body.parts.database).toBe('read-only');
   relay.cut();
   await eventually(async () => (await ready()).body.parts.database === 'read-only', 10_000);
   expect((await ready()).status).toBe(503);
@@ -190,6 +192,6 @@ it('while the database is read-only, readiness is red and writes are 503', async
   await admin.query('SET default_transaction_read_only = off');
   await admin.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
   await admin.end();
-  relay.cut();
   expect(await eventually(async () => (await ready()).status === 200, 15_000)).toBe(true);
+  expect((await create()).status).toBe(200);
 });

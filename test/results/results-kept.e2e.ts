@@ -99,6 +99,43 @@ it('another member at fault does not refuse the result: it is kept as sent, and 
   expect(seen.body.faults).toEqual(read.faults);
 });
 
+describe('a member that stands twice', () => {
+  it.each<['REGISTRATION' | 'ACCOUNT', (id: string, candidate: string) => string, string]>([
+    ['ACCOUNT', (_, candidate) => `{"candidate_id":"${candidate}","candidate_id":"OTHER"}`, '/candidate_id'],
+    ['ACCOUNT', (_, candidate) => `{"candidate_id":"OTHER","candidate_id":"${candidate}"}`, '/candidate_id'],
+    ['ACCOUNT', (_, candidate) => `{"candidate_id":"${candidate}","result":"PASS","result":"FAIL"}`, '/result'],
+    ['REGISTRATION', (id) => `{"examMetaData":{"examCode":"ABCD2345","examCode":"${id}"}}`, '/examMetaData/examCode'],
+    ['REGISTRATION', (id) => `{"examMetaData":{"a":1},"examMetaData":{"examCode":"${id}"}}`, '/examMetaData'],
+  ])(
+    'with other values, and decides or is a score, refuses the result of %s, which is kept',
+    async (route, body, pointer) => {
+      const { status, body: problem } = await send(route, body(id, candidate));
+      expect([status, problem['code']]).toEqual([400, 'validation_error']);
+      expect(problem['errors']).toMatchObject([{ pointer, code: 'member_repeated' }]);
+      const kept = (await unmatched(problem['unmatched_result_id'] as string)).body;
+      expect(kept.faults).toEqual([{ pointer, code: 'member_repeated' }]);
+      expect(await deliveries.revisions(id)).toEqual([]);
+    },
+  );
+
+  it('with other values elsewhere is kept as sent, and named', async () => {
+    const json = `{"examMetaData":{"examCode":"${id}"},"examDate":"1","examDate":"2","own":[{"a":1,"a":2}]}`;
+    expect((await send('REGISTRATION', json)).status).toBe(200);
+    const { body, text } = await deliveries.read(scene, candidate);
+    expect(text).toContain(`"body":${json}`);
+    expect(body[0].faults).toEqual([
+      { pointer: '/examDate', code: 'member_repeated' },
+      { pointer: '/own/0/a', code: 'member_repeated' },
+    ]);
+  });
+
+  it('with one value is as if it stood once', async () => {
+    const json = `{"candidate_id":"${candidate}","candidate_id": "${candidate}"}`;
+    expect((await send('ACCOUNT', json)).status).toBe(200);
+    expect((await deliveries.read(scene, candidate)).body[0].faults).toEqual([]);
+  });
+});
+
 it('numbers lead to their exam as texts do', async () => {
   const record = await app.given.eligibility(scene, { candidate: { candidate_id: '4711' } });
   expect((await deliveries.put(scene, accountBody(null, { candidate_id: 4711, result_id: 12 }))).status).toBe(200);
@@ -175,6 +212,14 @@ it('whose exam a code is that an operator has typed is shown before the result i
       status: 'SCHEDULED',
       booking_on: expect.any(String),
     });
+  await app.call('DELETE', `/accounts/${scene.account}/bookings/${booking_code}`, { token: scene.token });
+  const later = (await app.given.booking(scene, record))['booking_code'] as string;
+  expect((await exam(booking_code as string)).status).toBe(404);
+  const ofCancelled = await accept(problem['unmatched_result_id'] as string, { booking_code });
+  expect([ofCancelled.status, ofCancelled.body.code]).toEqual([403, 'forbidden_operation']);
+  expect(ofCancelled.body.detail).toContain(booking_code);
+  expect(await deliveries.status(record['svc_eligiblity_id'] as string)).toBe('SCHEDULED');
+  expect((await exam(later)).body.svc_eligiblity_id).toBe(record['svc_eligiblity_id']);
   const foreign = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
   const support = await app.given.token([scene.account], ['support']);
   expect((await exam(id, support)).status).toBe(200);

@@ -52,13 +52,13 @@ const COLUMNS: readonly Column<Import>[] = [
   {
     id: 'progress',
     header: 'Rows',
-    cell: ({ done, rows, created, updated, cancelled, refused }) => (
+    cell: ({ done, rows, created, updated, unchanged, cancelled, refused }) => (
       <div className="progress">
         <progress max={Math.max(rows, 1)} value={done} aria-label="Rows done" />
         <small>
           {done.toLocaleString('en')} of {rows.toLocaleString('en')}: {created.toLocaleString('en')} created,{' '}
-          {updated.toLocaleString('en')} updated, {cancelled.toLocaleString('en')} cancelled,{' '}
-          {refused.toLocaleString('en')} refused
+          {updated.toLocaleString('en')} updated, {unchanged.toLocaleString('en')} unchanged,{' '}
+          {cancelled.toLocaleString('en')} cancelled, {refused.toLocaleString('en')} refused
         </small>
       </div>
     ),

@@ -118,7 +118,7 @@ export class JobRunner implements OnApplicationBootstrap {
     const { skipped, woken } = (await this.database.queryOne<HandedOver>(statement, [id]))!;
     await this.races.reached('handed over');
     if (woken.length > 0) this.worked = true;
-    await this.signals.due(woken);
+    this.signals.due(woken);
     return skipped > 0;
   }
 

@@ -144,7 +144,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     const made = rows.filter((row) => row.position !== null);
     const claimed = made.filter((row): row is Progress & Made & Claimed => row.lease_token !== null);
     await this.loop.take(claimed, claimedAt);
-    await this.signals.due([
+    this.signals.due([
       ...new Set(made.filter((row) => row.may_be_told && row.lease_token === null).map((row) => row.subscription_id)),
     ]);
     return rows[0];

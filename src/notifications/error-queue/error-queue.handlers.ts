@@ -81,7 +81,7 @@ export class ResendNotificationHandler implements ICommandHandler<ResendNotifica
       if (partner_state === 'UNVERIFIED') throw subscriptionUnverified.error();
       if ((await this.database.execute(RESEND, [position, reason])) === 0)
         throw notInErrorQueue.error({ detail: 'An attempt is under way.' });
-      await this.signals.dueAfterCommit([subscription_id]);
+      this.signals.due([subscription_id]);
       this.unitOfWork.audit('notification.resend', id, { accountCode: account_code });
     });
   }

@@ -50,7 +50,7 @@ export class SteerJobHandler implements ICommandHandler<SteerJob> {
       await this.jobs.steer(jobId, action);
       const freed = await this.database.query<{ subscription_id: string }>(WITHDRAW, [jobId]);
       if (action === 'resume') await this.database.execute(TRY_AGAIN, [jobId]);
-      await this.signals.dueAfterCommit(freed.map((row) => row.subscription_id));
+      this.signals.due(freed.map((row) => row.subscription_id));
     });
   }
 }

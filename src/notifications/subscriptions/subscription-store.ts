@@ -49,7 +49,7 @@ export class SubscriptionStore {
       apply(subscription);
       subscription.updated_datetime = this.clock.now();
       await this.database.manager.save(subscription);
-      await this.signals.changed(id);
+      this.signals.changed(id);
       this.unitOfWork.audit(`subscription.${action}`, id, { accountCode: subscription.account_code });
       await this.races.reached('changing subscription');
       return subscription;

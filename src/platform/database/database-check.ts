@@ -17,6 +17,7 @@ export async function connectUsable(url: string): Promise<pg.Client> {
     const client = await connectTo(url);
     try {
       await assertVersion(client);
+      await assertEncoding(client);
       await assertSession(client, url);
       await assertWritable(client);
       return client;
@@ -35,6 +36,15 @@ async function assertVersion(client: pg.Client): Promise<void> {
   if (major < OLDEST_MAJOR)
     throw new ConfigError([
       `DATABASE_URL names a PostgreSQL ${major}; the service needs PostgreSQL ${OLDEST_MAJOR} or newer.`,
+    ]);
+}
+
+/** Names are of every script; a database of another encoding refuses most of them. */
+async function assertEncoding(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
+  if (rows[0].server_encoding !== 'UTF8')
+    throw new ConfigError([
+      `DATABASE_URL names a database in ${rows[0].server_encoding}: create one with ENCODING 'UTF8' (TEMPLATE template0).`,
     ]);
 }
 

@@ -1,27 +1,61 @@
 import { Injectable } from '@nestjs/common';
 import { Readiness } from '../observability/readiness.js';
 import { Database, prepared } from './database.js';
+import { READ_ONLY, serversOf } from './database-servers.js';
 
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
-// A standby, or a server whose disk is full and that was set so.
+// A standby, or a server that was set so. The connection may be older than `ALTER DATABASE … SET`, which new ones go by.
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
-  `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean AS read_only`,
+  `SELECT ${READ_ONLY} OR coalesce(
+     (SELECT split_part(setting, '=', 2)::boolean FROM pg_db_role_setting CROSS JOIN unnest(setconfig) AS setting
+      WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+        AND setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
+        AND setting LIKE 'default_transaction_read_only=%'
+      ORDER BY setrole DESC, setdatabase DESC LIMIT 1), false) AS read_only`,
 );
 
-/** Whether the database answers, can be written to, and has the schema that this release needs. */
+/**
+ * Sorts more than memory holds: PostgreSQL writes it to a file of the database's tablespace, and removes it. Three statements
+ * in one message are one transaction.
+ */
+const FILL_A_FILE = {
+  text: `SET LOCAL temp_tablespaces = ''; SET LOCAL work_mem = '64kB';
+    SELECT max(filler) FROM
+      (SELECT repeat('x', 1000) || n AS filler FROM generate_series(1, 4000) AS n ORDER BY filler OFFSET 0) AS sorted`,
+};
+
+/**
+ * Whether the database answers, can be written to, and has the schema that this release needs.
+ *
+ * A full disk is noticed by the writes that it refuses: after one, readiness tries a write of its own, which leaves nothing,
+ * until one succeeds.
+ */
 @Injectable()
 export class DatabaseReadiness {
-  constructor(database: Database, readiness: Readiness) {
+  constructor(
+    readiness: Readiness,
+    private readonly database: Database,
+  ) {
     readiness.add('database', async () => {
       const row = await database.queryOne<{ read_only: boolean }>(IS_READ_ONLY);
-      return row!.read_only ? 'read-only' : null;
+      if (row!.read_only) return 'read-only';
+      return (await this.canWrite()) ? null : 'disk-full';
     });
     readiness.add('migrations', async () => {
       const run = new Set((await database.query<{ name: string }>(MIGRATED)).map((row) => row.name));
       const known = database.dataSource.migrations.map((migration) => migration.name ?? migration.constructor.name);
       return known.every((name) => run.has(name)) ? null : 'pending';
     });
+  }
+
+  private async canWrite(): Promise<boolean> {
+    const servers = serversOf(this.database.url);
+    if (!servers.writesFail) return true;
+    servers.writesFail = false;
+    // A refusal of this write says so as that of any other does.
+    await this.database.pool.query(FILL_A_FILE).catch(() => undefined);
+    return !servers.writesFail;
   }
 }

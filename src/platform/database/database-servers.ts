@@ -29,6 +29,8 @@ export interface DatabaseServer extends DatabaseHost {
  */
 class DatabaseServers {
   readonly address: DatabaseAddress;
+  /** A write of this process was refused for want of room, and none was tried since (database-readiness.ts). */
+  writesFail = false;
   private chosen: DatabaseServer | null = null;
   private searching: Promise<DatabaseServer> | null = null;
   private readonly candidates: readonly (readonly DatabaseServer[])[];

@@ -9,6 +9,7 @@ import { Logger } from '../observability/logger.js';
 import type { Turns } from '../overload/turns.js';
 import { isNoConnectionFree, takeTurns } from './connection-turns.js';
 import { connectionsFor, LOCK_TIMEOUT_MS, poolConfig } from './connections.js';
+import { ServiceClient } from './service-client.js';
 import { withSpans } from './statement-spans.js';
 
 // Counts and positions stay far below 2^53; amounts have two decimals.
@@ -133,6 +134,10 @@ export class Database implements OnApplicationShutdown {
       statements: { pool: this.pool, turns: takeTurns(this.pool) },
       units_of_work: { pool: ofUnits, turns: takeTurns(ofUnits) },
     };
+    for (const { pool } of Object.values(this.pools))
+      pool.on('release', (_, client) => {
+        if (client instanceof ServiceClient && client.isReadOnly) client.end().catch(() => undefined);
+      });
     // Without a listener, an idle connection that is lost would end the process; the next statement opens another.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }
@@ -206,6 +211,8 @@ export function mustBeDoneAgain(error: unknown): boolean {
   return isDatabaseUnavailable(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
 }
 
+const ALSO_UNAVAILABLE: ReadonlySet<string> = new Set(['25006', '55P03', '58030']);
+
 /** Whether the error says that the database is away or overloaded, not that the statement was wrong. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;
@@ -216,8 +223,8 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (errors !== undefined) return errors.some(isDatabaseUnavailable);
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
-    // 08 connection, 28 who may connect, 53 resources, 57 operator intervention (shutdown, crash, cancel by timeout), 25006 read-only
-    if (LOST_CONNECTION.has(code) || /^(08|28|53|57)/.test(code) || code === '25006' || code === '55P03') return true;
+    // 08 connection, 28 who may connect, 53 resources, 57 operator intervention (shutdown, crash, cancel by timeout), 58030 io error, 25006 read-only
+    if (LOST_CONNECTION.has(code) || /^(08|28|53|57)/.test(code) || ALSO_UNAVAILABLE.has(code)) return true;
   }
   return LOST_CONNECTION_MESSAGES.test(error.message);
 }

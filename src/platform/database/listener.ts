@@ -14,6 +14,8 @@ export interface ListenerEvents {
   heard(payload: string, client: pg.Client): void;
   /** From now on every message arrives; earlier ones may be missed. */
   listening?(client: pg.Client): Promise<void>;
+  /** The server has answered: a message that was lost may be made up for. */
+  asked?(client: pg.Client): void;
   /** No connection to listen on: it is tried again. */
   failed(error: unknown): void;
 }
@@ -52,6 +54,11 @@ export class Listener {
     }
   }
 
+  /** Makes up for a message that may be lost, at once. */
+  ask(): void {
+    if (this.client) this.events.asked?.(this.client);
+  }
+
   /** This connection is of no use: another takes its place. */
   lose(lost: pg.Client): void {
     if (this.closed || this.client !== lost) return;
@@ -72,6 +79,7 @@ export class Listener {
     this.later(ASK_MS, async () => {
       try {
         await client.query('SELECT');
+        this.events.asked?.(client);
         this.askLater(client);
       } catch {
         this.lose(client);

@@ -2,6 +2,10 @@ import pg, { type ClientConfig } from 'pg';
 import { batchSecured } from './batching-socket.js';
 import { withSpans } from './statement-spans.js';
 import { READ_ONLY, readOnlyServer, serversOf, type DatabaseServer } from './database-servers.js';
+import { sessionSettings } from './session-settings.js';
+
+/** disk_full and io_error. */
+const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 
 /** How a connection of {@link ServiceClient} behaves beside what `pg` knows. */
 export interface ServiceClientConfig extends ClientConfig {
@@ -15,13 +19,15 @@ export interface ServiceClientConfig extends ClientConfig {
 /**
  * A connection to the database, whoever makes it: pools, TypeORM, the listener, a migration. It goes to the server of
  * `DATABASE_URL` that is in use (database-servers.ts), and brings nothing but who it is: poolers refuse other start-up
- * parameters. Settings are set once it is there, in one round trip for each new connection; that asks as well whether the
- * server can be written to, where that matters.
+ * parameters. Settings (session-settings.ts) are set once it is there, in one round trip for each new connection; that asks as
+ * well whether the server can be written to, where that matters.
  */
 export class ServiceClient extends pg.Client {
   private readonly servers: ReturnType<typeof serversOf>;
   private server: DatabaseServer;
-  private readonly values: [string, string][];
+  private readonly settings: Readonly<Record<string, string>>;
+  /** The server was read-only when the session began, and may be writable since: it is not kept (database.ts). */
+  isReadOnly = false;
 
   constructor({ settings, traced = false, connectionString, ...config }: ServiceClientConfig) {
     const servers = serversOf(connectionString);
@@ -31,7 +37,12 @@ export class ServiceClient extends pg.Client {
     if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
-    this.values = Object.entries({ ...settings, ...servers.address.settings });
+    // Of all statements of the process, whoever sends them.
+    const { connection } = this as unknown as { connection: pg.Connection };
+    connection.on('errorMessage', ({ code }: { code?: string }) => {
+      if (code !== undefined && CANNOT_WRITE.has(code)) servers.writesFail = true;
+    });
+    this.settings = { ...settings, ...servers.address.settings };
   }
 
   override connect(): Promise<pg.Client>;
@@ -76,13 +87,11 @@ export class ServiceClient extends pg.Client {
 
   private async settle(): Promise<void> {
     const { readWriteOnly } = this.servers.address;
-    if (this.values.length === 0 && !readWriteOnly) return;
-    const asked = this.values.map((_, at) => `set_config($${2 * at + 1}, $${2 * at + 2}, false)`);
     const { rows } = await this.query<{ read_only: boolean }>(
-      `SELECT ${[`${readWriteOnly ? READ_ONLY : 'false'} AS read_only`, ...asked].join(', ')}`,
-      this.values.flat(),
+      `SELECT ${[`${READ_ONLY} AS read_only`, ...sessionSettings(this.settings)].join(', ')}`,
     );
-    if (rows[0].read_only) throw readOnlyServer();
+    this.isReadOnly = rows[0].read_only;
+    if (this.isReadOnly && readWriteOnly) throw readOnlyServer();
   }
 }
 

@@ -18,7 +18,8 @@ import { ACCESS, type AccessRule } from './access.js';
 import { BrokenCoding, codingRefusal, hasBody, readBytes } from './body-arrival.js';
 import { BodyMemory, memorySpent } from '../overload/body-memory.js';
 import { BodyPace } from '../overload/body-pace.js';
-import { excessOf, parseJsonBody } from './json-text.js';
+import { parseJsonBody } from './json-members.js';
+import { excessOf } from './json-text.js';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

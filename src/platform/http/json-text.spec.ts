@@ -1,5 +1,6 @@
 import { DomainError } from '../errors.js';
-import { excessOf, parseJsonBody } from './json-text.js';
+import { parseJsonBody, repeatedMembers } from './json-members.js';
+import { excessOf } from './json-text.js';
 
 /** Counts what JSON.parse finds. */
 function valuesOf(value: unknown): number {
@@ -65,7 +66,29 @@ describe('parseJsonBody', () => {
     expect(parseJsonBody(Buffer.from('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
+  it('refuses a member that stands twice, and names it', () => {
+    const bytes = Buffer.from('{"candidate":{"a/b":1,"a\\u002fb":1}}');
+    expect(() => parseJsonBody(bytes)).toThrow('The member /candidate/a~1b stands more than once.');
+  });
+
   it.each([[''], ['{'], ['"\\x"'], ['['.repeat(100) + ']'.repeat(100)]])('%s is malformed', (text) => {
     expect(refusal(Buffer.from(text))).toBe('malformed_json');
+  });
+});
+
+describe('repeated members', () => {
+  it.each([
+    ['{}', []],
+    ['[]', []],
+    ['"a"', []],
+    ['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}', []],
+    ['{"a":1, "a" : 1 }', [{ pointer: '/a', differs: false }]],
+    ['{"a":"x","a":"y"}', [{ pointer: '/a', differs: true }]],
+    ['{"a":{"b":[1,2]},"a":null}', [{ pointer: '/a', differs: true }]],
+    ['[ {"x":{"a\\"}":[],"a\\"}":[[]]}} ]', [{ pointer: '/0/x/a"}', differs: true }]],
+    ['{"":1,"":2,"\\u0000":3}', [{ pointer: '/', differs: true }]],
+  ])('are found in %s', (text, expected) => {
+    expect(JSON.parse(text)).toBeDefined();
+    expect(repeatedMembers(Buffer.from(text))).toEqual(expected);
   });
 });

@@ -10,15 +10,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * The value of a body in JSON. A large one is looked over before it is parsed: one of too many values costs no more.
- * @throws DomainError malformed_json, payload_too_large
- */
-export function parseJsonBody(bytes: Buffer): unknown {
-  assertJsonBytes(bytes);
-  return parseJson(withoutMark(bytes).toString('utf8'));
-}
-
-/** @throws DomainError malformed_json, payload_too_large */
+ * A large text is looked over before it is parsed: one of too many values costs no more.
+ * @throws DomainError malformed_json, payload_too_large */
 export function assertJsonBytes(bytes: Buffer): void {
   if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
   if (!isUtf8(bytes)) throw malformedJson.error({ detail: 'The body is not valid UTF-8.' });

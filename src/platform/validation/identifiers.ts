@@ -1,5 +1,5 @@
 import { Field } from './fields.js';
-import { text } from './rules.js';
+import { text, type Rule } from './rules.js';
 import { declareFaults } from '../errors.js';
 
 declareFaults({
@@ -11,14 +11,28 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** The code of an account as the service makes it. */
 export const accountCodeRule = text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' });
 
-export const testCodeRule = text({
+const TEST_CODE = /^[A-Za-z0-9-]+$/;
+/** Dashes that word processors write for a hyphen. */
+const DASHES = /[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g;
+
+const plainTestCode = text({
   min: 1,
   max: 50,
   code: 'test_code_invalid',
   form: 'Must consist of letters, digits and hyphens.',
-  pattern: /^[A-Za-z0-9-]+$/,
+  pattern: TEST_CODE,
   example: 'NURSE-RN',
 });
+
+export const testCodeRule: Rule = {
+  schema: plainTestCode.schema,
+  faults: (value) =>
+    plainTestCode.faults(value).map((fault) => {
+      const meant = String(value).replaceAll(DASHES, '-').trim();
+      if (fault.code !== 'test_code_invalid' || !TEST_CODE.test(meant)) return fault;
+      return { ...fault, detail: `${fault.detail} Did you mean "${meant}"?` };
+    }),
+};
 
 export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
 

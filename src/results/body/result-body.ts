@@ -1,6 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { malformedJson } from '../../platform/errors.js';
+import { repeatedMembers } from '../../platform/http/json-members.js';
 import { endOfString, parseJson, withoutMark } from '../../platform/http/json-text.js';
 import { canonicalJson } from '../../platform/http/canonical-json.js';
 import { formOf, isObject } from '../../platform/validation/fields.js';
@@ -62,9 +63,9 @@ export function readResultBody<T extends object>(
   bytes: Buffer | undefined,
   deciding: readonly (readonly string[])[] | null = null,
 ): { value: T; kept: KeptBody } & Judged {
-  const { value, whole, text, photo, videoLink, credentials } =
-    bytes === undefined ? NOTHING : split(withoutMark(bytes));
-  const judged = judge(dto, deciding, value);
+  const json = bytes && withoutMark(bytes);
+  const { value, whole, text, photo, videoLink, credentials } = json === undefined ? NOTHING : split(json);
+  const judged = judge(dto, deciding, value, json && repeatedMembers(json));
   const hash = hashOf(dto, value as Record<string, unknown>, whole);
   return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
 }

@@ -1,8 +1,18 @@
-import type { Fault } from '../../platform/errors.js';
+import { declareFaults, payloadTooLarge, validationError, type Fault } from '../../platform/errors.js';
+import type { RepeatedMember } from '../../platform/http/json-members.js';
 import { namedFaults } from '../../platform/validation/faults.js';
 import { formOf, isObject, type Dto, type Form } from '../../platform/validation/fields.js';
 import { inspectBody } from '../../platform/validation/members.js';
-import { payloadTooLarge, validationError } from '../../platform/errors.js';
+
+declareFaults({
+  member_repeated: ['The member stands more than once in its object, with different values.', 'Send it once.'],
+});
+
+const repeatedFault = (pointer: string): Fault => ({
+  pointer,
+  code: 'member_repeated',
+  detail: 'The member stands more than once, with different values. Send it once.',
+});
 
 /** A fault as it is kept with a result. */
 export interface KeptFault {
@@ -20,16 +30,35 @@ export interface Judged {
  * Judges a body: which of its members are at fault, and whether the result is refused for it. Faults of members that only
  * describe the exam refuse nothing.
  * @param deciding the members that decide, by their names from the outermost one; null when every known member does
+ * @param repeated members that stand more than once: of two values, nobody can tell which one is meant
  * @throws DomainError validation_error when it is no object, payload_too_large
  */
-export function judge(dto: Dto, deciding: readonly (readonly string[])[] | null, value: unknown): Judged {
+export function judge(
+  dto: Dto,
+  deciding: readonly (readonly string[])[] | null,
+  value: unknown,
+  repeated: readonly RepeatedMember[] = [],
+): Judged {
   const { faults } = inspectBody(dto, value);
   // More entries than any exam has are a matter of size, not of form.
   if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   if (!isObject(value)) throw validationError.error({ errors: [...faults.list] });
-  if (deciding === null || faults.isEmpty) return { faults: faults.list, isRefused: !faults.isEmpty };
+  const form = formOf(dto);
+  const differing = repeated.filter(({ differs }) => differs).map(({ pointer }) => pointer);
+  faults.add(...differing.map(repeatedFault));
+  if (faults.isEmpty) return { faults: faults.list, isRefused: false };
+  if (deciding === null) {
+    const isRefused = faults.list.some(
+      ({ pointer = '', code }) => code !== 'member_repeated' || !isUnknown(form, pointer),
+    );
+    return { faults: faults.list, isRefused };
+  }
   const pointers = new Set(deciding.map((names) => `/${names.join('/')}`));
-  const refusing = faults.list.filter(({ pointer = '' }) => pointers.has(pointer) || isUnknown(formOf(dto), pointer));
+  if (differing.some((pointer) => [...pointers].some((each) => each === pointer || each.startsWith(`${pointer}/`))))
+    return { faults: faults.list, isRefused: true };
+  const refusing = faults.list.filter(
+    ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
+  );
   // The walk ends at the most faults that are named: a member that decides may follow them.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };

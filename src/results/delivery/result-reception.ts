@@ -112,7 +112,7 @@ export class ResultReception {
       }),
     );
     return error.problem.error({
-      detail: `${error.detail} The body was kept: operators find it for 30 days by \`unmatched_result_id\`..`,
+      detail: `${error.detail} The body was kept: operators find it for 30 days by \`unmatched_result_id\`.`,
       errors: error.errors,
       members: { ...error.members, unmatched_result_id: id },
       headers: error.headers,
@@ -123,7 +123,9 @@ export class ResultReception {
   /** Returns the part to keep of a body that names an erased record by its code; the record is locked until the body is kept. */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);
-    const exam = await this.commandBus.execute(new LockEligibility(booked ?? examCode, ACROSS_ACCOUNTS));
+    const exam = await this.commandBus.execute(
+      new LockEligibility(booked?.svc_eligiblity_id ?? examCode, ACROSS_ACCOUNTS),
+    );
     return exam && keptOf(exam, source, body);
   }
 }

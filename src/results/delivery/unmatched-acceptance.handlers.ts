@@ -3,6 +3,7 @@ import { bookingNotFound } from '../../bookings/bookings.errors.js';
 import type { LockedEligibility } from '../../eligibility/eligibility.commands.js';
 import { eligibilityNotFound } from '../../eligibility/eligibility.errors.js';
 import { Clock } from '../../platform/clock.js';
+import type { Reach } from '../../platform/context/caller.js';
 import { currentReach } from '../../platform/context/request-context.js';
 import { forbiddenOperation } from '../../platform/errors.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
@@ -51,14 +52,23 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
     });
   }
 
-  /** @throws DomainError booking_not_found, eligibility_not_found */
+  /** @throws DomainError booking_not_found, eligibility_not_found, forbidden_operation */
   private async holdNamed(named: AcceptUnmatchedResult['exam']): Promise<LockedEligibility> {
     const reach = currentReach();
-    const id =
-      'bookingCode' in named ? await this.store.findExamOfBooking(named.bookingCode, reach) : named.svcEligibilityId;
-    if (id === null) throw bookingNotFound.error();
+    const id = 'bookingCode' in named ? await this.recordBooked(named.bookingCode, reach) : named.svcEligibilityId;
     const exam = await this.acceptance.lock(id, reach);
     if (!exam) throw eligibilityNotFound.error();
     return exam;
+  }
+
+  /** A later booking of the record is another appointment. */
+  private async recordBooked(bookingCode: string, reach: Reach): Promise<string> {
+    const booked = await this.store.findExamOfBooking(bookingCode, reach);
+    if (booked === null) throw bookingNotFound.error();
+    if (booked.is_cancelled)
+      throw forbiddenOperation.error({
+        detail: `The booking ${bookingCode} was cancelled. Name the record by its svc_eligiblity_id, or its present booking.`,
+      });
+    return booked.svc_eligiblity_id;
   }
 }

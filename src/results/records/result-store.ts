@@ -42,7 +42,7 @@ const FIND_REGISTRATIONS = prepared(
 );
 const EXAM_OF_BOOKING = prepared(
   'results-exam-of-booking',
-  `SELECT svc_eligiblity_id FROM bookings
+  `SELECT svc_eligiblity_id, status = 'CANCELLED' AS is_cancelled FROM bookings
    WHERE booking_code = $1 AND ($2::text[] IS NULL OR account_code = ANY ($2))`,
 );
 const FIND_EXAMS = prepared(
@@ -147,9 +147,11 @@ export class ResultStore {
     return rows.map((row) => ({ ...row, locator_key: keyOf(row), status: statusAt(row, now) }));
   }
 
-  async findExamOfBooking(bookingCode: string, reach: Reach): Promise<string | null> {
-    const row = await this.database.queryOne<{ svc_eligiblity_id: string }>(EXAM_OF_BOOKING, [bookingCode, reach]);
-    return row?.svc_eligiblity_id ?? null;
+  findExamOfBooking(
+    bookingCode: string,
+    reach: Reach,
+  ): Promise<{ svc_eligiblity_id: string; is_cancelled: boolean } | null> {
+    return this.database.queryOne(EXAM_OF_BOOKING, [bookingCode, reach]);
   }
 
   async findCandidateExams(accountCode: string, candidateId: string, now: Date): Promise<CandidateExam[]> {

@@ -14,7 +14,8 @@ const FIND = prepared(
   `SELECT svc_eligiblity_id, rank FROM (
      SELECT svc_eligiblity_id, 1 AS rank FROM eligibilities WHERE svc_eligiblity_id = upper($2) AND account_code = ANY ($1::text[])
      UNION ALL
-     SELECT svc_eligiblity_id, 2 FROM bookings WHERE booking_code = upper($2) AND account_code = ANY ($1::text[])
+     SELECT svc_eligiblity_id, 2 FROM bookings
+     WHERE booking_code = upper($2) AND account_code = ANY ($1::text[]) AND status <> 'CANCELLED'
      UNION ALL
      SELECT svc_eligiblity_id, 3 FROM eligibilities
      WHERE account_code = ANY ($1::text[]) AND client_eligibility_id = $2 AND status <> 'CANCELLED') AS found

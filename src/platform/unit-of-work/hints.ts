@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { Database, prepared } from '../database/database.js';
+import { Logger } from '../observability/logger.js';
+import { UnitOfWork } from './unit-of-work.js';
+
+const NOTIFY = prepared('hints-notify', 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload');
+
+/**
+ * Messages to the listeners of other processes (NOTIFY; database/listener.ts).
+ *
+ * A transaction with a NOTIFY fails at COMMIT when the queue of the server is full, which any session of any database may
+ * cause. So a hint is sent after the commit, on another connection, and one that is lost changes nothing: whoever listens
+ * looks for itself as well.
+ */
+@Injectable()
+export class Hints {
+  constructor(
+    private readonly database: Database,
+    private readonly unitOfWork: UnitOfWork,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Sends these messages once the running transaction has committed; at once outside of one. */
+  send(channel: string, payloads: readonly string[]): void {
+    if (payloads.length > 0) this.unitOfWork.afterCommit(() => void this.notify(channel, payloads));
+  }
+
+  private async notify(channel: string, payloads: readonly string[]): Promise<void> {
+    try {
+      await this.database.pool.query({ ...NOTIFY, values: [channel, payloads] });
+    } catch (error) {
+      this.logger.debug({ err: error, channel }, 'a hint to other processes was lost');
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../src/platform/database/migrate';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+
+/** Contract section 13: while nothing can be written, readiness is red. A tablespace on a small file system fills up. */
+const asRoot = process.getuid?.() === 0 ? describe : describe.skip;
+const MIB = 1024 * 1024;
+
+asRoot('while the disk of the database is full', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'disk-full-'));
+  const name = `full_${process.pid}`;
+  let admin: pg.Client;
+  let app: TestApp;
+  let scene: Awaited<ReturnType<TestApp['given']['scene']>>;
+
+  beforeAll(async () => {
+    const server = process.env['TEST_POSTGRES_URL']!.replace(/[^/]+$/, 'postgres');
+    admin = new pg.Client({ connectionString: server });
+    await admin.connect();
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder]);
+    const { rows } = await admin.query<{ data: string }>(`SELECT current_setting('data_directory') AS data`);
+    const { uid, gid } = statSync(rows[0].data);
+    chownSync(folder, uid, gid);
+    await admin.query(`CREATE TABLESPACE ${name} LOCATION '${folder}'`);
+    await admin.query(`CREATE DATABASE ${name} TABLESPACE ${name} TEMPLATE template0`);
+    const url = server.replace(/[^/]+$/, name);
+    await migrate(url);
+    app = await startApp({ databaseUrl: url });
+    scene = await app.given.scene();
+  }, 60_000);
+  afterAll(async () => {
+    await app.close();
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.query(`DROP TABLESPACE ${name}`);
+    await admin.end();
+    execFileSync('umount', [folder]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const ready = () => app.call('GET', '/health/ready');
+  const create = () =>
+    app.call('POST', `/accounts/${scene.account}/candidates`, {
+      token: scene.token,
+      body: app.given.eligibilityBody(scene.testCode),
+    });
+
+  it('readiness is red, and green again once there is room', async () => {
+    const filler = join(folder, 'filler');
+    for (let mib = 64, size = 0; mib >= 0.01; mib /= 2)
+      try {
+        writeFileSync(filler, Buffer.alloc(mib * MIB), { flag: 'a' });
+        size += mib;
+      } catch (error) {
+        expect([(error as { code: string }).code, size]).toEqual(['ENOSPC', size]);
+      }
+    expect((await ready()).status).toBe(200);
+    const refused = await eventually(async () => {
+      const answer = await create();
+      if (answer.status === 200) throw new Error('There is still room.');
+      return answer;
+    }, 30_000);
+    expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
+    for (let n = 0; n < 3; n++) {
+      const { status, body } = await ready();
+      expect([status, body.parts.database]).toEqual([503, 'disk-full']);
+    }
+    rmSync(filler);
+    expect((await ready()).status).toBe(200);
+    expect((await create()).status).toBe(200);
+    expect((await ready()).status).toBe(200);
+  });
+});
