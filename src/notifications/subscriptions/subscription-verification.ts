@@ -5,6 +5,7 @@ import { verificationFailed } from '../notifications.errors.js';
 import { PartnerProbe } from './partner-probe.js';
 import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
+import { endMove } from './subscription.rules.js';
 import { SubscriptionStore } from './subscription-store.js';
 import { SendSample, VerifySubscription } from './subscriptions.commands.js';
 
@@ -63,8 +64,8 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
 function verified(subscription: Subscription, sent: Subscription, probe: PartnerProbe, now: Date): void {
   if (subscription.version !== sent.version)
     throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
+  if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
   subscription.certificate_not_after = probe.certificateNotAfter(sent);
-  if (subscription.state === 'UNVERIFIED') subscription.state = 'ACTIVE';
   if (subscription.health === 'DOWN') {
     subscription.health = 'UP';
     subscription.health_changed_at = now;

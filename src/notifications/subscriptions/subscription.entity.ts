@@ -70,7 +70,7 @@ export class Subscription {
   @Column('bytea', { nullable: true })
   previous_signing_secret: Buffer | null;
 
-  /** null: it is not suspended, or was before this was kept. */
+  /** Since when notifications are kept for it: it is suspended, or its new address waits to be verified. */
   @Column('timestamptz', { nullable: true })
   suspended_datetime: Date | null;
 

@@ -58,6 +58,44 @@ export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
   return AUTO_RETRY_CAUSES.filter((cause) => cause === '500' || asked.includes(cause));
 }
 
+/**
+ * Gives the subscription another address, of which nothing is known. One that was verified keeps its events until the new
+ * address is verified, as while it is suspended.
+ */
+export function moveTo(partnerUrl: string, subscription: Subscription, now: Date): void {
+  if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
+  subscription.partner_url = partnerUrl;
+  subscription.state = 'UNVERIFIED';
+  forgetPartner(subscription);
+}
+
+/** Makes it ACTIVE: the address has answered a sample with 200. Answers of the old one that came since do not concern it. */
+export function endMove(subscription: Subscription, now: Date): void {
+  endSuspension(subscription, now);
+  subscription.state = 'ACTIVE';
+  forgetPartner(subscription);
+}
+
+/** Nothing is known of how the partner does. */
+function forgetPartner(subscription: Subscription): void {
+  Object.assign(subscription, {
+    health: 'UP',
+    health_changed_at: null,
+    next_probe_at: null,
+    probe_from: null,
+    probe_step: 0,
+    probe_token: null,
+    paused_from: null,
+    paused_until: null,
+    pace: null,
+    pace_ceiling: null,
+    pace_good: 0,
+    pace_confirmed: 0,
+    paced_to: null,
+    certificate_not_after: null,
+  } satisfies Partial<Subscription>);
+}
+
 /** The time for which it was suspended is kept: it does not count towards giving up. */
 export function endSuspension(subscription: Pick<Subscription, 'suspended_datetime' | 'suspensions'>, now: Date): void {
   const { suspended_datetime: from, suspensions } = subscription;

@@ -53,7 +53,7 @@ export class SubscriptionBody extends SubscriptionSettings {
 
 /** The settings that an operator may change. */
 export class SubscriptionPatch extends SubscriptionSettings {
-  @Field(partnerUrl, { notNull: true, description: 'A new one must be verified again.' })
+  @Field(partnerUrl, { notNull: true, description: 'A new one must be verified; events are kept for it until then.' })
   partner_url?: string;
 }
 

@@ -12,7 +12,7 @@ import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { newSigningSecret } from '../partner/signature.js';
 import { Subscription } from './subscription.entity.js';
-import { autoRetryCauses, certificateFaults, DEFAULT_AUTO_RETRY, endSuspension } from './subscription.rules.js';
+import { autoRetryCauses, certificateFaults, DEFAULT_AUTO_RETRY, endSuspension, moveTo } from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -123,12 +123,14 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
   }
 }
 
+/** Answers, for a new address, when no process can begin an attempt at the old one any more. */
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
   constructor(
     private readonly clock: Clock,
     private readonly secrets: SubscriptionSecrets,
     private readonly store: SubscriptionStore,
+    private readonly signals: DeliverySignals,
   ) {}
 
   async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
@@ -137,23 +139,16 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
       ...certificatesOf(patch, await this.store.get(id), this.secrets),
       ...(await this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth))),
     ]).refuse();
-    return this.store.change(id, 'change', (subscription) => {
+    const changed = await this.store.change(id, 'change', (subscription) => {
       // It may have been changed meanwhile.
       new Faults(certificatesOf(patch, subscription, this.secrets)).refuse();
       applySettings(subscription, patch, this.secrets);
-      if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url) {
-        subscription.partner_url = partnerUrl;
-        // Nothing is known of what lives there.
-        endSuspension(subscription, this.clock.now());
-        subscription.state = 'UNVERIFIED';
-        subscription.health = 'UP';
-        subscription.health_changed_at = null;
-        subscription.next_probe_at = null;
-        subscription.probe_step = 0;
-        subscription.probe_token = null;
-      }
+      if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url)
+        moveTo(partnerUrl, subscription, this.clock.now());
       subscription.version += 1;
     });
+    if (partnerUrl !== undefined && changed.state === 'UNVERIFIED') await this.signals.stopped(id);
+    return changed;
   }
 }
 
@@ -172,7 +167,7 @@ export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscrip
   }
 }
 
-/** Answers when no attempt can begin any more, in any process. */
+/** Answers when no process can begin an attempt any more. */
 @CommandHandler(SuspendSubscription)
 export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
   constructor(
