@@ -7,12 +7,20 @@ import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { accountNotFound, type Fault } from '../../platform/errors.js';
 import { Faults } from '../../platform/validation/faults.js';
 import { fault } from '../../platform/validation/rules.js';
-import { subscriptionUnverified } from '../notifications.errors.js';
+import { authRequired, subscriptionUnverified } from '../notifications.errors.js';
+import { isSameAddress } from '../partner/partner-address.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { newSigningSecret } from '../partner/signature.js';
 import { Subscription } from './subscription.entity.js';
-import { autoRetryCauses, certificateFaults, DEFAULT_AUTO_RETRY, endSuspension, moveTo } from './subscription.rules.js';
+import {
+  autoRetryCauses,
+  beginMove,
+  certificateFaults,
+  credentialFaults,
+  DEFAULT_AUTO_RETRY,
+  endSuspension,
+} from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -58,11 +66,12 @@ function orKept<T>(given: T | undefined, kept: T): T {
 /** What is wrong with the certificates that the subscription would have. */
 function certificatesOf(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): Fault[] {
   const key = kept.client_key === null ? null : secrets.open(kept.client_key, kept.id, 'client-key');
-  return certificateFaults({
+  const certificates = {
     caPem: orKept(patch.ca_pem, kept.ca_pem),
     clientCertPem: orKept(patch.client_cert_pem, kept.client_cert_pem),
     clientKeyPem: orKept(patch.client_key_pem, key),
-  });
+  };
+  return certificateFaults(certificates, patch.client_cert_pem !== undefined);
 }
 
 @CommandHandler(CreateSubscription)
@@ -135,20 +144,28 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
 
   async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
     const { partner_url: partnerUrl } = patch;
-    new Faults([
-      ...certificatesOf(patch, await this.store.get(id), this.secrets),
-      ...(await this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth))),
-    ]).refuse();
+    const addressFaults = this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth));
+    this.assertFits(patch, await this.store.get(id), await addressFaults);
     const changed = await this.store.change(id, 'change', (subscription) => {
       // It may have been changed meanwhile.
-      new Faults(certificatesOf(patch, subscription, this.secrets)).refuse();
+      this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
-      if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url)
-        moveTo(partnerUrl, subscription, this.clock.now());
+      if (partnerUrl !== undefined) {
+        if (!isSameAddress(partnerUrl, subscription.partner_url)) beginMove(subscription, this.clock.now());
+        subscription.partner_url = partnerUrl;
+      }
       subscription.version += 1;
     });
     if (partnerUrl !== undefined && changed.state === 'UNVERIFIED') await this.signals.stopped(id);
     return changed;
+  }
+
+  /** @throws DomainError `validation_error`, or `auth_required` when nothing else is at fault */
+  private assertFits(patch: SubscriptionPatch, kept: Subscription, found: readonly Fault[]): void {
+    const faults = [...certificatesOf(patch, kept, this.secrets), ...found];
+    const missing = credentialFaults(patch, kept);
+    if (faults.length === 0 && missing.length > 0) throw authRequired.error({ errors: missing });
+    new Faults([...faults, ...missing]).refuse();
   }
 }
 
