@@ -75,7 +75,7 @@ export class DeliveryLoop {
     );
     metrics.attemptsInFlight = () => this.lanes.inFlight;
     this.underWay = new AttemptsUnderWay(database, logger);
-    this.sender = new AttemptSender(client, clock, this.underWay, new JobGate(database, logger), logger);
+    this.sender = new AttemptSender(client, this.underWay, new JobGate(database, logger), logger);
     this.writer = new OutcomeWriter(database, config, logger, races, (outcomes, freed) =>
       this.recorded(outcomes, freed),
     );

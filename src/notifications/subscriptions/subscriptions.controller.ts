@@ -147,7 +147,7 @@ export class SubscriptionsController {
 
   @Post(':id/rotate-secret')
   @HttpCode(200)
-  @ApiOperation({ summary: 'A new signing secret; notifications bear both signatures for 24 hours' })
+  @ApiOperation({ summary: 'A new signing secret; the one before signs for 24 more hours' })
   @Answer(200, SubscriptionWithSecret)
   @Problems(404)
   async rotateSecret(@Param('id') id: string): Promise<SubscriptionWithSecret> {

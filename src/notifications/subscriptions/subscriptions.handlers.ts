@@ -34,7 +34,7 @@ import {
 } from './subscriptions.commands.js';
 import type { SubscriptionPatch } from './subscriptions.dto.js';
 
-const BOTH_SIGNATURES_MS = 24 * 3600_000;
+const BOTH_SIGN_MS = 24 * 3600_000;
 
 function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
   return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
@@ -100,8 +100,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       wait_ms: null,
       max_per_second: null,
       auto_retry_on: [...DEFAULT_AUTO_RETRY],
-      previous_signing_secret: null,
-      previous_signing_secret_until: null,
+      previous_signing_secrets: null,
       state: 'UNVERIFIED',
       health: 'UP',
       health_changed_at: null,
@@ -236,9 +235,8 @@ export class RotateSigningSecretHandler implements ICommandHandler<RotateSigning
   async execute({ id }: RotateSigningSecret): Promise<WithSecret> {
     const signingSecret = newSigningSecret();
     const subscription = await this.store.change(id, 'rotate-secret', (changed) => {
-      changed.previous_signing_secret = changed.signing_secret;
-      changed.previous_signing_secret_until = new Date(this.clock.now().getTime() + BOTH_SIGNATURES_MS);
-      changed.signing_secret = this.secrets.seal(signingSecret, id, 'signing-secret');
+      const until = new Date(this.clock.now().getTime() + BOTH_SIGN_MS);
+      this.secrets.replaceSigning(changed, signingSecret, until);
       changed.version += 1;
     });
     return { subscription, signingSecret };
