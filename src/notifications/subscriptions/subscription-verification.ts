@@ -3,6 +3,7 @@ import { Clock } from '../../platform/clock.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { verificationFailed } from '../notifications.errors.js';
 import { PartnerProbe } from './partner-probe.js';
+import { verificationDetail } from './sample-report.rules.js';
 import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
 import { endMove } from './subscription.rules.js';
@@ -22,6 +23,7 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
     const result = await this.probe.send(sent, 'BOOKING_CREATED');
     if (!result.delivered)
       throw verificationFailed.error({
+        detail: verificationDetail(result),
         members: {
           failure: result.failure,
           reason: result.reason,
