@@ -106,7 +106,7 @@ test('an address that takes connections and speaks no TLS fails at TLS, whether 
   }
 });
 
-test('a partner that knows no sample candidate is told that a sample needs a 200 all the same', async () => {
+test('a 400 to the sample is explained: a sample needs a 200 all the same', async () => {
   await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
   subscribed.partner.answer({ status: 400, body: 'no such candidate' });
   const { body } = await subscribed.post('verify');
