@@ -64,7 +64,7 @@ const NOTIFICATIONS = `kept AS (
   drawn AS MATERIALIZED (
     SELECT nextval('notifications_position_seq') AS place, s.id AS subscription_id, account_code, body
     FROM event JOIN subscriptions s USING (account_code)
-    WHERE 'BOOKING_CREATED' = ANY (s.change_reasons) AND s.state <> 'UNVERIFIED' AND s.deleted_datetime IS NULL),
+    WHERE 'BOOKING_CREATED' = ANY (s.change_reasons) AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL) AND s.deleted_datetime IS NULL),
   made AS (
     INSERT INTO notifications (position, id, event_id, subscription_id, account_code, change_reason, booking_code,
       event_sequence, effective_date, body, state)

@@ -15,6 +15,7 @@ const MAY_BEGIN = prepared(
 );
 const DUE = 'due ';
 const CHANGED = 'changed ';
+const MOVED = 'moved ';
 const BUSY = 'busy ';
 /** Only a process that was killed, or is cut off, keeps others waiting so long; its leases lapse. */
 const ASK_AGAIN_MS = 20;
@@ -26,7 +27,7 @@ export interface SignalReceiver {
   /** There may be something to send to these partners. */
   wake(subscriptionIds: readonly string[]): void;
   /** The subscription was changed: nothing may go on under its old settings. */
-  changed(subscriptionId: string): void;
+  changed(subscriptionId: string, isNewAddress: boolean): void;
   /** The partner said that it is busy. */
   busy(subscriptionId: string): void;
 }
@@ -74,14 +75,17 @@ export class DeliverySignals {
     else this.tell(DUE, subscriptionIds);
   }
 
-  /** The running transaction changes a subscription: no loop goes on under its old settings once it has committed. */
-  changed(subscriptionId: string): void {
-    this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId));
-    this.tell(CHANGED, [subscriptionId]);
+  /**
+   * The running transaction changes a subscription: no loop goes on under its old settings once it has committed.
+   * @param isNewAddress its address has just been verified
+   */
+  changed(subscriptionId: string, isNewAddress: boolean): void {
+    this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId, isNewAddress));
+    this.tell(isNewAddress ? MOVED : CHANGED, [subscriptionId]);
   }
 
   /**
-   * Resolves when no process can begin an attempt for a partner that was suspended: all of them have given back what they
+   * Resolves when no process can begin an attempt for a partner that was suspended, or has a new address: all of them have given back what they
    * had claimed, or marked it as begun, and nothing more is claimed.
    * @throws DomainError `service_unavailable` when a process neither does so nor loses its leases
    */
@@ -89,7 +93,9 @@ export class DeliverySignals {
     const giveUpAt = performance.now() + LONGEST_WAIT_MS;
     while ((await this.database.queryOne(MAY_BEGIN, [subscriptionId])) !== null) {
       if (performance.now() > giveUpAt)
-        throw serviceUnavailable.error({ detail: 'It is suspended, but an attempt may still begin: ask again.' });
+        throw serviceUnavailable.error({
+          detail: 'It was changed, but an attempt under the old settings may still begin: ask again.',
+        });
       await pause(ASK_AGAIN_MS);
     }
   }
@@ -118,7 +124,8 @@ export class DeliverySignals {
 
   private hear(payload: string): void {
     if (payload.startsWith(DUE)) this.loop.wake([payload.slice(DUE.length)]);
-    else if (payload.startsWith(CHANGED)) this.loop.changed(payload.slice(CHANGED.length));
+    else if (payload.startsWith(CHANGED)) this.loop.changed(payload.slice(CHANGED.length), false);
+    else if (payload.startsWith(MOVED)) this.loop.changed(payload.slice(MOVED.length), true);
     else if (payload.startsWith(BUSY)) this.loop.busy(payload.slice(BUSY.length));
   }
 }

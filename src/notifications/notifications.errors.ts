@@ -21,11 +21,21 @@ declareFaults({
   url_userinfo: ['The address holds a user name or a password.', 'Take them out; credentials go into auth.'],
   url_query: ['The address has a query.', 'Take it out.'],
   url_fragment: ['The address has a fragment.', 'Take it out.'],
+  url_port: ['The address has the port 0, on which nothing can listen.', 'Use the port of the endpoint.'],
+  url_host: [
+    'The host of the address cannot exist: a part of its name is empty or longer than 63 characters, or it is longer than 253.',
+    'Use the name of the endpoint.',
+  ],
   address_blocked: [
     'The address is not public, and partners may not live there.',
     'Use a public address, or have its network added to PARTNER_ALLOWED_NETWORKS.',
   ],
+  address_repeated: [
+    'Another subscription of the account has the same address.',
+    'Delete one of the two, unless they ask for different kinds of event. It is a warning; nothing is refused.',
+  ],
   certificate_invalid: ['The text holds no certificate that can be read.', 'Send certificates as PEM.'],
+  certificate_expired: ['The client certificate has expired.', 'Send one that is valid, with its key.'],
   certificate_missing: ['There is a key without its certificate.', 'Send client_cert_pem as well.'],
   key_invalid: ['The text holds no private key that can be read.', 'Send the key as PEM, without a passphrase.'],
   key_missing: ['There is a certificate without its key.', 'Send client_key_pem as well.'],
@@ -43,6 +53,13 @@ export const subscriptionUnverified = defineProblem(
   'conflict',
   'The subscription is not verified',
   'The partner has not yet answered a sample with 200. Verify the subscription first.',
+);
+export const authRequired = defineProblem(
+  'auth_required',
+  'invalid',
+  'The credentials must come with the new host',
+  'Credentials are never sent to a host that they were not given for. Send `auth`, and a client certificate with its key where one ' +
+    'is set, in the same request as the `partner_url` on another host; null takes them away.',
 );
 export const verificationFailed = defineProblem(
   'verification_failed',

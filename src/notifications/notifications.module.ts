@@ -26,6 +26,7 @@ import { ResendsController } from './error-queue/resends.controller.js';
 import { StatisticsController } from './error-queue/statistics.controller.js';
 import { ClockWatch } from './delivery/clock-watch.js';
 import { PartnerStanding } from './subscriptions/partner-standing.js';
+import { RepeatedAddresses } from './subscriptions/repeated-addresses.js';
 import { SubscriptionStore } from './subscriptions/subscription-store.js';
 import { PartnerProbe } from './subscriptions/partner-probe.js';
 import { SendSampleHandler, VerifySubscriptionHandler } from './subscriptions/subscription-verification.js';
@@ -104,6 +105,7 @@ import { TranslateBookingEventsHandler } from './delivery/translation.js';
     NotificationReader,
     SubscriptionStore,
     PartnerStanding,
+    RepeatedAddresses,
     ClockWatch,
     CreateSubscriptionHandler,
     ChangeSubscriptionHandler,

@@ -142,6 +142,7 @@ const PLACES: Record<string, Where> = {
   not_in_error_queue: under(/\{notification_id\}\/(resend|resolve)$/),
   subscription_suspended: under(/\{notification_id\}\/resend$|subscriptions\/\{id\}\/(suspend|resume)$/),
   subscription_unverified: under(/\{notification_id\}\/resend$|subscriptions\/\{id\}\/(suspend|resume)$/),
+  auth_required: at('PATCH /admin/subscriptions/{id}'),
   verification_failed: under(/subscriptions\/\{id\}\/verify$/),
   event_not_possible: at('POST /sandbox/events'),
 

@@ -21,6 +21,11 @@ export class Clock {
     return new Date(Date.now() + this.aheadMs);
   }
 
+  /** Milliseconds since the start of the process, which pass as {@link now} does, and do not jump when the machine's clock is set. */
+  steadyMs(): number {
+    return performance.now() + this.aheadMs;
+  }
+
   follow(follower: Follower): void {
     this.followers.push(follower);
   }

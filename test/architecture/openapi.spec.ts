@@ -24,6 +24,8 @@ const answers = operations.flatMap(({ name, operation }) =>
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
+// Not among those of the package.
+ajv.addFormat('iri', true);
 ajv.addSchema({ $id: 'openapi', components: document['components'] as object });
 const absolute = (schema: object) =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')) as object;

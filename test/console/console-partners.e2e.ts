@@ -120,6 +120,67 @@ describe('partners in the console', () => {
     expect({ ...before, ...after, wait_ms: before['wait_ms'], auth: before['auth'] }).toEqual(before);
   });
 
+  it('signs in by headers, and by OAuth 2.0 with a signature, as an operator enters it', async () => {
+    const save = async (type: string, fields: Record<string, string>) => {
+      await driver.link('Settings').click();
+      await driver.page.getByLabel('Authentication at the partner').selectOption(type);
+      for (const [label, value] of Object.entries(fields)) await driver.page.getByLabel(label).fill(value);
+      if (type === 'oauth2_client_credentials')
+        await driver.page.getByLabel('Sign-in at the token service').selectOption('private_key_jwt');
+      await driver.expectGoodPage(`partner-settings-${type}`);
+      await driver.button('Save').click();
+    };
+    await save('headers', { Headers: 'X-Api-Key: a key: of theirs\nHost: elsewhere' });
+    await driver.page.locator('.field', { hasText: 'Headers' }).locator('.fault').waitFor();
+    expect(driver.refusals()).toEqual([`400 PATCH /admin/subscriptions/${subscribed.id}`]);
+    await driver.page.getByLabel('Headers').fill('X-Api-Key: a key: of theirs\n\n X-Tenant :7');
+    await driver.button('Save').click();
+    await driver.page.getByText('Headers: X-Api-Key, X-Tenant').waitFor();
+    await driver.button('Send a sample').click();
+    await driver.page.locator('.report').getByText('DELIVERED', { exact: true }).waitFor();
+    expect(subscribed.partner.requests.at(-1)!.headers).toMatchObject({
+      'x-api-key': 'a key: of theirs',
+      'x-tenant': '7',
+    });
+    await save('oauth2_client_credentials', {
+      'Token URL': 'https://login.example/token',
+      'Client id': 'service',
+      Audience: 'events',
+      Resource: 'https://partner.example/events',
+      'More headers': 'X-Tenant: 7',
+    });
+    await driver.page.getByText('OAuth 2.0 client service at https://login.example/token; headers: X-Tenant').waitFor();
+    expect((await subscribed.subscription())['auth']).toEqual({
+      type: 'oauth2_client_credentials',
+      token_url: 'https://login.example/token',
+      client_id: 'service',
+      client_auth: 'private_key_jwt',
+      scope: null,
+      audience: 'events',
+      resource: 'https://partner.example/events',
+      headers: [{ name: 'X-Tenant' }],
+    });
+  });
+
+  it('asks for the credentials when the address goes to another host, and warns of an address that is there twice', async () => {
+    await driver.link('Settings').click();
+    await driver.page.getByLabel('Address').fill('https://other.example/hooks');
+    await driver.button('Save').click();
+    await driver.page.getByText('The credentials must come with the new host').waitFor();
+    expect(driver.refusals()).toEqual([`400 PATCH /admin/subscriptions/${subscribed.id}`]);
+    const { account } = subscribed.scene;
+    const { body } = await subscribed.admin('POST', 'subscriptions', {
+      account_code: account,
+      partner_url: `${subscribed.partner.url}/`,
+    });
+    await open();
+    await driver.page.getByText(`Subscription ${body.id} of this account has the same address`).waitFor();
+    await driver.expectGoodPage('partner-warned');
+    await subscribed.admin('DELETE', `subscriptions/${body.id}`);
+    await subscribed.patch({ auth: null });
+    await open();
+  });
+
   it('is suspended and resumed, with what that means before it is done', async () => {
     await open();
     await driver.button('Suspend …').click();

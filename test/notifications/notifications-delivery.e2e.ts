@@ -228,19 +228,3 @@ test('partners that begin to hang all at once, more than there are slots, keep n
   await Promise.all([hanging.stop(), well.stop()]);
   await small.close();
 }, 60_000);
-
-test('after rotate-secret both signatures are sent', async () => {
-  const { body } = await subscribed.post('rotate-secret');
-  await subscribed.booking();
-  const [request] = await subscribed.partner.received(1);
-  for (const secret of [body.signing_secret, subscribed.signingSecret])
-    expect(new Webhook(secret).verify(request.raw, request.headers)).toEqual(request.json);
-  expect(request.headers['webhook-signature'].split(' ')).toHaveLength(2);
-  await app.given.sql(
-    `UPDATE subscriptions SET version = version + 1, previous_signing_secret_until = now() WHERE id = $1`,
-    [subscribed.id],
-  );
-  await subscribed.booking();
-  const [, later] = await subscribed.partner.received(2);
-  expect(later.headers['webhook-signature'].split(' ')).toHaveLength(1);
-});

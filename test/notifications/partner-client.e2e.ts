@@ -800,6 +800,15 @@ describe('OAuth2 client credentials', () => {
     await forgotten;
   });
 
+  it('a token that is said to live for ages is used, and asked for once', async () => {
+    const issuer = await aPartner({ oauth: secret });
+    const { put } = await withTokensOf(issuer, await aPartner());
+    // As JSON: beyond what a number holds.
+    issuer.answerToken({ body: JSON.stringify(good).replace('60', '1e999') });
+    expect([summary(await put()), summary(await put())]).toEqual([delivered, delivered]);
+    expect(issuer.tokenRequests).toHaveLength(1);
+  });
+
   it.each<[string, PartnerAnswer, string, string]>([
     ['400', { status: 400, body: '{"error":"invalid_client"}' }, 'auth', 'token_http_400'],
     ['500', { status: 500 }, 'auth', 'token_http_500'],

@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo } from 'node:net';
 import { startApp, type TestApp } from '../support/app';
 import { selfSigned } from '../support/certificates';
 import { Subscribed } from '../support/subscribed';
@@ -77,6 +78,50 @@ test('a name that is not known, an address that takes no connection, and one tha
   await app.given.sql(`UPDATE subscriptions SET partner_url = 'https://10.1.2.3/hooks' WHERE id = $1`, [subscribed.id]);
   const blocked = (await subscribed.post('sample', {})).body;
   expect([blocked.failure, ...outcomes(blocked)]).toEqual(['blocked', 'OK', 'FAILED', ...Array(3).fill('NOT_REACHED')]);
+});
+
+test('a partner that takes the connection, reads and hangs up took the connection: its answer is what fails', async () => {
+  subscribed.partner.answer({ rst: 'before' });
+  const { body } = await subscribed.post('sample', {});
+  expect([body.failure, body.http_status, body.protocol]).toEqual(['connect', null, 'TLSv1.3']);
+  expect(outcomes(body)).toEqual(['OK', 'OK', 'OK', 'OK', 'FAILED']);
+  expect(body.steps[4]).toMatchObject({
+    reason: 'ECONNRESET',
+    detail: expect.stringContaining('closed the connection'),
+  });
+});
+
+test('an address that takes connections and speaks no TLS fails at TLS, whether it hangs up or says nothing', async () => {
+  for (const ending of ['hangs up', 'says nothing']) {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      if (ending === 'hangs up') socket.once('data', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await subscribed.patch({ partner_url: `https://localhost:${port}`, wait_ms: 1000 });
+    const { body } = await subscribed.post('sample', {});
+    expect(outcomes(body)).toEqual(['OK', 'OK', 'FAILED', 'NOT_REACHED', 'NOT_REACHED']);
+    server.close();
+  }
+});
+
+test('a 400 to the sample is explained: a sample needs a 200 all the same', async () => {
+  await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
+  subscribed.partner.answer({ status: 400, body: 'no such candidate' });
+  const { body } = await subscribed.post('verify');
+  expect(body).toMatchObject({
+    code: 'verification_failed',
+    failure: 'client_error',
+    reason: 'NO_MATCHING_RECORD',
+    http_status: 400,
+    excerpt: 'no such candidate',
+    detail: expect.stringContaining('SAMPLE-CANDIDATE'),
+  });
+  const report = (await subscribed.post('sample', {})).body;
+  expect(report.steps[4]).toMatchObject({ reason: 'NO_MATCHING_RECORD', detail: body.detail });
+  subscribed.partner.answer({ status: 404 });
+  expect((await subscribed.post('verify')).body.detail).not.toContain('SAMPLE-CANDIDATE');
 });
 
 test('with `verify` a 200 makes the subscription ACTIVE, without it nothing changes; anything else neither', async () => {

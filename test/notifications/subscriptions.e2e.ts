@@ -47,6 +47,7 @@ test('a subscription of the fewest members', async () => {
     auth: { type: 'none' },
     ca_pem: null,
     client_cert_pem: null,
+    warnings: [],
     wait_ms: null,
     auto_retry_on: ['500', '429'],
     max_per_second: null,

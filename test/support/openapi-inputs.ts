@@ -52,6 +52,7 @@ export class SchemaInputs {
 
   constructor(private readonly schemas: Record<string, Schema>) {
     addFormats(this.ajv);
+    this.ajv.addFormat('iri', (text) => URL.canParse(text));
     this.ajv.addSchema({ $id: 'openapi', components: { schemas } });
   }
 
@@ -151,7 +152,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = LONGEST_TEXT }: Sc
     return fc
       .date({ min: new Date(0), max: new Date('9998-12-31T00:00:00Z'), noInvalidDate: true })
       .map((date) => `${date.toISOString().slice(0, 19)}Z`);
-  if (format === 'uri') return fc.webUrl({ validSchemes: ['https', 'http'] });
+  if (format === 'uri' || format === 'iri') return fc.webUrl({ validSchemes: ['https', 'http'] });
   if (pattern !== undefined)
     return fc
       .stringMatching(new RegExp(pattern), { size: 'small' })

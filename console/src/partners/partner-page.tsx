@@ -21,6 +21,7 @@ import { statisticsQuery, subscriptionQuery } from './partner-queries';
 import { Certificate } from './partners-page';
 import { SampleSection } from './sample-section';
 import { signInText } from './sign-in-text';
+import { Warnings } from './warnings';
 
 type Subscription = Schemas['SubscriptionModel'];
 type Statistics = Schemas['SubscriptionStatistics'];
@@ -57,6 +58,7 @@ function Partner({ subscription }: { subscription: Subscription }) {
       }
     >
       <PartnerActions subscription={subscription} />
+      <Warnings of={subscription.warnings} />
       <Facts
         of={[
           ['Account', subscription.account_code],

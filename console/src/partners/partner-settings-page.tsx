@@ -8,7 +8,7 @@ import { Page } from '../components/page';
 import { Shown } from '../components/states';
 import { toast } from '../components/toast';
 import { CHANGE_REASON_OPTIONS } from '../notification/words';
-import { AUTH_FIELDS, AUTH_OPTIONS, isSecret, type AuthType } from './auth-fields';
+import { AUTH_OPTIONS, AuthFields, authOf, emptyAuth, type AuthType } from './auth-fields';
 import { subscriptionQuery } from './partner-queries';
 import { signInText } from './sign-in-text';
 
@@ -29,7 +29,7 @@ export function PartnerSettingsPage() {
           </Link>
         </>
       }
-      lead="A new address must be verified again."
+      lead="A new address must be verified; notifications are kept until then. On another host, enter the credentials again."
     >
       <Shown query={subscription}>{(found) => <Settings subscription={found} />}</Shown>
     </Page>
@@ -55,7 +55,6 @@ function Settings({ subscription }: { subscription: Subscription }) {
 
 function SettingsForm({ subscription, auth }: { subscription: Subscription; auth: AuthType | '' }) {
   const { id } = subscription;
-  const authFields = auth === '' ? {} : AUTH_FIELDS[auth];
   const queries = useQueryClient();
   const navigate = useNavigate();
   const known = {
@@ -70,10 +69,10 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   };
   const form = useForm({
     schema: 'SubscriptionPatch',
-    initial: { ...known, ...Object.fromEntries(Object.keys(authFields).map((name) => [name, ''])) },
+    initial: { ...known, ...(auth === '' ? {} : emptyAuth(auth)) },
     perform: async ({ auth: given, ...body }: Patch) => {
       const changes = changed(subscription, body);
-      const signIn = auth === '' ? {} : { auth: { ...(given as object | undefined), type: auth } as Patch['auth'] };
+      const signIn = auth === '' ? {} : { auth: authOf(auth, given) };
       await dataOf(
         api.PATCH('/admin/subscriptions/{id}', { params: { path: { id } }, body: { ...changes, ...signIn } }),
       );
@@ -85,9 +84,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   });
   return (
     <Form form={form} action="Save">
-      {Object.entries(authFields).map(([name, label]) => (
-        <FormField key={name} form={form} name={name} label={label} type={isSecret(name) ? 'password' : undefined} />
-      ))}
+      {auth !== '' && <AuthFields form={form} type={auth} />}
       <FormField form={form} name="partner_url" label="Address" />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
       <FormField form={form} name="wait_ms" label="Answer timeout in milliseconds" />

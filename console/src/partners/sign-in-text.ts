@@ -1,13 +1,18 @@
 import type { Schemas } from '../api/client';
 
-/** How the service signs in at a partner; its secrets are never shown. */
-export function signInText({ type, ...rest }: Schemas['SubscriptionModel']['auth']): string {
+/** Says how the service signs in at a partner; its secrets are never shown. */
+export function signInText({ type, headers = [], ...rest }: Schemas['SubscriptionModel']['auth']): string {
+  const names = headers.map(({ name }) => name).join(', ');
+  if (type === 'headers') return `Headers: ${names}`;
+  const way = wayText(type, rest);
+  return names === '' ? way : `${way}; headers: ${names}`;
+}
+
+function wayText(type: Schemas['SubscriptionModel']['auth']['type'], rest: object): string {
   const { username, client_id: client, token_url: tokenUrl } = rest as Record<string, string | undefined>;
   switch (type) {
     case 'basic':
       return `User name ${username}`;
-    case 'headers':
-      return 'Headers of the partner’s own';
     case 'bearer':
       return 'A token';
     case 'oauth2_client_credentials':

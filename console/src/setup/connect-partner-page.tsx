@@ -8,7 +8,8 @@ import { Form, FormField, useForm } from '../components/form';
 import { Facts, Page, Section } from '../components/page';
 import { ProblemNote } from '../components/states';
 import { CHANGE_REASON_OPTIONS } from '../notification/words';
-import { AUTH_FIELDS, AUTH_OPTIONS, isSecret, type AuthType } from '../partners/auth-fields';
+import { Warnings } from '../partners/warnings';
+import { AUTH_OPTIONS, AuthFields, authOf, emptyAuth, type AuthType } from '../partners/auth-fields';
 import { SampleReport } from '../partners/sample-report';
 import { useSample } from '../partners/use-sample';
 import { SetupNav } from './setup-nav';
@@ -49,7 +50,6 @@ export function ConnectPartnerPage() {
 }
 
 function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => void }) {
-  const authFields = AUTH_FIELDS[auth];
   const form = useForm({
     schema: 'SubscriptionBody',
     initial: {
@@ -57,23 +57,16 @@ function PartnerForm({ auth, done }: { auth: AuthType; done: (made: Made) => voi
       partner_url: '',
       change_reasons: [...CHANGE_REASON_OPTIONS.map(([reason]) => reason)],
       ca_pem: '',
-      ...Object.fromEntries(Object.keys(authFields).map((name) => [name, ''])),
+      ...emptyAuth(auth),
     },
-    perform: async ({ auth: given, ...body }: Schemas['SubscriptionBody']) => {
-      const whole = {
-        ...body,
-        auth: { ...(given as object | undefined), type: auth },
-      } as Schemas['SubscriptionBody'];
-      done(await dataOf(api.POST('/admin/subscriptions', { body: whole })));
-    },
+    perform: async ({ auth: given, ...body }: Schemas['SubscriptionBody']) =>
+      done(await dataOf(api.POST('/admin/subscriptions', { body: { ...body, auth: authOf(auth, given) } }))),
   });
   return (
     <Form form={form} action="Create subscription">
       <FormField form={form} name="account_code" label="Account" />
       <FormField form={form} name="partner_url" label="Partner URL" />
-      {Object.entries(authFields).map(([name, label]) => (
-        <FormField key={name} form={form} name={name} label={label} type={isSecret(name) ? 'password' : undefined} />
-      ))}
+      <AuthFields form={form} type={auth} />
       <FormField form={form} name="change_reasons" label="Events" options={CHANGE_REASON_OPTIONS} />
       <FormField form={form} name="ca_pem" label="Certificate authority, PEM" rows={4} />
     </Form>
@@ -86,6 +79,7 @@ function Prove({ made }: { made: Made }) {
     <>
       <Section title="Made">
         <p className="note warn">The signing secret is shown only once. Copy it now.</p>
+        <Warnings of={made.warnings} />
         <Facts
           of={[
             ['Partner URL', <Copyable key="url" text={made.partner_url} />],

@@ -1,4 +1,3 @@
-import type { Clock } from '../../platform/clock.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 import type { PartnerClient } from '../partner/partner-client.js';
@@ -17,7 +16,6 @@ import { tracedPut } from './traced-put.js';
 export class AttemptSender {
   constructor(
     private readonly client: PartnerClient,
-    private readonly clock: Clock,
     private readonly underWay: AttemptsUnderWay,
     private readonly gate: JobGate,
     private readonly logger: Logger,
@@ -40,7 +38,7 @@ export class AttemptSender {
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
     // A partner may have said that it is busy while this one waited for its connection.
     const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
-    return tracedPut(item.traceparent, profile.headers(item, this.clock.now().getTime()), (headers) =>
+    return tracedPut(item.traceparent, profile.headers(item), (headers) =>
       this.client.put(profile.endpoint, headers, item.body, mayBegin),
     );
   }

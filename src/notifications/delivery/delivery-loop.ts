@@ -75,7 +75,7 @@ export class DeliveryLoop {
     );
     metrics.attemptsInFlight = () => this.lanes.inFlight;
     this.underWay = new AttemptsUnderWay(database, logger);
-    this.sender = new AttemptSender(client, clock, this.underWay, new JobGate(database, logger), logger);
+    this.sender = new AttemptSender(client, this.underWay, new JobGate(database, logger), logger);
     this.writer = new OutcomeWriter(database, config, logger, races, (outcomes, freed) =>
       this.recorded(outcomes, freed),
     );
@@ -110,12 +110,13 @@ export class DeliveryLoop {
     this.startWhatMay();
   }
 
-  /** The subscription was changed: what was claimed under its old settings is given back. */
-  changed(subscriptionId: string): void {
+  /** The subscription was changed: what was claimed under its old settings is given back. At a new address no wall stands. */
+  changed(subscriptionId: string, isNewAddress: boolean): void {
     const lane = this.lanes.of(subscriptionId);
     lane.staleBefore = performance.now();
     this.writer.release(lane.empty());
     this.writer.release(this.underWay.revoke((item) => item.subscription_id === subscriptionId));
+    if (isNewAddress) this.paces.lookAgain(lane);
     this.wake([subscriptionId]);
   }
 

@@ -53,7 +53,7 @@ export class LanePace {
     this.wallUntil = Math.max(this.wallUntil, until);
   }
 
-  /** The time was moved: the wall may be over, and the database says. False when there was none. */
+  /** The wall may be over, and the database says. False when there was none. */
   dropWall(): boolean {
     const stood = this.wallUntil !== -Infinity;
     this.wallUntil = -Infinity;

@@ -44,7 +44,7 @@ export class PaceKeeper<Item> {
     if (timer !== null) this.arranged.delete(lane);
   }
 
-  /** The time was moved: a wall may be over. */
+  /** The time was moved, or the partner has a new address: the wall may be over. */
   lookAgain(lane: Lane<Item>): void {
     if (!lane.pace.dropWall()) return;
     this.forget(lane);

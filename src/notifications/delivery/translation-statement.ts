@@ -40,8 +40,8 @@ const HASH = `encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8
 const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left(${HASH}, 20)
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
-/** Of a subscription `s`: it is told of its account's events. */
-const LISTENS = `s.deleted_datetime IS NULL AND s.state <> 'UNVERIFIED'`;
+/** Of a subscription `s`: its account's events become notifications. Those of one whose address moves are kept for it. */
+const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
 /** Of one that listens: what is made for it may be sent as soon as its turn comes. */
 const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 

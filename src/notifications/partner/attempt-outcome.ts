@@ -105,9 +105,12 @@ export class Puts {
   }
 }
 
-/** The specification's word for a 400; else the status says all, unless it is 200. */
+/** The specification's word for a 400. */
+export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
+
+/** Of a 400 the specification's word; else the status says all, unless it is 200. */
 function reasonOfAnswer({ status, ending }: Answer, failure: FailureClass | null): string | null {
-  if (status === 400) return 'NO_MATCHING_RECORD';
+  if (status === 400) return NO_MATCHING_RECORD;
   return failure !== null && status === 200 ? `body_${ending}` : null;
 }
 

@@ -32,6 +32,13 @@ describe('a partner URL', () => {
     ],
     ['https://partner.example/a//', 'https://partner.example/a', 'https://partner.example/a/notifications'],
     ['HTTPS://Partner.Example/A', 'https://partner.example/A', 'https://partner.example/A/notifications'],
+    ['https://partner.example.:443/a', 'https://partner.example/a', 'https://partner.example/a/notifications'],
+    [
+      'https://b\u00fccher.example/%7ea/%c3%a4/../%2f',
+      'https://xn--bcher-kva.example/~a/%2F',
+      'https://xn--bcher-kva.example/~a/%2F/notifications',
+    ],
+    ['https://partner.example/%2541', 'https://partner.example/%2541', 'https://partner.example/%2541/notifications'],
     ['https://[2606:4700::1]/x', 'https://[2606:4700::1]/x', 'https://[2606:4700::1]/x/notifications'],
   ])('%s is saved as %s and called at %s', (text, saved, called) => {
     expect(parsePartnerUrl(text).href).toBe(saved);
@@ -55,6 +62,12 @@ describe('a partner URL', () => {
     ['https://partner\n.example', 'url_invalid'],
     ['https://partner.example\\@inside', 'url_invalid'],
     ['https://partner.example:99999', 'url_invalid'],
+    ['https://partner.example:0', 'url_port'],
+    ['https://partner.example:00/', 'url_port'],
+    ['https://a..example', 'url_host'],
+    ['https://partner.example..', 'url_host'],
+    ['https://./', 'url_host'],
+    [`https://${'a'.repeat(64)}.example`, 'url_host'],
     ['https://user@partner.example', 'url_userinfo'],
     ['https://user:password@partner.example', 'url_userinfo'],
     ['https://@partner.example', 'url_userinfo'],

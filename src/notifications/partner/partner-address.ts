@@ -1,7 +1,12 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import type { AddressLookup } from './partner-names.js';
 
-export type PartnerUrlCode = 'url_invalid' | 'url_scheme' | 'url_userinfo' | 'url_query' | 'url_fragment';
+export type PartnerUrlCode =
+  'url_invalid' | 'url_scheme' | 'url_userinfo' | 'url_query' | 'url_fragment' | 'url_port' | 'url_host';
+
+/** RFC 1035 §2.3.4. */
+const LONGEST_LABEL = 63;
+const LONGEST_HOST = 253;
 
 /** A URL that may not be saved: `code` is stable, `message` is readable; neither repeats the URL. */
 export class PartnerUrlError extends Error {
@@ -22,15 +27,33 @@ export class AddressBlockedError extends Error {
   }
 }
 
-/** https, no user information, no query, no fragment; slashes at the end are taken off. Throws `PartnerUrlError`. */
+/**
+ * https, no user information, no query, no fragment. All spellings of one address give the same URL, without slashes at the
+ * end. Throws `PartnerUrlError`.
+ */
 export function parsePartnerUrl(text: string): URL {
   const url = parseHttpsUrl(text);
   if (text.includes('?')) throw new PartnerUrlError('url_query', 'must not have a query');
-  url.pathname = url.pathname.replace(/\/+$/, '');
+  url.pathname = url.pathname.replace(/\/+$/, '').replace(/%[0-9a-f]{2}/gi, inOneSpelling);
   return url;
 }
 
-/** As a partner URL, but with the query that RFC 6749 §3.2 allows, and the path as it stands. Throws `PartnerUrlError`. */
+/** RFC 3986 §6.2.2. */
+function inOneSpelling(encoded: string): string {
+  const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+  return /[A-Za-z0-9._~-]/.test(character) ? character : encoded.toUpperCase();
+}
+
+export function isSameAddress(one: string, other: string): boolean {
+  return parsePartnerUrl(one).href === parsePartnerUrl(other).href;
+}
+
+/** Whether credentials of the one may be sent to the other: who has a name has all its ports and paths. */
+export function isSameHost(one: string, other: string): boolean {
+  return parsePartnerUrl(one).hostname === parsePartnerUrl(other).hostname;
+}
+
+/** As a partner URL, but with the query that RFC 6749 §3.2 allows, and the path as it was sent. Throws `PartnerUrlError`. */
 export function parseTokenUrl(text: string): URL {
   return parseHttpsUrl(text);
 }
@@ -57,6 +80,12 @@ function parseHttpsUrl(text: string): URL {
   }
   if (authority.includes('@')) throw new PartnerUrlError('url_userinfo', 'must not have a user name or password');
   if (text.includes('#')) throw new PartnerUrlError('url_fragment', 'must not have a fragment');
+  if (url.port === '0') throw new PartnerUrlError('url_port', 'must not have the port 0');
+  url.hostname = url.hostname.replace(/\.$/, '');
+  const labels = url.hostname.split('.');
+  if (url.hostname.length > LONGEST_HOST || labels.some(({ length }) => length === 0 || length > LONGEST_LABEL)) {
+    throw new PartnerUrlError('url_host', 'must have a host whose parts have 1 to 63 characters, 253 in all');
+  }
   return url;
 }
 

@@ -36,7 +36,13 @@ export interface PartnerCertificates {
   clientKeyPem?: string | null;
 }
 
-export type PemCode = 'certificate_invalid' | 'key_invalid' | 'key_mismatch' | 'key_missing' | 'certificate_missing';
+export type PemCode =
+  | 'certificate_invalid'
+  | 'certificate_expired'
+  | 'key_invalid'
+  | 'key_mismatch'
+  | 'key_missing'
+  | 'certificate_missing';
 
 /** A PEM that may not be saved; neither `code` nor `message` repeats any of it. */
 export class PemError extends Error {
@@ -76,6 +82,15 @@ export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: Partn
   const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
   if (!certificate.checkPrivateKey(readKey(clientKeyPem))) {
     throw new PemError('clientKeyPem', 'key_mismatch', 'is not the key of the client certificate');
+  }
+}
+
+/** A client certificate that is saved must not have expired; one that was saved may expire later. Throws `PemError`. */
+export function assertNotExpired(clientCertPem: string): void {
+  const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
+  // Partners compare it with their own clocks, which no sandbox moves.
+  if (Date.parse(certificate.validTo) < Date.now()) {
+    throw new PemError('clientCertPem', 'certificate_expired', 'has expired');
   }
 }
 

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
+import { Clock } from '../../platform/clock.js';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { sha256 } from '../../platform/secrets.js';
@@ -25,6 +26,13 @@ const RECORD_CERTIFICATES = prepared(
   acrossAccounts.keyInHand,
 );
 
+/** A key that was replaced, and its end: by the clock, and by the time that has passed, since the clock may be set. */
+interface PreviousKey {
+  key: KeyObject;
+  until: number;
+  steadyUntil: number;
+}
+
 /** A partner as the delivery loop sees it: where to send, how to sign, what is retried. */
 export class PartnerProfile {
   constructor(
@@ -32,21 +40,25 @@ export class PartnerProfile {
     readonly endpoint: PartnerEndpoint,
     readonly autoRetryOn: readonly string[],
     private readonly newest: KeyObject,
-    private readonly previous: KeyObject | null,
-    private readonly previousUntil: number,
+    private readonly previous: readonly PreviousKey[],
+    private readonly clock: Clock,
   ) {}
 
   /**
    * The headers of a notification (Standard Webhooks v1), the partner's authentication aside. Its timestamp is of the machine:
    * partners compare it with their own clocks, which no sandbox moves.
    */
-  headers(
-    notification: { id: string; body: string; event_sequence: number; traceparent: string | null },
-    now: number,
-  ): Record<string, string> {
+  headers(notification: {
+    id: string;
+    body: string;
+    event_sequence: number;
+    traceparent: string | null;
+  }): Record<string, string> {
     const { id, body, event_sequence } = notification;
     const timestamp = Math.floor(Date.now() / 1000);
-    const keys = this.previous !== null && now < this.previousUntil ? [this.newest, this.previous] : [this.newest];
+    const [now, steadyNow] = [this.clock.now().getTime(), this.clock.steadyMs()];
+    const signing = this.previous.filter(({ until, steadyUntil }) => now < until || steadyNow < steadyUntil);
+    const keys = [this.newest, ...signing.map(({ key }) => key)];
     return {
       'content-type': 'application/json',
       'webhook-id': id,
@@ -78,6 +90,7 @@ export class PartnerDirectory {
     private readonly client: PartnerClient,
     private readonly logger: Logger,
     private readonly keys: SigningKeys,
+    private readonly clock: Clock,
   ) {}
 
   /** The profile of this version; null when it is not the one that was read last. */
@@ -134,8 +147,9 @@ export class PartnerDirectory {
   }
 
   profileOf(subscription: Subscription): PartnerProfile {
-    const { id, version, previous_signing_secret: previous } = subscription;
-    const keyOf = (sealed: Buffer) => signingKey(this.secrets.open(sealed, id, 'signing-secret'));
+    const { id, version } = subscription;
+    const { newest, previous } = this.secrets.openSigning(subscription);
+    const aheadMs = this.clock.steadyMs() - this.clock.now().getTime();
     return new PartnerProfile(
       version,
       {
@@ -151,9 +165,9 @@ export class PartnerDirectory {
         connections: this.config.notificationConcurrencyPerPartner,
       },
       subscription.auto_retry_on,
-      keyOf(subscription.signing_secret),
-      previous === null ? null : keyOf(previous),
-      subscription.previous_signing_secret_until?.getTime() ?? 0,
+      signingKey(newest),
+      previous.map(({ secret, until }) => ({ key: signingKey(secret), until, steadyUntil: until + aheadMs })),
+      this.clock,
     );
   }
 }

@@ -33,7 +33,7 @@ export class PartnerProbe {
       event_sequence: 1,
       traceparent: null,
     };
-    return this.client.put(profile.endpoint, profile.headers(sample, now.getTime()), sample.body);
+    return this.client.put(profile.endpoint, profile.headers(sample), sample.body);
   }
 
   /** Sends a sample, and tells of each step on its way what could be seen of it. */

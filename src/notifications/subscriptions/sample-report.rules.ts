@@ -1,13 +1,16 @@
 import type { ChangeReason } from '../../bookings/bookings.events.js';
-import type { AttemptOutcome } from '../partner/attempt-outcome.js';
+import { NO_MATCHING_RECORD, type AttemptOutcome } from '../partner/attempt-outcome.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import type { Inspection } from '../partner/partner-inspection.js';
 import { STEPS, type SampleReport, type Step } from './sample-report.dto.js';
 
+/** Codes of a connection that never came about, wherever the look before got to. */
+const NOT_CONNECTED: readonly string[] = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'];
+
 /** The step at which an attempt with this outcome ended; null when it was delivered. */
 function failedStep(
-  { failure, httpStatus }: Pick<AttemptOutcome, 'failure' | 'httpStatus'>,
+  { failure, httpStatus, reason }: Pick<AttemptOutcome, 'failure' | 'httpStatus' | 'reason'>,
   seen: Inspection,
 ): Step | null {
   if (failure === null) return null;
@@ -15,14 +18,13 @@ function failedStep(
   const steps: Partial<Record<FailureClass, Step>> = {
     dns: 'NAME',
     blocked: 'ADDRESS',
-    connect: 'ADDRESS',
     tls: 'TLS',
     auth: 'SIGN_IN',
   };
   if (steps[failure]) return steps[failure];
-  // A time-out says nothing of the place: the look before does.
+  // A time-out, or a connection that was closed, says nothing of the place: the look before does.
   if (seen.nameFault !== null) return 'NAME';
-  if (seen.connectFault !== null) return 'ADDRESS';
+  if (seen.connectFault !== null || NOT_CONNECTED.includes(reason ?? '')) return 'ADDRESS';
   return seen.protocol === null ? 'TLS' : 'ANSWER';
 }
 
@@ -59,6 +61,15 @@ export function reportOf(
   };
 }
 
+const UNKNOWN_SAMPLE =
+  'The partner answered 400: it knows no candidate SAMPLE-CANDIDATE. A sample needs a 200 all the same: the partner should ' +
+  'answer 200 to booking codes that begin with SAMPLE, and 400 to events of candidates that it does not know.';
+
+/** Says more of a verification that failed, where it is known what is to be done; else nothing. */
+export function verificationDetail({ reason }: Pick<AttemptOutcome, 'reason'>): string | undefined {
+  return reason === NO_MATCHING_RECORD ? UNKNOWN_SAMPLE : undefined;
+}
+
 const SIGN_IN: Record<PartnerAuth['type'], string> = {
   none: 'The partner asks for no sign-in.',
   headers: 'Sent with the headers of the subscription.',
@@ -69,7 +80,7 @@ const SIGN_IN: Record<PartnerAuth['type'], string> = {
 
 function detailsOf(
   seen: Inspection,
-  { httpStatus, durationMs, reason }: AttemptOutcome,
+  { failure, httpStatus, durationMs, reason }: AttemptOutcome,
   auth: PartnerAuth['type'],
 ): Record<Step, { ok: string; failed: string }> {
   const [certificate] = seen.certificates;
@@ -100,7 +111,12 @@ function detailsOf(
     },
     ANSWER: {
       ok: `200 after ${durationMs} ms.`,
-      failed: `Not a 200 in time: ${status} after ${durationMs} ms.`,
+      failed:
+        reason === NO_MATCHING_RECORD
+          ? UNKNOWN_SAMPLE
+          : failure === 'connect'
+            ? `The partner was reached, and closed the connection after ${durationMs} ms without an answer.`
+            : `Not a 200 in time: ${status} after ${durationMs} ms.`,
     },
   };
 }

@@ -4,7 +4,19 @@ import { Secrets } from '../../platform/secrets.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import type { ShownAuth, Subscription } from './subscription.entity.js';
 
-type Column = 'auth' | 'client-key' | 'signing-secret';
+type Column = 'auth' | 'client-key' | 'signing-secret' | 'previous-signing-secrets';
+
+/** Secrets that sign at once, the newest among them. */
+const MOST_SIGNING = 5;
+
+/** A signing secret that was replaced. */
+export interface PreviousSecret {
+  secret: string;
+  /** Until when it signs, in milliseconds. */
+  until: number;
+}
+
+type SigningColumns = Pick<Subscription, 'id' | 'signing_secret' | 'previous_signing_secrets'>;
 
 /** Seals and opens what a subscription keeps secret. A sealed value opens only in its own column and row. */
 @Injectable()
@@ -21,7 +33,7 @@ export class SubscriptionSecrets {
         auth_secret: as('auth'),
         client_key: as('client-key'),
         signing_secret: as('signing-secret'),
-        previous_signing_secret: as('signing-secret'),
+        previous_signing_secrets: as('previous-signing-secrets'),
       },
     });
   }
@@ -32,6 +44,28 @@ export class SubscriptionSecrets {
 
   open(sealed: Buffer, id: string, column: Column): string {
     return this.secrets.decrypt(sealed, purpose(id, column)).toString('utf8');
+  }
+
+  /** The secret that signs first, and those that were replaced, the newest of them first. */
+  openSigning({ id, signing_secret, previous_signing_secrets: previous }: SigningColumns): {
+    newest: string;
+    previous: PreviousSecret[];
+  } {
+    const opened = previous === null ? '[]' : this.open(previous, id, 'previous-signing-secrets');
+    return {
+      newest: this.open(signing_secret, id, 'signing-secret'),
+      previous: JSON.parse(opened) as PreviousSecret[],
+    };
+  }
+
+  /** Replaces the secret that signs first. The one before signs until then. */
+  replaceSigning(subscription: Subscription, newest: string, until: Date): void {
+    const { newest: replaced, previous } = this.openSigning(subscription);
+    // Which of them have ended is looked at when they sign: the clock may be wrong at this moment.
+    const kept = [{ secret: replaced, until: until.getTime() }, ...previous].slice(0, MOST_SIGNING - 1);
+    const { id } = subscription;
+    subscription.signing_secret = this.seal(newest, id, 'signing-secret');
+    subscription.previous_signing_secrets = this.seal(JSON.stringify(kept), id, 'previous-signing-secrets');
   }
 
   /** `auth` as it is shown, and its secrets apart, sealed. */

@@ -46,10 +46,11 @@ export class SubscriptionStore {
   change(id: string, action: string, apply: (subscription: Subscription) => void): Promise<Subscription> {
     return this.unitOfWork.run(async () => {
       const subscription = await this.lock(id);
+      const { state } = subscription;
       apply(subscription);
       subscription.updated_datetime = this.clock.now();
       await this.database.manager.save(subscription);
-      this.signals.changed(id);
+      this.signals.changed(id, state === 'UNVERIFIED' && subscription.state === 'ACTIVE');
       this.unitOfWork.audit(`subscription.${action}`, id, { accountCode: subscription.account_code });
       await this.races.reached('changing subscription');
       return subscription;

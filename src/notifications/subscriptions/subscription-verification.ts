@@ -3,8 +3,10 @@ import { Clock } from '../../platform/clock.js';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { verificationFailed } from '../notifications.errors.js';
 import { PartnerProbe } from './partner-probe.js';
+import { verificationDetail } from './sample-report.rules.js';
 import type { SampleReport } from './sample-report.dto.js';
 import type { Subscription } from './subscription.entity.js';
+import { endMove } from './subscription.rules.js';
 import { SubscriptionStore } from './subscription-store.js';
 import { SendSample, VerifySubscription } from './subscriptions.commands.js';
 
@@ -21,6 +23,7 @@ export class VerifySubscriptionHandler implements ICommandHandler<VerifySubscrip
     const result = await this.probe.send(sent, 'BOOKING_CREATED');
     if (!result.delivered)
       throw verificationFailed.error({
+        detail: verificationDetail(result),
         members: {
           failure: result.failure,
           reason: result.reason,
@@ -63,8 +66,8 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
 function verified(subscription: Subscription, sent: Subscription, probe: PartnerProbe, now: Date): void {
   if (subscription.version !== sent.version)
     throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
+  if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
   subscription.certificate_not_after = probe.certificateNotAfter(sent);
-  if (subscription.state === 'UNVERIFIED') subscription.state = 'ACTIVE';
   if (subscription.health === 'DOWN') {
     subscription.health = 'UP';
     subscription.health_changed_at = now;

@@ -67,19 +67,17 @@ export class Subscription {
   @Column('bytea')
   signing_secret: Buffer;
 
+  /** Encrypted: JSON of those that were replaced, the newest first, each with its end. */
   @Column('bytea', { nullable: true })
-  previous_signing_secret: Buffer | null;
+  previous_signing_secrets: Buffer | null;
 
-  /** null: it is not suspended, or was before this was kept. */
+  /** Since when notifications are kept for it: it is suspended, or its new address waits to be verified. */
   @Column('timestamptz', { nullable: true })
   suspended_datetime: Date | null;
 
   /** When it was suspended; time that does not count towards giving up. */
   @Column('tstzmultirange', { default: '{}' })
   suspensions: string;
-
-  @Column('timestamptz', { nullable: true })
-  previous_signing_secret_until: Date | null;
 
   @Column('text')
   state: SubscriptionState;

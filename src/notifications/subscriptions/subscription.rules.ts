@@ -1,15 +1,21 @@
 import { fault, text, type Rule } from '../../platform/validation/rules.js';
 import type { Fault } from '../../platform/errors.js';
 import type { Subscription } from './subscription.entity.js';
-import { parsePartnerUrl, PartnerUrlError } from '../partner/partner-address.js';
-import { assertCertificates, PemError, type PartnerCertificates } from '../partner/partner-credentials.js';
+import { isSameHost, parsePartnerUrl, PartnerUrlError } from '../partner/partner-address.js';
+import {
+  assertCertificates,
+  assertNotExpired,
+  PemError,
+  type PartnerCertificates,
+} from '../partner/partner-credentials.js';
 
 const MOST_URL = 2000;
 
 export function url(parse: (value: string) => URL, description: string): Rule {
   const plain = text({ min: 1, max: MOST_URL });
   return {
-    schema: { ...plain.schema, format: 'uri', description },
+    // Names beyond ASCII may be written as they are.
+    schema: { ...plain.schema, format: 'iri', description },
     faults(value) {
       const faults = plain.faults(value);
       if (faults.length > 0) return faults;
@@ -37,15 +43,41 @@ const PEM_POINTERS: Record<keyof PartnerCertificates, string> = {
   clientKeyPem: '/client_key_pem',
 };
 
-/** What is wrong with the certificates taken together. */
-export function certificateFaults(certificates: PartnerCertificates): Fault[] {
+/**
+ * Finds a fault of the certificates taken together.
+ * @param isNew the client certificate comes with this request
+ */
+export function certificateFaults(certificates: PartnerCertificates, isNew: boolean): Fault[] {
+  const { clientCertPem } = certificates;
   try {
     assertCertificates(certificates);
+    if (isNew && clientCertPem != null) assertNotExpired(clientCertPem);
     return [];
   } catch (error) {
     if (!(error instanceof PemError)) throw error;
     return [fault(error.code, `The value ${error.message}.`, PEM_POINTERS[error.member])];
   }
+}
+
+/** A fault for each kind of credentials that a patch would take along to another host: none is sent where it was not given for. */
+export function credentialFaults(
+  { partner_url, auth, client_key_pem }: { partner_url?: string; auth?: unknown; client_key_pem?: string | null },
+  kept: Pick<Subscription, 'partner_url' | 'auth' | 'client_key'>,
+): Fault[] {
+  if (partner_url === undefined || isSameHost(partner_url, kept.partner_url)) return [];
+  const faults: Fault[] = [];
+  // An access token of OAuth 2.0 is sent to the partner as well.
+  if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
+    faults.push(fault('auth_required', 'Another host needs auth in the same request; null for none.', '/auth'));
+  if (client_key_pem === undefined && kept.client_key !== null)
+    faults.push(
+      fault(
+        'auth_required',
+        'Another host needs the client certificate and its key in the same request; null for none.',
+        '/client_key_pem',
+      ),
+    );
+  return faults;
 }
 
 /** What `auto_retry_on` may hold. A 500 is in it always: it says that the partner's components are down. */
@@ -56,6 +88,40 @@ export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
 /** The causes as they are kept: in the order above, each once, 500 among them. */
 export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
   return AUTO_RETRY_CAUSES.filter((cause) => cause === '500' || asked.includes(cause));
+}
+
+/** Nothing is known of the new address. The events of one that was verified are kept until that is, as while it is suspended. */
+export function beginMove(subscription: Subscription, now: Date): void {
+  if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
+  subscription.state = 'UNVERIFIED';
+  forgetPartner(subscription);
+}
+
+/** Makes it ACTIVE: the address has answered a sample with 200. Answers of the old one that came since do not concern it. */
+export function endMove(subscription: Subscription, now: Date): void {
+  endSuspension(subscription, now);
+  subscription.state = 'ACTIVE';
+  forgetPartner(subscription);
+}
+
+/** Nothing is known of how the partner does. */
+function forgetPartner(subscription: Subscription): void {
+  Object.assign(subscription, {
+    health: 'UP',
+    health_changed_at: null,
+    next_probe_at: null,
+    probe_from: null,
+    probe_step: 0,
+    probe_token: null,
+    paused_from: null,
+    paused_until: null,
+    pace: null,
+    pace_ceiling: null,
+    pace_good: 0,
+    pace_confirmed: 0,
+    paced_to: null,
+    certificate_not_after: null,
+  } satisfies Partial<Subscription>);
 }
 
 /** The time for which it was suspended is kept: it does not count towards giving up. */

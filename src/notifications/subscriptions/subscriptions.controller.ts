@@ -11,6 +11,7 @@ import { Answer, AnswerEmpty, AnswerList, BodyProblems, Problems } from '../../p
 import { accountsOfList } from '../../platform/known-accounts.js';
 import { newestFirst, pageOf, sendPage } from '../../platform/http/paging.js';
 import { PartnerStanding, shownPace } from './partner-standing.js';
+import { RepeatedAddresses } from './repeated-addresses.js';
 import { Subscription } from './subscription.entity.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -46,6 +47,7 @@ export class SubscriptionsController {
     private readonly config: Config,
     private readonly clock: Clock,
     private readonly standing: PartnerStanding,
+    private readonly repeated: RepeatedAddresses,
   ) {}
 
   @Post()
@@ -145,7 +147,7 @@ export class SubscriptionsController {
 
   @Post(':id/rotate-secret')
   @HttpCode(200)
-  @ApiOperation({ summary: 'A new signing secret; notifications bear both signatures for 24 hours' })
+  @ApiOperation({ summary: 'A new signing secret; the one before signs for 24 more hours' })
   @Answer(200, SubscriptionWithSecret)
   @Problems(404)
   async rotateSecret(@Param('id') id: string): Promise<SubscriptionWithSecret> {
@@ -154,8 +156,12 @@ export class SubscriptionsController {
 
   private async presentAll(subscriptions: readonly Subscription[]): Promise<SubscriptionModel[]> {
     const failing = await this.standing.failingSince(subscriptions.map(({ id }) => id));
+    const warnings = await this.repeated.warningsOf(subscriptions);
     const now = this.clock.now();
-    return subscriptions.map((subscription) => shown(subscription, failing.get(subscription.id) ?? null, now));
+    return subscriptions.map((subscription) => ({
+      ...shown(subscription, failing.get(subscription.id) ?? null, now),
+      warnings: warnings.get(subscription.id) ?? [],
+    }));
   }
 
   private async present(subscription: Subscription): Promise<SubscriptionModel> {
@@ -167,7 +173,7 @@ export class SubscriptionsController {
   }
 }
 
-function shown(subscription: Subscription, failingSince: Date | null, now: Date): SubscriptionModel {
+function shown(subscription: Subscription, failingSince: Date | null, now: Date): Omit<SubscriptionModel, 'warnings'> {
   const { paused_until, pace } = shownPace(subscription, now);
   return {
     id: subscription.id,

@@ -1,5 +1,5 @@
 import { CHANGE_REASONS, type ChangeReason } from '../../bookings/bookings.events.js';
-import { Field } from '../../platform/validation/fields.js';
+import { Field, ObjectListField } from '../../platform/validation/fields.js';
 import { PageQuery } from '../../platform/http/paging.js';
 import { dateTime, integer, listOf, oneOf, text } from '../../platform/validation/rules.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
@@ -53,13 +53,24 @@ export class SubscriptionBody extends SubscriptionSettings {
 
 /** The settings that an operator may change. */
 export class SubscriptionPatch extends SubscriptionSettings {
-  @Field(partnerUrl, { notNull: true, description: 'A new one must be verified again.' })
+  @Field(partnerUrl, { notNull: true, description: 'A new one must be verified; events are kept for it until then.' })
   partner_url?: string;
 }
 
 export class SubscriptionQuery extends PageQuery {
   @Field(text({ min: 1, max: 50 }))
   account_code?: string;
+}
+
+export class SubscriptionWarningModel {
+  @Field(text({ max: 200 }), { required: true, description: 'JSON Pointer of the setting.' })
+  pointer: string;
+
+  @Field(oneOf(['address_repeated'], 'format_invalid'), { required: true })
+  code: 'address_repeated';
+
+  @Field(text({ max: 500 }), { required: true })
+  detail: string;
 }
 
 export class SubscriptionModel {
@@ -116,6 +127,12 @@ export class SubscriptionModel {
 
   @Field(dateTime(), { required: true })
   updated_datetime: string;
+
+  @ObjectListField(() => SubscriptionWarningModel, 1, {
+    required: true,
+    description: 'Settings that may be a mistake, and are taken all the same; empty as a rule.',
+  })
+  warnings: SubscriptionWarningModel[];
 }
 
 export class SubscriptionWithSecret extends SubscriptionModel {

@@ -7,12 +7,20 @@ import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 import { accountNotFound, type Fault } from '../../platform/errors.js';
 import { Faults } from '../../platform/validation/faults.js';
 import { fault } from '../../platform/validation/rules.js';
-import { subscriptionUnverified } from '../notifications.errors.js';
+import { authRequired, subscriptionUnverified } from '../notifications.errors.js';
+import { isSameAddress } from '../partner/partner-address.js';
 import type { PartnerAuth } from '../partner/partner-credentials.js';
 import { DeliverySignals } from '../delivery-signals.js';
 import { newSigningSecret } from '../partner/signature.js';
 import { Subscription } from './subscription.entity.js';
-import { autoRetryCauses, certificateFaults, DEFAULT_AUTO_RETRY, endSuspension } from './subscription.rules.js';
+import {
+  autoRetryCauses,
+  beginMove,
+  certificateFaults,
+  credentialFaults,
+  DEFAULT_AUTO_RETRY,
+  endSuspension,
+} from './subscription.rules.js';
 import { SubscriptionSecrets } from './subscription-secrets.js';
 import { SubscriptionStore } from './subscription-store.js';
 import {
@@ -26,7 +34,7 @@ import {
 } from './subscriptions.commands.js';
 import type { SubscriptionPatch } from './subscriptions.dto.js';
 
-const BOTH_SIGNATURES_MS = 24 * 3600_000;
+const BOTH_SIGN_MS = 24 * 3600_000;
 
 function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
   return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
@@ -58,11 +66,12 @@ function orKept<T>(given: T | undefined, kept: T): T {
 /** What is wrong with the certificates that the subscription would have. */
 function certificatesOf(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): Fault[] {
   const key = kept.client_key === null ? null : secrets.open(kept.client_key, kept.id, 'client-key');
-  return certificateFaults({
+  const certificates = {
     caPem: orKept(patch.ca_pem, kept.ca_pem),
     clientCertPem: orKept(patch.client_cert_pem, kept.client_cert_pem),
     clientKeyPem: orKept(patch.client_key_pem, key),
-  });
+  };
+  return certificateFaults(certificates, patch.client_cert_pem !== undefined);
 }
 
 @CommandHandler(CreateSubscription)
@@ -91,8 +100,7 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
       wait_ms: null,
       max_per_second: null,
       auto_retry_on: [...DEFAULT_AUTO_RETRY],
-      previous_signing_secret: null,
-      previous_signing_secret_until: null,
+      previous_signing_secrets: null,
       state: 'UNVERIFIED',
       health: 'UP',
       health_changed_at: null,
@@ -123,37 +131,40 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
   }
 }
 
+/** Answers, for a new address, when no process can begin an attempt at the old one any more. */
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
   constructor(
     private readonly clock: Clock,
     private readonly secrets: SubscriptionSecrets,
     private readonly store: SubscriptionStore,
+    private readonly signals: DeliverySignals,
   ) {}
 
   async execute({ id, patch }: ChangeSubscription): Promise<Subscription> {
     const { partner_url: partnerUrl } = patch;
-    new Faults([
-      ...certificatesOf(patch, await this.store.get(id), this.secrets),
-      ...(await this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth))),
-    ]).refuse();
-    return this.store.change(id, 'change', (subscription) => {
+    const addressFaults = this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth));
+    this.assertFits(patch, await this.store.get(id), await addressFaults);
+    const changed = await this.store.change(id, 'change', (subscription) => {
       // It may have been changed meanwhile.
-      new Faults(certificatesOf(patch, subscription, this.secrets)).refuse();
+      this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
-      if (partnerUrl !== undefined && partnerUrl !== subscription.partner_url) {
+      if (partnerUrl !== undefined) {
+        if (!isSameAddress(partnerUrl, subscription.partner_url)) beginMove(subscription, this.clock.now());
         subscription.partner_url = partnerUrl;
-        // Nothing is known of what lives there.
-        endSuspension(subscription, this.clock.now());
-        subscription.state = 'UNVERIFIED';
-        subscription.health = 'UP';
-        subscription.health_changed_at = null;
-        subscription.next_probe_at = null;
-        subscription.probe_step = 0;
-        subscription.probe_token = null;
       }
       subscription.version += 1;
     });
+    if (partnerUrl !== undefined && changed.state === 'UNVERIFIED') await this.signals.stopped(id);
+    return changed;
+  }
+
+  /** @throws DomainError `validation_error`, or `auth_required` when nothing else is at fault */
+  private assertFits(patch: SubscriptionPatch, kept: Subscription, found: readonly Fault[]): void {
+    const faults = [...certificatesOf(patch, kept, this.secrets), ...found];
+    const missing = credentialFaults(patch, kept);
+    if (faults.length === 0 && missing.length > 0) throw authRequired.error({ errors: missing });
+    new Faults([...faults, ...missing]).refuse();
   }
 }
 
@@ -172,7 +183,7 @@ export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscrip
   }
 }
 
-/** Answers when no attempt can begin any more, in any process. */
+/** Answers when no process can begin an attempt any more. */
 @CommandHandler(SuspendSubscription)
 export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
   constructor(
@@ -224,9 +235,8 @@ export class RotateSigningSecretHandler implements ICommandHandler<RotateSigning
   async execute({ id }: RotateSigningSecret): Promise<WithSecret> {
     const signingSecret = newSigningSecret();
     const subscription = await this.store.change(id, 'rotate-secret', (changed) => {
-      changed.previous_signing_secret = changed.signing_secret;
-      changed.previous_signing_secret_until = new Date(this.clock.now().getTime() + BOTH_SIGNATURES_MS);
-      changed.signing_secret = this.secrets.seal(signingSecret, id, 'signing-secret');
+      const until = new Date(this.clock.now().getTime() + BOTH_SIGN_MS);
+      this.secrets.replaceSigning(changed, signingSecret, until);
       changed.version += 1;
     });
     return { subscription, signingSecret };

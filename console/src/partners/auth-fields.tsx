@@ -1,0 +1,82 @@
+import type { Schemas } from '../api/client';
+import type { Option } from '../components/fields';
+import { FormField, type FormState } from '../components/form';
+
+export type AuthType = NonNullable<Schemas['SubscriptionModel']['auth']['type']>;
+
+const HEADERS = 'auth/headers';
+const CLIENT_AUTH = 'auth/client_auth';
+const MORE_HEADERS = { [HEADERS]: 'More headers' };
+
+/** Members of the body that each way to sign in at a partner needs, with their labels. */
+const FIELDS: Record<AuthType, Record<string, string>> = {
+  none: {},
+  headers: { [HEADERS]: 'Headers' },
+  basic: { 'auth/username': 'User name', 'auth/password': 'Password', ...MORE_HEADERS },
+  bearer: { 'auth/token': 'Token', ...MORE_HEADERS },
+  oauth2_client_credentials: {
+    'auth/token_url': 'Token URL',
+    'auth/client_id': 'Client id',
+    [CLIENT_AUTH]: 'Sign-in at the token service',
+    'auth/client_secret': 'Client secret',
+    'auth/scope': 'Scope',
+    'auth/audience': 'Audience',
+    'auth/resource': 'Resource',
+    ...MORE_HEADERS,
+  },
+};
+
+export const AUTH_OPTIONS: readonly Option[] = [
+  ['none', 'None; requests are signed'],
+  ['basic', 'User name and password'],
+  ['bearer', 'A token'],
+  ['headers', 'Headers, such as an API key'],
+  ['oauth2_client_credentials', 'OAuth 2.0 client credentials'],
+];
+
+const CLIENT_AUTH_OPTIONS: readonly Option[] = [
+  ['basic', 'Client id and secret by HTTP Basic'],
+  ['post', 'Client id and secret in the form'],
+  ['private_key_jwt', 'A signature by a key of this service; no secret'],
+];
+
+const HINTS: Record<string, string> = {
+  [HEADERS]: 'Name and value, such as X-Api-Key: 12345, one per line. Values are not shown again.',
+  'auth/client_secret': 'Not needed with a signature.',
+  'auth/scope': 'Only if the token service asks for one.',
+  'auth/audience': 'Only if the token service asks for one.',
+  'auth/resource': 'Only if the token service asks for one (RFC 8707).',
+};
+
+/** The fields of a way to sign in, empty. */
+export function emptyAuth(type: AuthType): Record<string, string> {
+  return Object.fromEntries(Object.keys(FIELDS[type]).map((name) => [name, '']));
+}
+
+/** The `auth` of a body, by what a form has of it. */
+export function authOf(type: AuthType, given: object | null | undefined): Schemas['SubscriptionBody']['auth'] {
+  const { headers = '', ...rest } = (given ?? {}) as { headers?: string };
+  const lines = headers.split('\n').filter((line) => line.trim() !== '');
+  return { ...rest, ...(lines.length > 0 ? { headers: lines.map(headerOf) } : {}), type } as ReturnType<typeof authOf>;
+}
+
+/** `X-Api-Key: 12345`. */
+function headerOf(line: string): { name: string; value: string } {
+  const [name, ...value] = line.split(':');
+  return { name: name.trim(), value: value.join(':').trim() };
+}
+
+export function AuthFields({ form, type }: { form: FormState; type: AuthType }) {
+  return Object.entries(FIELDS[type]).map(([name, label]) => (
+    <FormField
+      key={name}
+      form={form}
+      name={name}
+      label={label}
+      hint={HINTS[name]}
+      rows={name === HEADERS ? 3 : undefined}
+      options={name === CLIENT_AUTH ? CLIENT_AUTH_OPTIONS : undefined}
+      type={/password|secret|token$/.test(name) ? 'password' : undefined}
+    />
+  ));
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { In, IsNull } from 'typeorm';
+import { Database } from '../../platform/database/database.js';
+import { parsePartnerUrl } from '../partner/partner-address.js';
+import { Subscription } from './subscription.entity.js';
+import type { SubscriptionWarningModel } from './subscriptions.dto.js';
+
+/** Finds addresses that an account has more than once, in whatever spelling. */
+@Injectable()
+export class RepeatedAddresses {
+  constructor(private readonly database: Database) {}
+
+  /** Returns for each of the subscriptions, by id, a warning when another one of its account has its address. */
+  async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
+    const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];
+    const rows = await this.database.manager.find(Subscription, {
+      select: { id: true, account_code: true, partner_url: true },
+      where: { account_code: In(accounts), deleted_datetime: IsNull() },
+    });
+    const at = new Map<string, string[]>();
+    for (const row of rows) at.set(keyOf(row), [...(at.get(keyOf(row)) ?? []), row.id]);
+    return new Map(
+      subscriptions.map((subscription) => {
+        const [other] = (at.get(keyOf(subscription)) ?? []).filter((id) => id !== subscription.id);
+        return [subscription.id, other === undefined ? [] : [warning(other)]];
+      }),
+    );
+  }
+}
+
+function keyOf({ account_code, partner_url }: Pick<Subscription, 'account_code' | 'partner_url'>): string {
+  return `${account_code} ${parsePartnerUrl(partner_url).href}`;
+}
+
+function warning(other: string): SubscriptionWarningModel {
+  return {
+    pointer: '/partner_url',
+    code: 'address_repeated',
+    detail: `Subscription ${other} of this account has the same address: an event that both ask for is sent there by each.`,
+  };
+}

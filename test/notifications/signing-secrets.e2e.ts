@@ -1,0 +1,98 @@
+import { Webhook } from 'standardwebhooks';
+import { Clock } from '../../src/platform/clock';
+import { startApp, type TestApp } from '../support/app';
+import type { PartnerRequest } from '../support/partner';
+import { Subscribed } from '../support/subscribed';
+
+const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
+const HOUR_MS = 3600_000;
+
+let app: TestApp;
+let other: TestApp;
+let subscribed: Subscribed;
+let secrets: string[];
+
+beforeAll(async () => {
+  app = await startApp({ env: { SECRETS_KEY } });
+  other = await startApp({ databaseUrl: app.databaseUrl, env: { SECRETS_KEY, ROLES: 'api' } });
+});
+beforeEach(async () => {
+  subscribed = await Subscribed.start(app);
+  secrets = [subscribed.signingSecret];
+});
+afterEach(async () => {
+  await setClock(0);
+  jest.restoreAllMocks();
+  await subscribed.stop();
+});
+afterAll(async () => {
+  await other.close();
+  await app.close();
+});
+
+/** The sandbox's clock is so far ahead. */
+async function setClock(hours: number): Promise<void> {
+  for (const { app: process } of [app, other]) await process.get(Clock).moveTo(hours * HOUR_MS);
+}
+
+async function rotate(by: TestApp = app): Promise<void> {
+  const { status, body } = await by.call('POST', `/admin/subscriptions/${subscribed.id}/rotate-secret`, {
+    token: subscribed.operator,
+  });
+  expect(status).toBe(200);
+  secrets.unshift(body.signing_secret);
+}
+
+/** Which of the secrets, by their number from the newest, sign the next notification. */
+async function signing(): Promise<number[]> {
+  const seen = subscribed.partner.requests.length;
+  await subscribed.booking();
+  const request = (await subscribed.partner.received(seen + 1))[seen];
+  const found = secrets.flatMap((secret, index) => (isBy(secret, request) ? [index] : []));
+  expect(request.headers['webhook-signature'].split(' ')).toHaveLength(found.length);
+  return found;
+}
+
+function isBy(secret: string, { raw, headers }: PartnerRequest): boolean {
+  try {
+    new Webhook(secret).verify(raw, headers);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('a secret signs for 24 hours after it was replaced, however often the next ones are', async () => {
+  await rotate();
+  expect(await signing()).toEqual([0, 1]);
+  await setClock(10);
+  await rotate();
+  expect(await signing()).toEqual([0, 1, 2]);
+  await setClock(23.9);
+  expect(await signing()).toEqual([0, 1, 2]);
+  await setClock(24.1);
+  expect(await signing()).toEqual([0, 1]);
+  await setClock(34.1);
+  expect(await signing()).toEqual([0]);
+});
+
+test('after many rotations the five newest sign', async () => {
+  for (let n = 0; n < 7; n++) await rotate();
+  expect(await signing()).toEqual([0, 1, 2, 3, 4]);
+});
+
+test('of two processes that rotate at once, both secrets sign', async () => {
+  await Promise.all([rotate(), rotate(other)]);
+  expect([await signing(), new Set(secrets).size]).toEqual([[0, 1, 2], 3]);
+});
+
+test('a clock that is a day ahead for a while ends no secret', async () => {
+  await rotate();
+  expect(await signing()).toEqual([0, 1]);
+  const { now } = Date;
+  const ahead = jest.spyOn(app.app.get(Clock), 'now').mockImplementation(() => new Date(now() + 25 * HOUR_MS));
+  expect(await signing()).toEqual([0, 1]);
+  ahead.mockRestore();
+  await rotate();
+  expect(await signing()).toEqual([0, 1, 2]);
+});
