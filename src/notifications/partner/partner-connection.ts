@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 
+import { errors } from 'undici';
 import { timeLimit } from '../../platform/time-limit.js';
 import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './partner-address.js';
 import type { AddressLookup } from './partner-names.js';
@@ -29,11 +30,15 @@ export type FailureClass =
   | 'protocol'
   | 'blocked';
 
-/** A fault of the partner, its network or its settings; `reason` is a short code such as `ECONNREFUSED`, never a text with data in it. */
+/**
+ * A fault of the partner, its network or its settings; `reason` is a short code such as `ECONNREFUSED`, never a text with data in
+ * it, and `said` the beginning of an answer that is no HTTP.
+ */
 export class PartnerFault extends Error {
   constructor(
     readonly failure: FailureClass,
     readonly reason: string,
+    readonly said: Buffer | null = null,
   ) {
     super(`${failure}: ${reason}`);
   }
@@ -44,8 +49,18 @@ export class AttemptNotBegun extends Error {}
 
 /** The code of an error of Node, OpenSSL or undici. */
 export function reasonOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' && code !== '' ? code : 'unknown';
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' && code !== '' ? code : (syntaxReason(error) ?? 'unknown');
+}
+
+/** `invalid_character_in_chunk_size`: undici gives an error of its parser no code, but says in brackets what was wrong. */
+export function syntaxReason(error: unknown): string | null {
+  if (!(error instanceof errors.HTTPParserError)) return null;
+  const [, text = 'invalid'] = /\(([^()]{1,80})\)/.exec(error.message) ?? [];
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '');
 }
 
 const networkCodes = new Set([

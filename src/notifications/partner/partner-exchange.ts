@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { timeLimit } from '../../platform/time-limit.js';
-import { AnswerReader, MAX_HEAD_BYTES } from './answer-reader.js';
+import { MAX_HEAD_BYTES } from './answer-head.js';
+import { AnswerReader } from './answer-reader.js';
 import {
   AttemptNotBegun,
   isNetworkFault,
@@ -10,6 +11,7 @@ import {
   type PartnerConnector,
   PartnerFault,
   reasonOf,
+  syntaxReason,
 } from './partner-connection.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -25,6 +27,8 @@ export interface Answer {
   body: Buffer;
   /** `cut`: longer than 64 KiB, and the connection dropped; `late`: not at its end in time; `broken`: it broke off. */
   ending: 'complete' | 'cut' | 'late' | 'broken';
+  /** How a body that broke off does not follow HTTP; null when it does. */
+  syntax: string | null;
   /** Its content coding; null when it has none. A partner's is never undone: a few bytes can hold gigabytes. */
   coding: string | null;
   /** Where a redirect leads, as it stands. */
@@ -114,9 +118,20 @@ export class PartnerConnection {
     return this.reader?.begun ?? false;
   }
 
+  /** The beginning of the present answer; null where nothing has come. */
+  get said(): Buffer | null {
+    return this.begun ? this.reader!.said : null;
+  }
+
   /** The next bytes belong to a new answer. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
+  }
+
+  /** A whole answer has come. */
+  answered(): void {
+    this.answers += 1;
+    this.reader?.forget();
   }
 
   close(): void {
@@ -139,6 +154,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
   private readonly chunks: Buffer[] = [];
   private status = 0;
+  private syntax: string | null = null;
   private coding: string | null = null;
   private location: string | null = null;
   private retryAfter: string | null = null;
@@ -187,13 +203,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, reported: Error): void {
     if (this.settled) return;
     const error = this.connection?.fault ?? reported;
-    if (this.status !== 0) this.answer('broken');
+    if (this.status !== 0) this.breakOff(error);
     else if (error instanceof PartnerFault) this.fail(error);
-    else if (this.connection?.begun) this.fail(new PartnerFault('protocol', reasonOf(error)));
+    else if (this.connection?.begun) this.fail(new PartnerFault('protocol', headReason(error), this.connection.said));
     else if (isTlsFault(error)) this.fail(new PartnerFault('tls', reasonOf(error)));
     else if (!isNetworkFault(error)) this.fail(new PartnerFault('protocol', reasonOf(error)));
     else if (this.mayRenew()) this.renew(new PartnerFault('connect', reasonOf(error)));
     else this.fail(new PartnerFault('connect', reasonOf(error)));
+  }
+
+  private breakOff(error: Error): void {
+    this.syntax = syntaxReason(error);
+    // The excerpt shows the bytes that are no chunk.
+    const { data } = error as { data?: unknown };
+    if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
+    this.answer('broken');
   }
 
   /** A partner may close a kept connection at the moment when it is used again; nothing of an answer has come then. */
@@ -225,6 +249,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       status: this.status,
       body: body.length > MAX_BODY_BYTES ? body.subarray(0, MAX_BODY_BYTES) : body,
       ending,
+      syntax: this.syntax,
       coding: this.coding,
       location: this.location,
       retryAfter: this.retryAfter,
@@ -241,12 +266,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.timer);
     if (this.connection === null) return;
     if (reusable) {
-      this.connection.answers += 1;
+      this.connection.answered();
       this.keeper.release(this.connection);
     } else {
       this.keeper.discard(this.connection);
     }
   }
+}
+
+/** The connection has ended within the head. */
+function headReason(error: Error): string {
+  const reason = reasonOf(error);
+  return reason === 'UND_ERR_SOCKET' ? 'head_broken' : reason;
 }
 
 function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {
