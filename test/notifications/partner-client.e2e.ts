@@ -651,6 +651,16 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
+  it('that die under a second request are tried once more, though nothing else may begin any more', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    await client.put(endpointOf(partner), headers, body);
+    partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
+    let asked = 0;
+    const outcome = await client.put(endpointOf(partner), headers, body, () => ++asked === 1);
+    expect(outcome).toMatchObject({ ...delivered, earlier: [{ failure: 'connect', httpStatus: null }] });
+    expect(partner.requests).toHaveLength(3);
+  });
+
   it('that break within an answer are not tried again', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
@@ -740,8 +750,9 @@ describe('OAuth2 client credentials', () => {
       client_secret: secret.clientSecret,
       ...changes,
     } as PartnerEndpoint['auth'];
-    const put = () => client.put(endpointOf(partner, { auth }), headers, body);
-    return { client, partner, put };
+    const endpoint = endpointOf(partner, { auth });
+    const put = () => client.put(endpoint, headers, body);
+    return { client, endpoint, partner, put };
   }
 
   it('one token serves many notifications at once', async () => {
@@ -777,6 +788,14 @@ describe('OAuth2 client credentials', () => {
     partner.answer({ status: 401 });
     expect(summary(await put())).toEqual(failed('auth', 401));
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
+  });
+
+  it('a 401 is followed by the new try, though nothing else may begin any more', async () => {
+    const { client, endpoint, partner } = await anOAuthPartner();
+    partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
+    let asked = 0;
+    const outcome = await client.put(endpoint, headers, body, () => ++asked === 1);
+    expect(outcome).toMatchObject({ ...delivered, earlier: [{ failure: 'auth', httpStatus: 401 }] });
   });
 
   const good = { access_token: 'abc', token_type: 'Bearer', expires_in: 60 };
