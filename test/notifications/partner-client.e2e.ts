@@ -798,6 +798,18 @@ describe('OAuth2 client credentials', () => {
     expect(outcome).toMatchObject({ ...delivered, earlier: [{ failure: 'auth', httpStatus: 401 }] });
   });
 
+  it('a token that is found after the wait, by a process that was stopped meanwhile, sends nothing', async () => {
+    const { client, endpoint, partner } = await anOAuthPartner();
+    partner.answerToken(() => {
+      // Once the token is on its way, nothing of this process runs until the wait is over.
+      setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500));
+      return { body: JSON.stringify(good) };
+    });
+    const outcome = await client.put({ ...endpoint, waitMs: 1000 }, headers, body);
+    expect(outcome).toMatchObject({ ...failed('auth'), reason: 'token_late' });
+    expect(partner.requests).toHaveLength(0);
+  });
+
   const good = { access_token: 'abc', token_type: 'Bearer', expires_in: 60 };
 
   it('who waits for a new token while the settings change sends all the same', async () => {
