@@ -465,6 +465,32 @@ describe('TLS', () => {
 });
 
 /** Listens with short queues that nobody empties, and fills them: who dials then is answered neither yes nor no. */
+/** Passes bytes on to a port of this machine; of the connections that are there when it freezes, none any more. */
+async function freezable(port: number): Promise<{ url: string; freeze(): void }> {
+  const open = new Set<Socket>();
+  const server = createTcpServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ]) {
+      open.add(from);
+      from.on('error', () => undefined).on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  const url = await listening(server);
+  stops.push(() => open.forEach((socket) => socket.destroy()));
+  const freeze = () =>
+    open.forEach((socket) =>
+      socket
+        .unpipe()
+        .on('data', () => undefined)
+        .removeAllListeners('close'),
+    );
+  return { url, freeze };
+}
+
 async function silentListeners(port: number, hosts: string[]): Promise<() => void> {
   const child = spawn(
     process.execPath,
@@ -637,6 +663,23 @@ describe('connections', () => {
       partner.dropConnections();
     }
     expect(partner.requests.map(({ tlsResumed }) => tlsResumed)).toEqual([false, true, true]);
+  });
+
+  it('that died without a word while they were quiet cost one attempt, and not as many as there are', async () => {
+    const [client, partner] = await Promise.all([aClient(), aPartner()]);
+    const between = await freezable(Number(new URL(partner.url).port));
+    const endpoint = endpointOf(partner, { url: between.url, waitMs: 2000 });
+    const puts = () => Promise.all(Array.from({ length: 4 }, () => client.put(endpoint, headers, body)));
+    partner.answer({ delayMs: 100 });
+    expect((await puts()).map(summary)).toEqual(Array(4).fill(delivered));
+    expect(partner.connections).toBe(4);
+    between.freeze();
+    const now = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + 15_000);
+    stops.push(() => void jest.restoreAllMocks());
+    const outcomes = (await puts()).map(summary).sort((one, other) => Number(one.delivered) - Number(other.delivered));
+    expect(outcomes).toEqual([failed('timeout'), delivered, delivered, delivered]);
+    expect((await puts()).map(summary)).toEqual(Array(4).fill(delivered));
   });
 
   it('that die under a second request are tried once more, those that die under the first are not', async () => {

@@ -8,6 +8,8 @@ import type { AddressLookup } from './partner-names.js';
 
 /** RFC 8305 §5: how long the next address waits for the one before. */
 const ATTEMPT_DELAY_MS = 250;
+/** Probes of TCP after so long keep NATs from forgetting a connection, and find within some ten seconds more that it is dead. */
+const KEEP_ALIVE_MS = 10_000;
 /** A resumed session vouches for the certificate that it began with: for as long as a connection is used. */
 const SESSION_MS = 60_000;
 
@@ -180,7 +182,8 @@ export class PartnerConnector {
 
   /** @param ended called once, with null when the connection is there */
   private dialOne(address: string, ended: (fault: PartnerFault | null) => void): Socket {
-    const socket = connectTcp({ host: address, port: this.port, noDelay: true, keepAlive: true });
+    const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+    const socket = connectTcp({ host: address, port: this.port, noDelay: true, ...keepAlive });
     // The listener stays: an error that nobody listens to would end the process.
     socket.on('error', (error) => ended(new PartnerFault('connect', reasonOf(error))));
     socket.once('connect', () => {

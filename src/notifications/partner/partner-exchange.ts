@@ -47,6 +47,8 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
 
 /** No connection begins a request later than this after its certificate was verified: names move, certificates change. */
 const OLDEST_MS = 60_000;
+/** A balancer or a NAT may have forgotten a connection without a request for so long, and tells nobody. */
+const QUIET_MS = 10_000;
 /** A kept connection that is closed so soon after a request was written was being closed by the partner before. */
 const CLOSED_BEFORE_MS = 100;
 
@@ -66,6 +68,7 @@ export interface ConnectionKeeper {
 export class PartnerConnection {
   /** Whole answers over the socket now open: with none, a fault cannot be that of a stale connection. */
   answers = 0;
+  private answeredAt = Infinity;
   /** The first error of the socket. undici may report the end of the connection that follows on it in its place. */
   fault: Error | null = null;
   private reader: AnswerReader | null = null;
@@ -113,6 +116,11 @@ export class PartnerConnection {
     return performance.now() - this.verifiedAt > OLDEST_MS;
   }
 
+  /** Its last answer is long ago. */
+  get isQuiet(): boolean {
+    return performance.now() - this.answeredAt > QUIET_MS;
+  }
+
   /** A byte of the present answer has come. */
   get begun(): boolean {
     return this.reader?.begun ?? false;
@@ -131,6 +139,7 @@ export class PartnerConnection {
   /** A whole answer has come. */
   answered(): void {
     this.answers += 1;
+    this.answeredAt = performance.now();
     this.reader?.forget();
   }
 
