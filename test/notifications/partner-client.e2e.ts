@@ -566,6 +566,44 @@ describe('a partner that cannot be reached', () => {
     silent();
   });
 
+  it.each<[string, (socket: Socket, stranger: number) => void]>([
+    ['is silent in TLS', (socket) => socket.resume()],
+    ['ends TLS', (socket) => socket.once('data', () => socket.destroy())],
+    ['speaks no TLS', (socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['shows another certificate', (socket, stranger) => socket.pipe(connect(stranger, '127.0.0.1')).pipe(socket)],
+  ])(
+    'whose first address takes connections and %s is reached at the next, and there first from then on',
+    async (_, meet) => {
+      const [partner, stranger] = [await aPartner(), await aPartner({ tls: (await sharedCertificates()).expired })];
+      let met = 0;
+      const first = createTcpServer((socket) => {
+        met += 1;
+        socket.on('error', () => undefined);
+        meet(socket, Number(new URL(stranger.url).port));
+      });
+      await new Promise<void>((resolve) => first.listen(Number(new URL(partner.url).port), '127.0.0.2', resolve));
+      stops.push(() => new Promise((resolve) => first.close(resolve)));
+      const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.2', '127.0.0.1']));
+      const endpoint = endpointOf(partner, { waitMs: 5000 });
+      expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
+      partner.dropConnections();
+      expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
+      expect(met).toBe(1);
+    },
+  );
+
+  it('at any address has the fault of one that takes connections', async () => {
+    const { selfSigned } = await sharedCertificates();
+    const partner = await aPartner({ tls: selfSigned });
+    for (const addresses of [
+      ['127.0.0.1', '127.0.0.2'],
+      ['127.0.0.2', '127.0.0.1'],
+    ]) {
+      const client = await aClient(LOOPBACK, () => Promise.resolve(addresses));
+      expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(failed('tls'));
+    }
+  });
+
   it('is reached again when it is back', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
