@@ -119,6 +119,7 @@ export class Notifications1763640900000 implements MigrationInterface {
         pace_good int NOT NULL DEFAULT 0,
         pace_confirmed int NOT NULL DEFAULT 0,
         paced_to timestamptz,
+        busy_since timestamptz,
         version int NOT NULL DEFAULT 1,
         created_datetime timestamptz NOT NULL,
         updated_datetime timestamptz NOT NULL,
@@ -134,6 +135,7 @@ export class Notifications1763640900000 implements MigrationInterface {
       CREATE INDEX subscriptions_account_ix ON subscriptions (account_code) WHERE deleted_datetime IS NULL;
       CREATE INDEX subscriptions_probe_ix ON subscriptions (next_probe_at)
         WHERE health = 'DOWN' AND deleted_datetime IS NULL;
+      CREATE INDEX subscriptions_busy_ix ON subscriptions (busy_since) WHERE busy_since IS NOT NULL;
 
       -- What operators see. No index names a column that changes when a notification is delivered at its first attempt, so that
       -- this update stays in its page and writes no index (HOT); half of each page is free for that: with less, a delivery took 3

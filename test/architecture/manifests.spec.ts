@@ -139,7 +139,7 @@ describe('the manifests that the chart renders', () => {
       );
       expect(scaled).toContain(metadata.name);
       const grace = Number(/`SHUTDOWN_GRACE_MS` *\| `(\d+)`/.exec(read('docs/configuration.md'))?.[1]);
-      expect(spec['template'].spec.terminationGracePeriodSeconds).toBeGreaterThan((2 * grace) / 1000 + 5);
+      expect(spec['template'].spec.terminationGracePeriodSeconds).toBeGreaterThan(60 + (2 * grace) / 1000 + 5);
     }
     expect(named('Deployment').map(({ metadata }) => metadata.name)).toEqual([
       'eligibility-api',

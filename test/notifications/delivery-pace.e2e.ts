@@ -151,6 +151,36 @@ describe('a partner that says it is busy', () => {
   });
 });
 
+test('a partner that only ever says it is busy is given up in time; one that takes something is not', async () => {
+  const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
+  subscribed = await Subscribed.start(impatient);
+  try {
+    let takes = true;
+    subscribed.partner.answer((_request, index) => ({ status: takes && index % 2 === 1 ? 200 : 429 }));
+    await subscribed.booking();
+    await eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === 1);
+    const [{ busy_since: cleared }] = await impatient.given.sql('SELECT busy_since FROM subscriptions WHERE id = $1', [
+      subscribed.id,
+    ]);
+    expect(cleared).toBeNull();
+    takes = false;
+    const codes = [await subscribed.booking(), await subscribed.booking()];
+    const rows = await eventually(async () => {
+      const queue = await subscribed.queue('&retry=MANUAL&reason=GIVEN_UP');
+      expect(queue.map((row) => row['booking_code'])).toEqual(codes);
+      return queue;
+    }, 20_000);
+    // Only the oldest was sent.
+    expect(rows).toMatchObject([
+      { failure: 'client_error', http_status: 429 },
+      { failure: null, http_status: null },
+    ]);
+    expect((await subscribed.subscription())['health']).toBe('UP');
+  } finally {
+    await impatient.close();
+  }
+}, 60_000);
+
 test('max_per_second bounds a partner that never says it is busy', async () => {
   subscribed = await Subscribed.start(app, { max_per_second: 10 });
   expect(await subscribed.subscription()).toMatchObject({ max_per_second: 10, pace: null });

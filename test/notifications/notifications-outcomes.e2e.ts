@@ -91,6 +91,21 @@ describe('every PUT is a row of the attempts', () => {
     }
   });
 
+  test('a partner that has read the PUT, closed and stopped listening has two rows, the second RENEWED', async () => {
+    await attemptsOf(await subscribed.booking());
+    subscribed.partner.answer(() => {
+      void subscribed.partner.goDown();
+      return { rst: 'before' };
+    });
+    const [first, second, ...more] = await attemptsOf(await subscribed.booking());
+    expect(more).toEqual([]);
+    expect(first).toMatchObject({ trigger: 'FIRST', failure: 'connect', http_status: null });
+    expect(first['reason']).not.toBe('ECONNREFUSED');
+    expect(second).toMatchObject({ trigger: 'RENEWED', failure: 'connect', reason: 'ECONNREFUSED' });
+    expect(new Date(second['at'] as string) >= new Date(first['at'] as string)).toBe(true);
+    expect(subscribed.partner.requests).toHaveLength(2);
+  });
+
   test('a kept connection that is closed while the partner works is a failure, and no second PUT', async () => {
     await attemptsOf(await subscribed.booking());
     subscribed.partner.answer({ delayMs: 300, rst: 'before' });

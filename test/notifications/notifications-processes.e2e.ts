@@ -5,6 +5,7 @@ import { NotificationRetention } from '../../src/notifications/delivery/notifica
 import type { Statement } from '../../src/platform/database/database';
 import { startApp, type TestApp } from '../support/app';
 import { eventually } from '../support/eventually';
+import { startPartner } from '../support/partner';
 import { Subscribed } from '../support/subscribed';
 
 const opened: { close(): Promise<void> }[] = [];
@@ -177,6 +178,32 @@ test('on shutdown an attempt in flight ends and is recorded, and nothing stays l
   const [leased] = await keeper.given.sql('SELECT count(*) AS n FROM deliveries WHERE lease_token IS NOT NULL');
   expect(leased['n']).toBe(0);
   await subscribed.stop();
+});
+
+test('on shutdown an attempt has all of its wait time, however short the grace, and its 200 counts', async () => {
+  const keeper = await start({ ROLES: 'api' });
+  const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '0' }, keeper.databaseUrl);
+  const token = { clientId: 'ours', clientSecret: 'a long secret' };
+  const issuer = await startPartner({ oauth: token });
+  opened.unshift({ close: () => issuer.stop() });
+  const auth = {
+    type: 'oauth2_client_credentials',
+    token_url: issuer.tokenUrl,
+    client_id: token.clientId,
+    client_secret: token.clientSecret,
+  };
+  const [slow, renewed] = [await Subscribed.start(keeper), await Subscribed.start(keeper)];
+  expect((await renewed.patch({ auth })).status).toBe(200);
+  slow.partner.answer({ delayMs: 3000 });
+  renewed.partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200, delayMs: 1500 }));
+  for (const one of [slow, renewed]) await one.booking();
+  for (const one of [slow, renewed]) await one.partner.received(1);
+  await close(delivery);
+  for (const one of [slow, renewed]) {
+    expect(await one.notifications()).toMatchObject([{ state: 'DELIVERED' }]);
+    await one.stop();
+  }
+  expect([slow.partner.requests.length, renewed.partner.requests.length]).toEqual([1, 2]);
 });
 
 test('after a shutdown nobody goes on trying to record what the database did not take', async () => {

@@ -48,8 +48,14 @@ test('what waited for deleted partners is settled in batches, and every kind of 
   await upkeep();
   expect(await Promise.all(subscribed.map(unresolved))).toEqual([0, 0, 0]);
   expect(Math.max(...done.map(([, changed]) => changed))).toBe(BATCH);
-  const kinds = ['queue-pending-of-down', 'queue-give-up', 'queue-resolve-owed', 'queue-resolve-queued'];
-  expect(done.map(([name]) => name).slice(0, 12)).toEqual([...kinds, ...kinds, ...kinds]);
+  const kinds = [
+    'queue-pending-of-down',
+    'queue-give-up',
+    'queue-give-up-busy',
+    'queue-resolve-owed',
+    'queue-resolve-queued',
+  ];
+  expect(done.map(([name]) => name).slice(0, 15)).toEqual([...kinds, ...kinds, ...kinds]);
 });
 
 test('a round ends after some seconds, whatever is left; the next one goes on', async () => {
@@ -100,6 +106,31 @@ describe('giving up', () => {
     await become(back, 'UP');
     await upkeep();
     expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
+  });
+
+  test('a partner that only says it is busy, and no other: what waits for one that takes something has its time', async () => {
+    const [busy, taking, lately] = subscribed;
+    for (const one of subscribed) await retried(one, 3, '1 hour');
+    const age = (one: Subscribed, hours: number) =>
+      app.given.sql(
+        `UPDATE deliveries SET due_datetime = now() - make_interval(hours => $2) WHERE subscription_id = $1`,
+        [one.id, hours],
+      );
+    for (const one of subscribed) await age(one, HOURS + 1);
+    const busySince = (hours: number) => `, busy_since = now() - interval '${hours} hours'`;
+    await become(busy, 'UP', busySince(HOURS + 1));
+    await become(taking, 'UP');
+    await become(lately, 'UP', busySince(HOURS - 1));
+    await upkeep();
+    expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
+    await age(lately, 1);
+    await become(lately, 'UP', busySince(HOURS + 1));
+    await upkeep();
+    expect(await manual(lately)).toBe(0);
+    await age(lately, HOURS + 1);
+    await become(lately, 'UP', `, state = 'SUSPENDED', suspended_datetime = now()`);
+    await upkeep();
+    expect(await manual(lately)).toBe(0);
   });
 
   test('does not read what has time left, however much that is', async () => {

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:https';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Socket } from 'node:net';
+import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type SecureVersion, type TLSSocket } from 'node:tls';
 
@@ -29,7 +30,7 @@ export interface PartnerAnswer {
   body?: string | Buffer;
   /** Before anything of the answer is sent. */
   delayMs?: number;
-  /** The body, byte by byte, so many milliseconds apart. */
+  /** The body, or the bytes, byte by byte, so many milliseconds apart. */
   drip?: number;
   /** Reset the connection: before the answer, after part of its head, or after its head and the body given. */
   rst?: 'before' | 'head' | 'body';
@@ -263,7 +264,8 @@ export class Partner {
     }
     if (answer.endless === 'head') return endlessly(socket, `HTTP/1.1 ${status} OK\r\n`, 'x-more: and more\r\n');
     if (answer.bytes !== undefined) {
-      socket.write(answer.bytes);
+      if (answer.drip === undefined) socket.write(answer.bytes);
+      else await drip(answer.bytes, answer.drip, socket);
       if (answer.rst === 'body') {
         await pause(50);
         this.reset(socket);
@@ -287,17 +289,21 @@ export class Partner {
       return;
     }
     response.flushHeaders();
-    for (const byte of Buffer.from(body)) {
-      await pause(answer.drip);
-      if (socket.destroyed) return;
-      response.write(Buffer.of(byte));
-    }
+    await drip(body, answer.drip, response);
     response.end();
   }
 
   /** RST instead of FIN: only the socket below TLS can do that. */
   private reset(socket: Socket): void {
     this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
+  }
+}
+
+async function drip(bytes: string | Buffer, eachMs: number, to: Writable): Promise<void> {
+  for (const byte of Buffer.from(bytes as string)) {
+    await pause(eachMs);
+    if (to.destroyed) return;
+    to.write(Buffer.of(byte));
   }
 }
 

@@ -23,6 +23,7 @@ export function failureText(failure: Notification['failure']): string {
 
 const REASONS: Record<string, string> = {
   NO_MATCHING_RECORD: 'The partner knows no such candidate or exam',
+  GIVEN_UP: 'Given up: the partner took nothing for too long',
   ONLY_THIS_EVENT: 'The partner answers 500 to this event only',
 };
 

@@ -6,6 +6,8 @@ import { FREE } from './delivery-lease.js';
 
 const BATCH = 1000;
 const ROUND_MS = 2_000;
+/** The reason of what was given up, where its last failure has none. */
+const GIVEN_UP = 'GIVEN_UP';
 
 /** Those made just before the partner turned DOWN, and those of transactions that had not seen it. */
 const QUEUE_PENDING = prepared(
@@ -53,7 +55,34 @@ const GIVE_UP = prepared(
      WHERE d.subscription_id = old.subscription_id AND d.notification_position = old.position
        AND d.trigger = 'AUTO' AND ${FREE}
      RETURNING d.notification_position)
-   UPDATE notifications n SET retry = 'MANUAL' FROM ended WHERE n.position = ended.notification_position`,
+   UPDATE notifications n SET retry = 'MANUAL', failure_reason = coalesce(n.failure_reason, '${GIVEN_UP}')
+   FROM ended WHERE n.position = ended.notification_position`,
+  acrossAccounts.workers,
+);
+
+/**
+ * $1 hours, in the same way: a partner that has said all this time that it is busy, and taken nothing. Those that it never was
+ * sent wait behind the oldest, and have waited as long.
+ */
+const GIVE_UP_BUSY = prepared(
+  'queue-give-up-busy',
+  `WITH old AS MATERIALIZED (
+     SELECT waiting.* FROM (
+       SELECT s.id, s.busy_since, ${COUNTED_FROM} AS since FROM subscriptions s
+       WHERE s.busy_since IS NOT NULL AND s.health = 'UP' AND s.state = 'ACTIVE' AND s.deleted_datetime IS NULL) partner
+     CROSS JOIN LATERAL (
+       SELECT d.subscription_id, d.notification_position, d.due_datetime FROM deliveries d
+       WHERE d.subscription_id = partner.id AND d.trigger IN ('FIRST', 'AUTO') AND ${FREE}
+       ORDER BY d.notification_position LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) waiting
+     WHERE partner.busy_since < partner.since AND waiting.due_datetime < partner.since LIMIT ${BATCH}),
+   ended AS (
+     DELETE FROM deliveries d USING old
+     WHERE d.subscription_id = old.subscription_id AND d.notification_position = old.notification_position
+     RETURNING d.notification_position)
+   UPDATE notifications n
+   SET state = 'ERROR_QUEUE', retry = 'MANUAL', failure_reason = coalesce(n.failure_reason, '${GIVEN_UP}'),
+     queued_datetime = coalesce(n.queued_datetime, statement_timestamp())
+   FROM ended WHERE n.position = ended.notification_position`,
   acrossAccounts.workers,
 );
 
@@ -129,6 +158,7 @@ export class QueueUpkeep {
       for (const [chore, ...values] of [
         [QUEUE_PENDING],
         [GIVE_UP, this.config.retryGiveUpH + this.clock.aheadH],
+        [GIVE_UP_BUSY, this.config.retryGiveUpH + this.clock.aheadH],
         [RESOLVE_OWED],
         [RESOLVE_QUEUED],
       ] as const)

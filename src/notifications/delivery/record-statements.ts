@@ -12,12 +12,13 @@ const RISE = `UPDATE subscriptions s
   SET health = 'UP', next_probe_at = NULL, probe_from = NULL, probe_step = 0, probe_token = NULL,
     health_changed_at = CASE WHEN ${RISES} THEN statement_timestamp() ELSE s.health_changed_at END,
     pace = CASE good.answers WHEN 0 THEN s.pace ELSE ${GROWN('good.answers')} END,
-    pace_good = s.pace_good + CASE WHEN s.pace IS NULL THEN 0 ELSE good.answers END
+    pace_good = s.pace_good + CASE WHEN s.pace IS NULL THEN 0 ELSE good.answers END,
+    busy_since = NULL
   FROM (
     SELECT subscription_id, bool_or(while_down) AS while_down, (count(*) FILTER (WHERE others_wait))::int AS answers
     FROM done GROUP BY subscription_id ORDER BY subscription_id) good
   WHERE s.id = good.subscription_id
-    AND (${RISES} OR s.health = 'UP' AND good.answers > 0 AND s.pace IS NOT NULL)`;
+    AND (${RISES} OR s.health = 'UP' AND (good.answers > 0 AND s.pace IS NOT NULL OR s.busy_since IS NOT NULL))`;
 
 const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET outcome = '${outcome}'
   FROM done WHERE NOT ${unless} AND i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
@@ -175,7 +176,8 @@ export const RECORD_FAILED = prepared(
        pace_ceiling = CASE WHEN is_news THEN ceiling ELSE s.pace_ceiling END,
        pace_confirmed = CASE WHEN is_news THEN ${CONFIRMED('ceiling')} ELSE s.pace_confirmed END,
        pace_good = CASE WHEN is_news THEN 0 ELSE s.pace_good END,
-       paced_to = CASE WHEN closes_wall THEN NULL ELSE s.paced_to END
+       paced_to = CASE WHEN closes_wall THEN NULL ELSE s.paced_to END,
+       busy_since = CASE WHEN turn.is_busy THEN coalesce(s.busy_since, statement_timestamp()) ELSE s.busy_since END
      FROM partner turn WHERE s.id = turn.subscription_id),
    items AS (${ITEMS('FAILED', 'done.put_back')}, done.partner_level, done.failure, done.http_status),
    parts AS (

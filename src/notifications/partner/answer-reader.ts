@@ -1,26 +1,27 @@
 import type { TLSSocket } from 'node:tls';
+import { CR, finalHead, LF, MAX_HEAD_BYTES, statusOf } from './answer-head.js';
 import { PartnerFault } from './partner-connection.js';
 
-export const MAX_HEAD_BYTES = 16 * 1024;
-/** Of a whole answer. A time limit does not bound bytes, and status lines and chunk extensions have no limit of their own. */
+/** Of a whole answer. A time limit does not bound bytes, and interim answers and chunk extensions have no limit of their own. */
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** The length of `HTTP/1.1 103`. */
-const STATUS_LENGTH = 12;
 const END_OF_HEAD = '\r\n\r\n';
-const NOTHING = Buffer.alloc(0);
+const NOTHING: Buffer = Buffer.alloc(0);
 
 /**
- * What undici reads from the socket of a partner: the answers without the interim ones before them, up to a limit of
- * bytes. undici takes `100 Continue` for a fault and destroys the socket, but a server may send any number of interim
- * answers unasked, and a client must skip them (RFC 9110 §15.2).
+ * Gives undici the bytes of a partner's answer: the interim answers before it are left out, and its head comes in one piece,
+ * as undici takes it (answer-head.ts). undici takes `100 Continue` for a fault and destroys the socket, but a server may send
+ * any number of interim answers unasked, and a client must skip them (RFC 9110 §15.2). Bytes that are no HTTP are refused here,
+ * with a reason.
  *
  * This replaces `read` of the socket, which is how undici takes bytes out of it (docs/decisions/0013-private-parts.md).
  */
 export class AnswerReader {
   /** A byte of the present answer has come. */
   begun = false;
+  /** The present answer from its status line on, as far as it was looked at. */
+  said = NOTHING;
   private bytes = 0;
-  /** What has come of a head that may be interim; null once the final one has begun. */
+  /** The bytes of a head that has not ended; null once the final head has been handed on. */
   private head: Buffer | null = null;
 
   constructor(socket: TLSSocket) {
@@ -29,14 +30,13 @@ export class AnswerReader {
       // Node itself asks for nothing to set the next reading off.
       if (size === 0) return read(0);
       for (let chunk = read(); chunk !== null; chunk = read()) {
-        this.begun = true;
-        this.bytes += chunk.length;
-        if (this.bytes > MAX_ANSWER_BYTES) {
-          socket.destroy(new PartnerFault('protocol', 'answer_too_long'));
+        try {
+          const rest = this.take(chunk);
+          if (rest !== null) return rest;
+        } catch (fault) {
+          socket.destroy(fault as PartnerFault);
           return null;
         }
-        const rest = this.head === null ? chunk : this.withoutInterim(joined(this.head, chunk));
-        if (rest !== null) return rest;
       }
       return null;
     };
@@ -49,28 +49,40 @@ export class AnswerReader {
     this.head = NOTHING;
   }
 
-  /** What of these bytes belongs to the final answer; null while none has come. */
-  private withoutInterim(bytes: Buffer): Buffer | null {
+  /** The answer has ended: a connection that waits holds none of its bytes. */
+  forget(): void {
+    this.said = NOTHING;
+  }
+
+  /** @throws PartnerFault */
+  private take(chunk: Buffer): Buffer | null {
+    this.begun = true;
+    this.bytes += chunk.length;
+    if (this.bytes > MAX_ANSWER_BYTES) throw new PartnerFault('protocol', 'answer_too_long', this.said);
+    if (this.head === null) return chunk;
+    return this.fromFinalHead(this.head.length === 0 ? chunk : Buffer.concat([this.head, chunk]));
+  }
+
+  /** The bytes from the final head on; null while that has not ended. */
+  private fromFinalHead(bytes: Buffer): Buffer | null {
     let rest = bytes;
-    while (rest.length >= STATUS_LENGTH && isInterim(rest)) {
-      const end = rest.indexOf(END_OF_HEAD);
-      if (end === -1) return this.keep(rest, rest.length <= MAX_HEAD_BYTES);
-      rest = rest.subarray(end + END_OF_HEAD.length);
+    for (;;) {
+      // Left behind by an answer before: llhttp passes over them, too.
+      while (rest[0] === CR || rest[0] === LF) rest = rest.subarray(1);
+      this.said = rest;
+      const status = statusOf(rest);
+      const end = status === null ? -1 : rest.indexOf(END_OF_HEAD);
+      if (end === -1 && rest.length <= MAX_HEAD_BYTES) {
+        this.head = rest;
+        return null;
+      }
+      if (end === -1) throw new PartnerFault('protocol', 'headers_too_long', rest);
+      const length = end + END_OF_HEAD.length;
+      if (status !== null && status >= 200) {
+        this.head = null;
+        return finalHead(rest, length);
+      }
+      rest = rest.subarray(length);
     }
-    return this.keep(rest, rest.length < STATUS_LENGTH && 'HTTP/1.'.startsWith(rest.toString('latin1', 0, 7)));
   }
-
-  private keep(bytes: Buffer, undecided: boolean): Buffer | null {
-    this.head = undecided ? bytes : null;
-    return undecided ? null : bytes;
-  }
-}
-
-/** A status of 1xx; 101 is none that anybody asked for, and undici refuses it. */
-function isInterim(head: Buffer): boolean {
-  return /^HTTP\/1\.[01] 1(?!01)\d\d/.test(head.toString('latin1', 0, STATUS_LENGTH));
-}
-
-function joined(head: Buffer, chunk: Buffer): Buffer {
-  return head.length === 0 ? chunk : Buffer.concat([head, chunk]);
 }

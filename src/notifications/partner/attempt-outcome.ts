@@ -1,6 +1,6 @@
 import { type FailureClass, type PartnerFault } from './partner-connection.js';
 import { type Answer } from './partner-exchange.js';
-import { excerptOf } from './partner-excerpt.js';
+import { excerptOf, firstBytes } from './partner-excerpt.js';
 import { retryAfterSeconds } from './retry-after.js';
 
 export interface AttemptOutcome {
@@ -72,12 +72,20 @@ export class Puts {
     };
   }
 
-  failed({ failure, reason }: PartnerFault): AttemptOutcome {
+  failed({ failure, reason, said }: PartnerFault): AttemptOutcome {
     // Without a new token the 401 remains the answer, and its reason is that of the token.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
-    const nothing = { delivered: false, httpStatus: null, excerpt: null, retryAfterS: null };
-    return { ...nothing, failure, reason, durationMs, beganMs, earlier };
+    const nothing = { delivered: false, httpStatus: null, retryAfterS: null };
+    return {
+      ...nothing,
+      excerpt: said && firstBytes(said, this.secrets),
+      failure,
+      reason,
+      durationMs,
+      beganMs,
+      earlier,
+    };
   }
 
   private get durationMs(): number {
@@ -109,9 +117,9 @@ export class Puts {
 export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
 /** Of a 400 the specification's word; else the status says all, unless it is 200. */
-function reasonOfAnswer({ status, ending }: Answer, failure: FailureClass | null): string | null {
+function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;
-  return failure !== null && status === 200 ? `body_${ending}` : null;
+  return failure !== null && status === 200 ? (syntax ?? `body_${ending}`) : null;
 }
 
 /** Exactly 200 is delivered, once its body is there or too long to be read. Of any other answer the status is enough. */

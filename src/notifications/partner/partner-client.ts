@@ -73,7 +73,8 @@ export class PartnerClient implements OnApplicationShutdown {
   ) {}
 
   /**
-   * @param mayBegin asked when the connection is there, before the first byte of the request is written
+   * @param mayBegin asked when the connection is there, before the first byte of the request is written; a second PUT of the
+   *   same attempt belongs to what has begun
    * @throws AttemptNotBegun when that says no
    */
   async put(
@@ -129,6 +130,7 @@ export class PartnerClient implements OnApplicationShutdown {
     puts: Puts,
     mayBegin: (() => boolean) | undefined,
   ): Promise<Answer> {
+    let hasBegun = false;
     const send = (ofToken?: { authorization: string }) =>
       session.pool.send(
         {
@@ -136,7 +138,7 @@ export class PartnerClient implements OnApplicationShutdown {
           path: session.path,
           headers: { ...session.headers, ...headers, ...ofToken },
           body,
-          mayBegin,
+          mayBegin: () => (hasBegun ||= mayBegin?.() ?? true),
           onRenewed: (fault) => puts.inVain(fault),
         },
         deadline,

@@ -1,12 +1,18 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 
+import { errors } from 'undici';
 import { timeLimit } from '../../platform/time-limit.js';
 import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './partner-address.js';
 import type { AddressLookup } from './partner-names.js';
+import { TriedAddresses } from './tried-addresses.js';
 
 /** RFC 8305 §5: how long the next address waits for the one before. */
 const ATTEMPT_DELAY_MS = 250;
+/** How long it waits for the TLS handshake of one that has taken the connection. */
+const HANDSHAKE_DELAY_MS = 1_000;
+/** Probes of TCP after so long keep NATs from forgetting a connection, and find within some ten seconds more that it is dead. */
+const KEEP_ALIVE_MS = 10_000;
 /** A resumed session vouches for the certificate that it began with: for as long as a connection is used. */
 const SESSION_MS = 60_000;
 
@@ -29,14 +35,23 @@ export type FailureClass =
   | 'protocol'
   | 'blocked';
 
-/** A fault of the partner, its network or its settings; `reason` is a short code such as `ECONNREFUSED`, never a text with data in it. */
+/**
+ * A fault of the partner, its network or its settings; `reason` is a short code such as `ECONNREFUSED`, never a text with data in
+ * it, and `said` the beginning of an answer that is no HTTP.
+ */
 export class PartnerFault extends Error {
   constructor(
     readonly failure: FailureClass,
     readonly reason: string,
+    readonly said: Buffer | null = null,
   ) {
     super(`${failure}: ${reason}`);
   }
+}
+
+/** Of two faults of one attempt the one that says more: of an address that takes connections. */
+function graver(one: PartnerFault | null, other: PartnerFault): PartnerFault {
+  return one === null || one.failure === 'connect' ? other : one;
 }
 
 /** The request could have gone on its way, and the caller said no: nothing was sent. */
@@ -44,8 +59,18 @@ export class AttemptNotBegun extends Error {}
 
 /** The code of an error of Node, OpenSSL or undici. */
 export function reasonOf(error: unknown): string {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' && code !== '' ? code : 'unknown';
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' && code !== '' ? code : (syntaxReason(error) ?? 'unknown');
+}
+
+/** `invalid_character_in_chunk_size`: undici gives an error of its parser no code, but says in brackets what was wrong. */
+export function syntaxReason(error: unknown): string | null {
+  if (!(error instanceof errors.HTTPParserError)) return null;
+  const [, text = 'invalid'] = /\(([^()]{1,80})\)/.exec(error.message) ?? [];
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '');
 }
 
 const networkCodes = new Set([
@@ -73,13 +98,15 @@ export function isTlsFault(error: unknown): boolean {
  * Opens verified TLS connections to one origin. In this order, and never otherwise:
  * 1. the name is resolved and every address of the answer is judged by the guard;
  * 2. the addresses are dialled by number, so that no second look-up can answer differently; the next one a quarter of a
- *    second after the one before, or when that has failed; the first connection wins (RFC 8305 §5);
- * 3. the address of the open socket is judged again;
+ *    second after the one before, a second after that was open, or when it has failed; the first one with TLS wins (RFC 8305
+ *    §5), and addresses that failed or lost though they had begun before are tried last for some minutes;
+ * 3. the address of each open socket is judged again;
  * 4. TLS, with the certificate verified against the host of the URL; a session that began so is resumed for some minutes.
  */
 export class PartnerConnector {
   private readonly host: string;
   private readonly port: number;
+  private readonly addresses = new TriedAddresses();
   private session: { ticket: Buffer; verifiedAt: number } | null = null;
   /** When the certificate that was shown last ends. */
   certificateNotAfter: Date | null = null;
@@ -97,9 +124,8 @@ export class PartnerConnector {
   /** Rejects with a `PartnerFault`; the abort of the signal closes whatever is half open. */
   async open(limitMs: number, signal: AbortSignal): Promise<OpenConnection> {
     const giveUpAt = performance.now() + limitMs;
-    const addresses = await this.resolve(signal);
-    const tcp = await this.dial(addresses, giveUpAt - performance.now(), signal);
-    return this.secure(tcp, signal);
+    const addresses = this.addresses.inOrder(await this.resolve(signal));
+    return this.race(addresses, giveUpAt - performance.now(), signal);
   }
 
   private async resolve(signal: AbortSignal): Promise<string[]> {
@@ -113,67 +139,92 @@ export class PartnerConnector {
     throw new PartnerFault('dns', 'no_address');
   }
 
-  private dial(addresses: string[], limitMs: number, signal: AbortSignal): Promise<Socket> {
+  private race(addresses: string[], limitMs: number, signal: AbortSignal): Promise<OpenConnection> {
     return new Promise((resolve, reject) => {
-      const dialling = new Set<Socket>();
+      const tries = new Map<string, AbortController>();
       const left = [...addresses];
-      let fault = new PartnerFault('connect', 'ETIMEDOUT');
+      const handshakeMs = Math.min(HANDSHAKE_DELAY_MS, limitMs / 4);
+      let fault: PartnerFault | null = null;
       let delay: NodeJS.Timeout | undefined;
       const end = () => {
         clearTimeout(late);
         clearTimeout(delay);
         signal.removeEventListener('abort', giveUp);
         left.length = 0;
-        for (const socket of dialling) socket.destroy();
-        dialling.clear();
+        for (const stop of tries.values()) stop.abort();
+        tries.clear();
+      };
+      const nextIn = (ms: number) => {
+        clearTimeout(delay);
+        delay = setTimeout(next, ms);
       };
       const next = () => {
         clearTimeout(delay);
         const address = left.shift();
         if (address === undefined) return;
-        const socket = this.dialOne(address, (failed) => {
-          if (!dialling.delete(socket)) return;
-          if (failed === null) {
+        const stop = new AbortController();
+        const isNewest = () => [...tries.keys()].at(-1) === address;
+        tries.set(address, stop);
+        nextIn(ATTEMPT_DELAY_MS);
+        this.connectTo(address, stop.signal, () => isNewest() && nextIn(handshakeMs)).then(
+          (connection) => {
+            if (!tries.has(address)) return void connection.socket.destroy();
+            const [...tried] = tries.keys();
+            this.addresses.worked(address, tried.slice(0, tried.indexOf(address)));
+            tries.delete(address);
             end();
-            resolve(socket);
-            return;
-          }
-          fault = failed;
-          if (left.length > 0) next();
-          else if (dialling.size === 0) {
+            resolve(connection);
+          },
+          (failed: PartnerFault) => {
+            if (!tries.delete(address)) return;
+            this.addresses.failed([address]);
+            fault = graver(fault, failed);
+            if (left.length > 0) return next();
+            if (tries.size > 0) return;
             end();
             reject(fault);
-          }
-        });
-        dialling.add(socket);
-        delay = setTimeout(next, ATTEMPT_DELAY_MS);
+          },
+        );
       };
       const giveUp = () => {
+        this.addresses.failed([...tries.keys()]);
         end();
         reject(new PartnerFault('connect', 'ETIMEDOUT'));
       };
       const late = timeLimit(limitMs, giveUp);
       signal.addEventListener('abort', giveUp, { once: true });
-      if (signal.aborted) return giveUp();
-      next();
-      if (dialling.size === 0) {
-        end();
-        reject(fault);
-      }
+      if (signal.aborted) giveUp();
+      else next();
     });
   }
 
-  /** @param ended called once, with null when the connection is there */
-  private dialOne(address: string, ended: (fault: PartnerFault | null) => void): Socket {
-    const socket = connectTcp({ host: address, port: this.port, noDelay: true, keepAlive: true });
-    // The listener stays: an error that nobody listens to would end the process.
-    socket.on('error', (error) => ended(new PartnerFault('connect', reasonOf(error))));
-    socket.once('connect', () => {
-      if (this.guard.isAllowed(socket.remoteAddress ?? '')) return ended(null);
-      socket.destroy();
-      ended(new PartnerFault('blocked', 'address_not_allowed'));
+  private async connectTo(address: string, signal: AbortSignal, dialled: () => void): Promise<OpenConnection> {
+    const tcp = await this.dial(address, signal);
+    dialled();
+    return this.secure(tcp, signal);
+  }
+
+  private dial(address: string, signal: AbortSignal): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+      const socket = connectTcp({ host: address, port: this.port, noDelay: true, ...keepAlive });
+      const abort = () => {
+        socket.destroy();
+        reject(new PartnerFault('connect', 'ETIMEDOUT'));
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      // The listener stays: an error that nobody listens to would end the process.
+      socket.on('error', (error) => {
+        signal.removeEventListener('abort', abort);
+        reject(new PartnerFault('connect', reasonOf(error)));
+      });
+      socket.once('connect', () => {
+        signal.removeEventListener('abort', abort);
+        if (this.guard.isAllowed(socket.remoteAddress ?? '')) return resolve(socket);
+        socket.destroy();
+        reject(new PartnerFault('blocked', 'address_not_allowed'));
+      });
     });
-    return socket;
   }
 
   /**

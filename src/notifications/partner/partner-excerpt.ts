@@ -15,15 +15,34 @@ export function excerptOf(
   secrets: string[],
 ): string | null {
   if (body.length === 0 && location === null) return null;
-  const longest = Math.max(0, ...secrets.map((secret) => secret.length));
-  const said = coding !== null ? '' : body.toString('utf8', 0, EXCERPT_BYTES + LONGEST_SPELLING * longest);
+  const said = coding !== null ? '' : beginningOf(body, secrets);
   const leads = status >= 300 && status < 400 && location !== null ? `Location: ${location}\n` : '';
-  let text = leads + said;
+  return readable(leads + said, secrets, '');
+}
+
+/** The beginning of an answer that is no HTTP, in the same way; bytes that are no text stand as `\\x15`. */
+export function firstBytes(said: Buffer, secrets: string[]): string | null {
+  return readable(beginningOf(said, secrets), secrets, (character) => {
+    return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
+  });
+}
+
+function beginningOf(bytes: Buffer, secrets: string[]): string {
+  const longest = Math.max(0, ...secrets.map((secret) => secret.length));
+  return bytes.toString('utf8', 0, EXCERPT_BYTES + LONGEST_SPELLING * longest);
+}
+
+function readable(
+  said: string,
+  secrets: string[],
+  unreadable: string | ((character: string) => string),
+): string | null {
+  let text = said;
   // Masked before the cut and by equal length, so that no secret is cut in two and shows its first half.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
-  text = withoutSpelled(text, secrets);
-  const readable = text.replace(LINE_BREAKS, ' ').replace(UNREADABLE, '');
-  return cutToBytes(readable, EXCERPT_BYTES).trim() || null;
+  text = withoutSpelled(text, secrets).replace(LINE_BREAKS, ' ');
+  text = typeof unreadable === 'string' ? text.replace(UNREADABLE, unreadable) : text.replace(UNREADABLE, unreadable);
+  return cutToBytes(text, EXCERPT_BYTES).trim() || null;
 }
 
 /** One character that is not written as itself: in HTML, percent-encoded, or escaped as in JSON and JavaScript. */

@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { timeLimit } from '../../platform/time-limit.js';
-import { AnswerReader, MAX_HEAD_BYTES } from './answer-reader.js';
+import { MAX_HEAD_BYTES } from './answer-head.js';
+import { AnswerReader } from './answer-reader.js';
 import {
   AttemptNotBegun,
   isNetworkFault,
@@ -10,6 +11,7 @@ import {
   type PartnerConnector,
   PartnerFault,
   reasonOf,
+  syntaxReason,
 } from './partner-connection.js';
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -25,6 +27,8 @@ export interface Answer {
   body: Buffer;
   /** `cut`: longer than 64 KiB, and the connection dropped; `late`: not at its end in time; `broken`: it broke off. */
   ending: 'complete' | 'cut' | 'late' | 'broken';
+  /** How a body that broke off does not follow HTTP; null when it does. */
+  syntax: string | null;
   /** Its content coding; null when it has none. A partner's is never undone: a few bytes can hold gigabytes. */
   coding: string | null;
   /** Where a redirect leads, as it stands. */
@@ -43,6 +47,8 @@ export type PartnerRequest = Dispatcher.DispatchOptions & {
 
 /** No connection begins a request later than this after its certificate was verified: names move, certificates change. */
 const OLDEST_MS = 60_000;
+/** A balancer or a NAT may have forgotten a connection without a request for so long, and tells nobody. */
+const QUIET_MS = 10_000;
 /** A kept connection that is closed so soon after a request was written was being closed by the partner before. */
 const CLOSED_BEFORE_MS = 100;
 
@@ -62,6 +68,7 @@ export interface ConnectionKeeper {
 export class PartnerConnection {
   /** Whole answers over the socket now open: with none, a fault cannot be that of a stale connection. */
   answers = 0;
+  private answeredAt = Infinity;
   /** The first error of the socket. undici may report the end of the connection that follows on it in its place. */
   fault: Error | null = null;
   private reader: AnswerReader | null = null;
@@ -109,14 +116,31 @@ export class PartnerConnection {
     return performance.now() - this.verifiedAt > OLDEST_MS;
   }
 
+  /** Its last answer is long ago. */
+  get isQuiet(): boolean {
+    return performance.now() - this.answeredAt > QUIET_MS;
+  }
+
   /** A byte of the present answer has come. */
   get begun(): boolean {
     return this.reader?.begun ?? false;
   }
 
+  /** The beginning of the present answer; null where nothing has come. */
+  get said(): Buffer | null {
+    return this.begun ? this.reader!.said : null;
+  }
+
   /** The next bytes belong to a new answer. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
+  }
+
+  /** A whole answer has come. */
+  answered(): void {
+    this.answers += 1;
+    this.answeredAt = performance.now();
+    this.reader?.forget();
   }
 
   close(): void {
@@ -139,6 +163,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
   private readonly chunks: Buffer[] = [];
   private status = 0;
+  private syntax: string | null = null;
   private coding: string | null = null;
   private location: string | null = null;
   private retryAfter: string | null = null;
@@ -187,13 +212,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, reported: Error): void {
     if (this.settled) return;
     const error = this.connection?.fault ?? reported;
-    if (this.status !== 0) this.answer('broken');
+    if (this.status !== 0) this.breakOff(error);
     else if (error instanceof PartnerFault) this.fail(error);
-    else if (this.connection?.begun) this.fail(new PartnerFault('protocol', reasonOf(error)));
+    else if (this.connection?.begun) this.fail(new PartnerFault('protocol', headReason(error), this.connection.said));
     else if (isTlsFault(error)) this.fail(new PartnerFault('tls', reasonOf(error)));
     else if (!isNetworkFault(error)) this.fail(new PartnerFault('protocol', reasonOf(error)));
     else if (this.mayRenew()) this.renew(new PartnerFault('connect', reasonOf(error)));
     else this.fail(new PartnerFault('connect', reasonOf(error)));
+  }
+
+  private breakOff(error: Error): void {
+    this.syntax = syntaxReason(error);
+    // The excerpt shows the bytes that are no chunk.
+    const { data } = error as { data?: unknown };
+    if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
+    this.answer('broken');
   }
 
   /** A partner may close a kept connection at the moment when it is used again; nothing of an answer has come then. */
@@ -225,6 +258,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       status: this.status,
       body: body.length > MAX_BODY_BYTES ? body.subarray(0, MAX_BODY_BYTES) : body,
       ending,
+      syntax: this.syntax,
       coding: this.coding,
       location: this.location,
       retryAfter: this.retryAfter,
@@ -241,12 +275,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.timer);
     if (this.connection === null) return;
     if (reusable) {
-      this.connection.answers += 1;
+      this.connection.answered();
       this.keeper.release(this.connection);
     } else {
       this.keeper.discard(this.connection);
     }
   }
+}
+
+/** The connection has ended within the head. */
+function headReason(error: Error): string {
+  const reason = reasonOf(error);
+  return reason === 'UND_ERR_SOCKET' ? 'head_broken' : reason;
 }
 
 function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {

@@ -28,13 +28,19 @@ const UNPACK = {
 const ASSUMED_LIFE_S = 300;
 const MAX_LIFE_S = 24 * 3600;
 
+/** An endpoint that is out is left alone for so long, however many notifications ask for a token meanwhile. */
+const OUT_MS = 500;
+/** Reasons of an endpoint that is out: no answer, 429 or 5xx. */
+const OUT = /^token_(late|answer_late|(timeout|connect|dns)_|http_(429|5))/;
+
 /**
  * The access token of one subscription (RFC 6749 §4.4), kept until shortly before it expires. However many
- * notifications wait for it, one request is under way.
+ * notifications wait for it, one request is under way. Where the endpoint is out, they fail together.
  */
 export class PartnerToken {
   private current: { token: string; usableUntil: number } | null = null;
   private underWay: Promise<string> | null = null;
+  private out: { fault: PartnerFault; until: number } | null = null;
 
   constructor(
     private readonly client: OAuthClient,
@@ -46,8 +52,15 @@ export class PartnerToken {
   /** Rejects with a `PartnerFault`: `blocked`, or `auth` for all else that keeps the token away, its time included. */
   async get(deadline: number): Promise<string> {
     if (this.current && performance.now() < this.current.usableUntil) return this.current.token;
+    if (this.out && performance.now() < this.out.until) throw this.out.fault;
     // The request has its own full time: who joins it late must not suffer from the deadline of who began it.
-    this.underWay ??= this.fetch(performance.now() + this.limitMs).finally(() => (this.underWay = null));
+    this.underWay ??= this.fetch(performance.now() + this.limitMs)
+      .catch((fault: unknown) => {
+        if (fault instanceof PartnerFault && OUT.test(fault.reason))
+          this.out = { fault, until: performance.now() + OUT_MS };
+        throw fault;
+      })
+      .finally(() => (this.underWay = null));
     return before(deadline, this.underWay);
   }
 
@@ -137,6 +150,8 @@ function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new PartnerFault('auth', 'token_late'));
     const timer = timeLimit(deadline - performance.now(), late);
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    // A process that was stopped may find the token beside a deadline long past: nothing may be sent with it then.
+    const inTime = (value: T) => (performance.now() < deadline ? resolve(value) : late());
+    promise.then(inTime, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -60,6 +60,8 @@ export class PartnerPool implements ConnectionKeeper {
   private readonly idle: PartnerConnection[] = [];
   private readonly connections = new Set<PartnerConnection>();
   private readonly waiting: Exchange[] = [];
+  /** A kept connection that was quiet for long and carries a request: whether it has died without a word is not known yet. */
+  private onTrial: PartnerConnection | null = null;
   private closed = false;
   private inFlight = 0;
   private drained: (() => void) | null = null;
@@ -111,6 +113,7 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   release(connection: PartnerConnection): void {
+    this.endTrial(connection);
     if (connection.isOld) return this.discard(connection);
     const next = this.nextWaiting();
     if (next) connection.carry(next);
@@ -148,14 +151,20 @@ export class PartnerPool implements ConnectionKeeper {
     else this.waiting.push(exchange);
   }
 
+  /** Of connections that were quiet for long one is tried at a time: what took one away has mostly taken all of them. */
   private takeIdle(): PartnerConnection | undefined {
     let connection = this.idle.pop();
-    while (connection?.isOld) {
+    while (connection?.isOld || (connection?.isQuiet && this.onTrial !== null)) {
       this.drop(connection);
       connection = this.idle.pop();
     }
+    if (connection?.isQuiet) this.onTrial = connection;
     if (connection) this.allIdle.delete(connection);
     return connection;
+  }
+
+  private endTrial(connection: PartnerConnection): void {
+    if (this.onTrial === connection) this.onTrial = null;
   }
 
   private connect(): PartnerConnection {
@@ -165,6 +174,7 @@ export class PartnerPool implements ConnectionKeeper {
   }
 
   private drop(connection: PartnerConnection): void {
+    this.endTrial(connection);
     this.connections.delete(connection);
     this.allIdle.delete(connection);
     connection.close();

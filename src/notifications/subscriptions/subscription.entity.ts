@@ -132,6 +132,10 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 
+  /** Since when it has said that it is busy, and taken nothing. */
+  @Column('timestamptz', { nullable: true })
+  busy_since: Date | null;
+
   /** The fencing token of the probe that was claimed last, while the partner is DOWN. */
   @Column('bigint', { nullable: true })
   probe_token: number | null;

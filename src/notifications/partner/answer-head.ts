@@ -1,0 +1,59 @@
+import { PartnerFault } from './partner-connection.js';
+
+/** Of the headers of one answer. */
+const MAX_HEADER_BYTES = 64 * 1024;
+/** With the status line. */
+export const MAX_HEAD_BYTES = MAX_HEADER_BYTES + 1024;
+
+const SHORTEST_STATUS_LINE = 'HTTP/1.1 200\r';
+export const CR = 0x0d;
+export const LF = 0x0a;
+
+/**
+ * The status of an answer of HTTP/1 (RFC 9112 §4); null while that is not all there.
+ * @throws PartnerFault when it is none
+ */
+export function statusOf(head: Buffer): number | null {
+  const come = head.toString('latin1', 0, SHORTEST_STATUS_LINE.length);
+  // The part that has not come yet is taken to be right.
+  const line = come + SHORTEST_STATUS_LINE.slice(come.length);
+  if (!line.startsWith('HTTP/')) throw refused('not_http', head);
+  if (!/^HTTP\/1\.\d[ \r\n]/.test(line)) throw refused('http_version_unknown', head);
+  if (!/^.{8} [1-9]\d\d[ \r\n]/s.test(line)) throw refused('status_invalid', head);
+  const lineEnd = head.indexOf(LF);
+  if (lineEnd !== -1 && head[lineEnd - 1] !== CR) throw refused('line_end_invalid', head);
+  if (come.length < line.length) return null;
+  const status = Number(line.slice(9, 12));
+  if (status === 101) throw refused('upgrade_not_asked_for', head);
+  return status;
+}
+
+/**
+ * An answer whose head is as RFC 9112 says, in the form that undici takes: a folded line is one line (§5.2), equal lengths are
+ * one (§6.3), and a younger minor version is 1.1 (RFC 9110 §2.5).
+ * @param end of its head
+ * @throws PartnerFault when the headers are too long, or its length is not clear
+ */
+export function finalHead(answer: Buffer, end: number): Buffer {
+  if (end - answer.indexOf(LF) - 1 > MAX_HEADER_BYTES) throw refused('headers_too_long', answer);
+  const head = answer.toString('latin1', 0, end);
+  const taken = withOneLength(head.replace(/\r\n[ \t]+/g, ' ').replace(/^HTTP\/1\.[2-9]/, 'HTTP/1.1'), answer);
+  return taken === head ? answer : Buffer.concat([Buffer.from(taken, 'latin1'), answer.subarray(end)]);
+}
+
+const LENGTH_LINE = /\r\nContent-Length:([^\r\n]*)/gi;
+
+function withOneLength(head: string, answer: Buffer): string {
+  const lengths = [...head.matchAll(LENGTH_LINE)].flatMap(([, value]) => value.split(',').map((one) => one.trim()));
+  if (lengths.length === 0) return head;
+  if (lengths.some((length) => !/^\d{1,15}$/.test(length))) throw refused('content_length_invalid', answer);
+  if (new Set(lengths).size > 1) throw refused('content_lengths_differ', answer);
+  // §6.3: such an answer may have been made to split others, and ought to be an error.
+  if (/\r\nTransfer-Encoding:/i.test(head)) throw refused('content_length_beside_chunks', answer);
+  if (lengths.length === 1) return head;
+  return head.replace(LENGTH_LINE, '').replace(/\r\n/, `\r\nContent-Length: ${lengths[0]}\r\n`);
+}
+
+function refused(reason: string, said: Buffer): PartnerFault {
+  return new PartnerFault('protocol', reason, said);
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { startApp, type TestApp } from '../support/app';
+import { eventually } from '../support/eventually';
+import { type Partner, startPartner } from '../support/partner';
+import { Subscribed } from '../support/subscribed';
+
+const EVENTS = 40;
+const client = { clientId: 'ours', clientSecret: 'a long secret' };
+const processes: TestApp[] = [];
+let issuer: Partner;
+let subscribed: Subscribed;
+
+beforeAll(async () => {
+  const env = { RETRY_SCHEDULE_S: '0.6', SECRETS_KEY: randomBytes(32).toString('base64') };
+  processes.push(await startApp({ env }));
+  processes.push(await startApp({ env, databaseUrl: processes[0].databaseUrl }));
+});
+afterEach(() => Promise.all([subscribed.stop(), issuer.stop()]));
+afterAll(async () => {
+  for (const app of processes.reverse()) await app.close();
+});
+
+/** A partner with tokens for which many events have become due at once. */
+async function burst(retried: string[]): Promise<void> {
+  issuer = await startPartner({ oauth: client });
+  const auth = {
+    type: 'oauth2_client_credentials',
+    token_url: issuer.tokenUrl,
+    client_id: client.clientId,
+    client_secret: client.clientSecret,
+  };
+  subscribed = await Subscribed.start(processes[0], { wait_ms: 1000, auto_retry_on: retried });
+  expect((await subscribed.patch({ auth })).status).toBe(200);
+  await subscribed.post('suspend');
+  for (let made = 0; made < EVENTS; made += 10)
+    await Promise.all(Array.from({ length: 10 }, () => subscribed.booking()));
+}
+
+/** Each process asks once at a time, and after a failure leaves the endpoint alone for a moment. */
+function expectFewQuestions(): void {
+  const at = issuer.tokenRequests.map((request) => request.at);
+  const tooSoon = at.filter(
+    (moment, index) => index >= processes.length && moment - at[index - processes.length] < 450,
+  );
+  expect(tooSoon).toEqual([]);
+}
+
+test.each([
+  ['a 500', ['500', '429'], { status: 500 }],
+  ['a 429', ['500', '429'], { status: 429 }],
+  ['a 503', ['500', '429', '503'], { status: 503 }],
+  ['no answer', ['500', '429', 'timeout'], { endless: 'silence' as const }],
+  ['a connection that ends', ['500', '429', 'connection'], { rst: 'before' as const }],
+])(
+  'a token endpoint that is out with %s is asked once at a time, and its events go out later',
+  async (_out, retried, answer) => {
+    await burst(retried);
+    issuer.answerToken(answer);
+    await subscribed.post('resume');
+    await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(EVENTS));
+    expect((await subscribed.subscription())['health']).toBe('DOWN');
+    await eventually(() => expect(issuer.tokenRequests.length).toBeGreaterThan(2));
+    expectFewQuestions();
+    expect(subscribed.partner.requests).toHaveLength(0);
+    issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer' }) });
+    await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS));
+    expect(await subscribed.queue()).toEqual([]);
+  },
+);
+
+test.each([
+  ['a 503', { status: 503 }, /^token_http_503$/],
+  ['no answer', { endless: 'silence' as const }, /^token_(timeout_no_answer|late)$/],
+])(
+  'a token endpoint that is out with %s leaves its events to an operator where that is not retried',
+  async (_out, answer, reason) => {
+    await burst(['500', '429']);
+    issuer.answerToken(answer);
+    await subscribed.post('resume');
+    await eventually(async () => expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(EVENTS), 30_000);
+    expectFewQuestions();
+    const [row] = await subscribed.queue();
+    expect(row).toMatchObject({ failure: 'auth', http_status: null });
+    expect((await subscribed.notification(row['id'])).attempts).toMatchObject([
+      { trigger: 'FIRST', reason: expect.stringMatching(reason) },
+    ]);
+  },
+  40_000,
+);
