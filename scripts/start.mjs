@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|migrate|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
 import './installed.mjs';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,6 +12,7 @@ const programs = {
   main: 'dist/main.js',
   admin: 'dist/src/admin.js',
   import: 'dist/src/import-file.js',
+  migrate: 'dist/src/migrate-database.js',
   openapi: 'dist/src/write-openapi.js',
   demo: 'dist/demo/demo.js',
   partner: 'dist/demo/partner.js',
