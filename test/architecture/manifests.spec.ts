@@ -287,10 +287,65 @@ describe('the compose files', () => {
           expect(Object.keys(volumes)).toContain(mount.split(':')[0]);
       }
       const named = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name);
-      const asked = [...read(file).matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
+      const asked = [...read(file).matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(([, name]) => name);
       expect(asked.filter((name) => !named.includes(name))).toEqual([]);
     },
   );
+});
+
+describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) => {
+  interface Service {
+    image?: string;
+    environment?: Record<string, string>;
+    depends_on?: Record<string, { condition: string }>;
+    command?: string[];
+    logging?: { options: object };
+    healthcheck?: { test: string[] };
+    volumes?: string[];
+  }
+  const { services } = parse(read(file), { merge: true }) as { services: Record<string, Service> };
+  const own = Object.entries(services).filter(([, { image }]) => image === 'candidate-eligibility-service');
+
+  it('lets the migration alone have the password of the owner, and the processes start after it', () => {
+    expect(own.map(([name]) => name)).toContain('migration');
+    for (const [name, { environment = {}, command, depends_on: before }] of own) {
+      const url = environment['DATABASE_URL'];
+      if (name === 'migration') {
+        expect(url).toContain('//eligibility:${POSTGRES_PASSWORD');
+        expect(Object.keys(environment)).toEqual(['DATABASE_URL']);
+        expect(command).toEqual(['node', 'dist/src/migrate-database.js', '--grant-to', 'eligibility_service']);
+        continue;
+      }
+      expect(url).toContain('//eligibility_service:${SERVICE_PASSWORD');
+      expect(JSON.stringify(environment)).not.toContain('POSTGRES_PASSWORD');
+      expect(before).toMatchObject({ migration: { condition: 'service_completed_successfully' } });
+    }
+    const makers = Object.values(services).filter(({ volumes = [] }) => volumes.join().includes('role.sh'));
+    expect(makers.map(({ environment }) => Object.keys(environment ?? {}))).toEqual([
+      expect.arrayContaining(['POSTGRES_PASSWORD', 'SERVICE_PASSWORD']),
+    ]);
+  });
+
+  it('bounds the logs of every container, and asks PostgreSQL by TCP', () => {
+    for (const { logging } of Object.values(services))
+      expect(logging?.options).toEqual({ 'max-size': expect.any(String), 'max-file': expect.any(String) });
+    const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
+    const ready = asked.filter((line) => line.includes('pg_isready'));
+    expect(ready.length).toBeGreaterThan(0);
+    // By the socket it is ready while its image still makes its files.
+    for (const line of ready) expect(line).toContain('-h 127.0.0.1');
+  });
+
+  it('takes images of others by digest, where .env names one', () => {
+    const images = [...read(file).matchAll(/^ +(?:image|NODE|DEBIAN): (?!candidate)(\S+)$/gm)].map(
+      ([, image]) => image,
+    );
+    expect(images.length).toBeGreaterThan(1);
+    for (const image of images) {
+      const [, variable, fallback] = /^\$\{([A-Z_]+):-(\S+:\S+)\}$/.exec(image) ?? [];
+      expect(read('.env.example')).toContain(`#${variable}=${fallback}`);
+    }
+  });
 });
 
 describe('docker-compose.scale.yml', () => {
@@ -317,7 +372,7 @@ describe('docker-compose.scale.yml', () => {
     const files = Object.values(services)
       .flatMap(({ volumes = [] }) => volumes)
       .filter((volume) => volume.startsWith('./'));
-    expect(files.length).toBe(4);
+    expect(files.length).toBe(5);
     for (const file of files) expect(read(file.split(':')[0])).not.toBe('');
   });
 });
