@@ -34,8 +34,8 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // Figures that a benchmark wrote are no source.
-  const names = readdirSync(path).filter((name) => name !== 'results' || path.endsWith('src'));
+  // Figures that a benchmark wrote are no source, and neither are the built packages of the clients.
+  const names = readdirSync(path).filter((name) => name !== 'dist' && (name !== 'results' || path.endsWith('src')));
   return Math.max(0, ...names.map((name) => newest(join(path, name))));
 }
 
