@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ensureSandbox } from '../../src/sandbox';
@@ -192,6 +192,18 @@ describe('the lines of the documents', () => {
     const [row] = await app.given.sql(`SELECT has_table_privilege('eligibility_service', 'bookings', 'UPDATE') AS may`);
     expect(row).toEqual({ may: true });
   }, 240_000);
+
+  it('compile nothing when only the packages of the clients were built since', () => {
+    const built = join(ROOT, 'clients/typescript/dist');
+    mkdirSync(built, { recursive: true });
+    writeFileSync(join(built, '.built-just-now'), '');
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/start.mjs', 'migrate', '--no-such-option'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    rmSync(join(built, '.built-just-now'));
+    expect([status, stderr]).toEqual([2, 'usage: npm run migrate [-- --grant-to ROLE]\n']);
+  });
 
   it('of docs/operations.md put what is stored under a new key', async () => {
     const [lines] = blocksOf('docs/operations.md', 'Keys', 'sh');
