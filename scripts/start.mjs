@@ -1,5 +1,5 @@
 // Runs a program of the compiled service, compiling first when a source is newer than the last build.
-// usage: node scripts/start.mjs [main|admin|import|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
+// usage: node scripts/start.mjs [main|admin|import|migrate|openapi|demo|partner|bench|cells|mutants|results|chaos|failover|drill|model|simulate|conformance|typeorm] [arguments]
 import './installed.mjs';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,6 +12,7 @@ const programs = {
   main: 'dist/main.js',
   admin: 'dist/src/admin.js',
   import: 'dist/src/import-file.js',
+  migrate: 'dist/src/migrate-database.js',
   openapi: 'dist/src/write-openapi.js',
   demo: 'dist/demo/demo.js',
   partner: 'dist/demo/partner.js',
@@ -33,8 +34,8 @@ function newest(path) {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) return 0;
   if (!stat.isDirectory()) return stat.mtimeMs;
-  // Figures that a benchmark wrote are no source.
-  const names = readdirSync(path).filter((name) => name !== 'results' || path.endsWith('src'));
+  // Figures that a benchmark wrote are no source, and neither are the built packages of the clients.
+  const names = readdirSync(path).filter((name) => name !== 'dist' && (name !== 'results' || path.endsWith('src')));
   return Math.max(0, ...names.map((name) => newest(join(path, name))));
 }
 

@@ -30,5 +30,9 @@ change('docs/openapi.json', ({ info }) => (info.version = version));
 
 replace('deploy/chart/Chart.yaml', /^((?:version|appVersion): ).*/gm);
 replace('deploy/kubernetes/kustomization.yaml', /^( *newTag: ).*/gm);
-for (const name of readdirSync(join(root, 'test/fixtures/chart')))
-  replace(`test/fixtures/chart/${name}`, /(candidate-eligibility-service:)\S+/g);
+for (const name of readdirSync(join(root, 'test/fixtures/chart'))) {
+  replace(`test/fixtures/chart/${name}`, /(app\.kubernetes\.io\/version: ")[^"]+/g);
+  replace(`test/fixtures/chart/${name}`, /(helm\.sh\/chart: eligibility-)\S+/g);
+  // That with everything has a digest.
+  if (name !== 'everything.yaml') replace(`test/fixtures/chart/${name}`, /(candidate-eligibility-service:)\S+/g);
+}

@@ -3,7 +3,7 @@
 //
 // 1. The walk takes place in a copy of the repository, in the order of the document: its `sh` blocks in one terminal, those
 //    marked `sh in a … terminal` in terminals of their own, which are left running; `js` blocks are saved under the name in their first line.
-// 2. Nothing is corrected on the way: a line that fails is a stumbling block, and ends the walk.
+// 2. Nothing is corrected on the way: a line that fails is a stumbling block, and ends the walk. So is a file that git would take.
 // 3. The minutes are those of the machine, with reading (200 words a minute) and 10 seconds for each block that is copied.
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -76,7 +76,25 @@ function copyTo(folder, withDependencies) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     cpSync(join(root, file), join(folder, file));
   }
+  // What the walk writes, git must ignore.
+  for (const command of [
+    ['init', '--quiet'],
+    ['add', '--all'],
+  ])
+    if (spawnSync('git', command, { cwd: folder }).status !== 0) throw new Error(`git ${command[0]} fails.`);
   if (withDependencies) symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+}
+
+/** The files that the walk left where git would take them; `data` and the dependencies may be links here. */
+function seenByGit(folder) {
+  const { status, stdout } = spawnSync('git', ['ls-files', '-o', '--exclude-standard'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error('git does not say which files it would take.');
+  return stdout
+    .split('\n')
+    .filter((file) => file !== '' && !/^(data|node_modules|\.walk-\d+\.sh|database\/.*)$/.test(file));
 }
 
 async function freePort() {
@@ -173,6 +191,8 @@ async function walk(name, more, folder) {
     if (stumbled !== null) break;
   }
   for (const one of terminals.reverse()) await one.stop();
+  const seen = seenByGit(folder);
+  if (seen.length > 0) stumbled ??= `git would take ${seen.slice(0, 9).join(', ')}`;
   const reading = words / WORDS_A_MINUTE;
   const copying = (blocks.length * COPY_S) / 60;
   const all = seconds / 60 + reading + copying;

@@ -1,4 +1,5 @@
 // Makes the guide: the documents of this repository as static pages, which the service has at /guide and any web server can host.
+// Each is there as Markdown as well, and llms.txt lists them.
 // usage: node site/build.mjs [FOLDER: dist/guide by default]
 // Ends with 1 at a link that leads nowhere, a diagram that was not drawn, and a document that the outline lacks; the pages are made.
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { build } from 'esbuild';
 import { renderer } from './markdown.mjs';
 import { OUTLINE } from './outline.mjs';
 import { pageOf } from './page.mjs';
+import { llmsText, markdownOfApi, markdownOfSource, markdownPage } from './plain.mjs';
 import { apiPage } from './reference.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -44,9 +46,10 @@ export async function buildGuide(folder) {
           files: [],
           faults: [],
           ...apiPage(JSON.parse(read('docs/openapi.json'))),
+          markdown: markdownOfApi(JSON.parse(read('docs/openapi.json'))),
         };
       const { html, env } = render(source, page, read(source));
-      return { title, page, html, ...env };
+      return { title, page, html, ...env, markdown: markdownOfSource(source, page, read(source), pages) };
     });
 
   const anchors = new Map(made.map(({ page, sections }) => [page, new Set(sections.map(({ anchor }) => anchor))]));
@@ -62,9 +65,11 @@ export async function buildGuide(folder) {
   };
   for (const page of made) {
     put(page.page, pageOf({ ...page, version }));
+    put(markdownPage(page.page), page.markdown);
     for (const name of page.pictures) put(`diagrams/${name}`, read(`docs/diagrams/${name}`));
     for (const path of page.files) put(`files/${path}`, readFileSync(join(root, path)));
   }
+  put('llms.txt', llmsText(decisions));
   put(
     'search.json',
     JSON.stringify(

@@ -22,6 +22,7 @@ export function pageOf({ title, page, html, sections, version }) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} · Candidate eligibility service</title>
+<link rel="alternate" type="text/markdown" href="${page.split('/').at(-1).replace(/html$/, 'md')}">
 <link rel="stylesheet" href="${up}guide.css">
 <script type="module" src="${up}search.js"></script>
 </head>

@@ -5,7 +5,7 @@ import { AuditSeals } from './platform/audit/audit-seals.js';
 import { verifyAudit } from './platform/audit/audit-verification.js';
 import { Database } from './platform/database/database.js';
 import { EncryptedColumns } from './platform/database/encrypted-columns.js';
-import { grantsFor } from './platform/database/grants.js';
+import { grantsAt } from './platform/database/grants.js';
 import { RotateLaunchKey } from './launch/launch.commands.js';
 import { DomainError } from './platform/errors.js';
 import { Secrets } from './platform/secrets.js';
@@ -55,7 +55,7 @@ export async function runAdminCommand(argv: string[], app: INestApplicationConte
       const { username } = await commands.execute(new UpdateUser(option(rest, 'username'), { disabled: true }));
       process.stdout.write(`disabled: ${username}\n`);
     } else if (name === 'grants')
-      process.stdout.write(await grantsFor(option(rest, 'role'), app.get(Database, { strict: false })));
+      process.stdout.write(await grantsAt(app.get(Database, { strict: false }).url, option(rest, 'role')));
     else if (name === 'rotate-launch-key' && rest.length === 0)
       process.stdout.write(`kid: ${await commands.execute(new RotateLaunchKey())}\n`);
     else if (name === 'reencrypt' && rest.length === 0) return await reencrypt(app);

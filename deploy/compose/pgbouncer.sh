@@ -3,7 +3,7 @@
 set -eu
 umask 077
 folder=${RUN_FOLDER:-/tmp}
-printf '"eligibility" "%s"\n' "$POSTGRES_PASSWORD" >"$folder/users.txt"
+printf '"%s" "%s"\n' "${DATABASE_USER:-eligibility_service}" "$DATABASE_PASSWORD" >"$folder/users.txt"
 cat >"$folder/pgbouncer.ini" <<INI
 [databases]
 eligibility = host=${DATABASE_HOST:-primary} port=${DATABASE_PORT:-5432}

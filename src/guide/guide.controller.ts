@@ -9,6 +9,7 @@ import { Access } from '../platform/http/access.js';
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -27,30 +28,54 @@ export class GuideController {
   /** Where the build puts them; a test says where it did. */
   static folder = join(__dirname, '../../guide');
 
-  /** Read once, for the first who asks: a request names a member of the map and never a path. */
-  private files: Map<string, { type: string; content: Buffer }> | null = null;
-
   constructor(private readonly config: Config) {}
 
   @Get()
   start(@Req() request: Request, @Res() response: Response): void {
     // The pages name each other relative to their own address.
-    if (request.path.endsWith('/')) this.send('index.html', response);
+    if (request.path.endsWith('/')) send('index.html', request, response);
     else response.redirect(308, `${this.config.basePath}/guide/`);
   }
 
   @Get('*path')
   page(@Req() request: Request, @Res() response: Response): void {
-    this.send((request.params['path'] as unknown as string[]).join('/'), response);
+    send((request.params['path'] as unknown as string[]).join('/'), request, response);
   }
+}
 
-  private send(name: string, response: Response): void {
-    const file = (this.files ??= filesIn(GuideController.folder)).get(name);
-    if (!file) throw notFound.error();
-    response.setHeader('Content-Type', file.type);
-    if (file.type === TYPES['.svg']) response.setHeader('Content-Security-Policy', PICTURE);
-    response.send(file.content);
+/** The list of the guide's pages where programs that read look for it (llmstxt.org). */
+@ApiExcludeController()
+@Controller('llms.txt')
+@Access('public')
+export class LlmsController {
+  @Get()
+  list(@Res() response: Response): void {
+    const list = files().get('llms.txt');
+    if (!list) throw notFound.error();
+    // Its links are relative to its own address.
+    response.type(TEXT).send(list.content.toString('utf8').replaceAll('](', '](guide/'));
   }
+}
+
+/** A page is sent as Markdown to those who prefer it (RFC 9110 §12.5.1). */
+function send(name: string, request: Request, response: Response): void {
+  const isPage = name.endsWith('.html');
+  if (isPage) response.vary('Accept');
+  const prefersMarkdown = isPage && request.accepts(['text/html', 'text/markdown']) === 'text/markdown';
+  const file = files().get(prefersMarkdown ? name.replace(/html$/, 'md') : name);
+  if (!file) throw notFound.error();
+  response.setHeader('Content-Type', file.type);
+  if (file.type === TYPES['.svg']) response.setHeader('Content-Security-Policy', PICTURE);
+  response.send(file.content);
+}
+
+let known: { folder: string; files: Map<string, { type: string; content: Buffer }> } | null = null;
+
+/** Read once, for the first who asks: a request names a member of the map and never a path. */
+function files() {
+  const { folder } = GuideController;
+  if (known?.folder !== folder) known = { folder, files: filesIn(folder) };
+  return known.files;
 }
 
 function filesIn(folder: string): Map<string, { type: string; content: Buffer }> {

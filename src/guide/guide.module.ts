@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { GuideController } from './guide.controller.js';
+import { GuideController, LlmsController } from './guide.controller.js';
 
-@Module({ controllers: [GuideController] })
+@Module({ controllers: [GuideController, LlmsController] })
 export class GuideModule {}

@@ -5,6 +5,7 @@ import { version } from '../../package.json';
 import { Config } from '../config.js';
 import { NotificationRequest } from '../bookings/bookings.events.js';
 import { notificationWebhook } from '../notifications/notification-request.js';
+import { notFound } from '../platform/errors.js';
 import { SCOPES } from '../platform/context/caller.js';
 import { addAnswers } from './answers.js';
 import { addExamples, ANYWHERE, surroundingsOf } from './examples.js';
@@ -14,6 +15,7 @@ import { nameOperations } from './operation-ids.js';
 import { describeOperations } from './operations.js';
 import { addProblems } from './problem-places.js';
 import { completeAnswers, nameCodes, withoutNullParameters } from './conventions.js';
+import { schemaList, SCHEMAS, standaloneSchema } from './schemas.js';
 import { assertAccessDeclared, documentAccess } from '../platform/http/documented-access.js';
 
 const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
@@ -47,6 +49,7 @@ export function openApiDocument(
     )
     .setVersion(version)
     .addServer(base === '' ? '/' : base)
+    .setExternalDoc('Each schema as a JSON Schema (2020-12) at an address of its own', `${base}${SCHEMAS}`)
     .addOAuth2(
       {
         type: 'oauth2',
@@ -100,7 +103,7 @@ function withNullTypes<T>(schema: T): T {
   return { ...converted, type: [converted['type'], 'null'], ...(values ? { enum: [...values, null] } : {}) } as T;
 }
 
-/** Swagger UI at /docs, the document at /openapi.json and /openapi.yaml. */
+/** Swagger UI at /docs, the document at /openapi.json and /openapi.yaml, its schemas below /openapi/schemas. */
 export function serveDocuments(app: NestExpressApplication, config: Config): void {
   assertAccessDeclared(app);
   // Built for the first who asks: a start is 0.15 s shorter without it.
@@ -120,6 +123,14 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
   server.get(`${config.basePath}/openapi.yaml`, async (_request, response) => {
     if (yaml === undefined) yaml = (await import('yaml')).stringify(document());
     response.type('application/yaml').send(yaml);
+  });
+  server.get(`${config.basePath}${SCHEMAS}`, (_request, response) => {
+    response.json(schemaList(document(), config.baseUrl));
+  });
+  server.get(`${config.basePath}${SCHEMAS}/:name.json`, ({ params }, response, next) => {
+    const schema = standaloneSchema(document(), params.name, config.baseUrl);
+    if (schema) response.type('application/schema+json').send(JSON.stringify(schema));
+    else next(notFound.error());
   });
   SwaggerModule.setup(`${config.basePath}/docs`, app, document, {
     raw: false,

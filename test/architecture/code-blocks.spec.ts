@@ -44,6 +44,7 @@ const RUN_BY: Record<string, string> = {
 };
 const NOT_RUN: Record<string, string> = {
   'docs/install.md: With Docker': 'there is no engine of containers in CI',
+  'docs/install.md: With systemd': 'no systemd runs in CI: scripts/shipped.mjs starts what the units start',
   'README.md: Tests and checks': 'what CI is',
   'CONTRIBUTING.md: Work on it': 'what CI is, line by line; the second never ends',
   'docs/delivery.md: The model': 'a step of CI; with mutations in test/proof/model/delivery.model.spec.ts',

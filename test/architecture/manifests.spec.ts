@@ -11,13 +11,14 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 interface Manifest {
   apiVersion: string;
   kind: string;
-  metadata: { name: string };
+  metadata: { name: string; labels: Record<string, string> };
   spec: Record<string, any>;
 }
 
 const manifestsIn = (file: string) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest);
 // The manifests that Helm made of deploy/chart: scripts/helm.mjs compares.
 const manifests = manifestsIn('test/fixtures/chart/plain.yaml');
+const everything = manifestsIn('test/fixtures/chart/everything.yaml');
 const cells = ['A', 'B'].map((letter) => ({
   letter,
   manifests: manifestsIn(`test/fixtures/chart/cell-${letter.toLowerCase()}.yaml`),
@@ -52,6 +53,8 @@ describe('the manifests that the chart renders', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
+    // Prometheus' operator has types of its own.
+    expect(faultsOf(everything.filter(({ kind }) => kind !== 'ServiceMonitor'))).toEqual([]);
   });
 
   it('name the image by the version of the service, as `npm version` sets it', () => {
@@ -110,6 +113,86 @@ describe('the manifests that the chart renders', () => {
     }
   });
 
+  it('bear the standard labels, of which a selector has only those that no release changes', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    for (const { kind, metadata, spec } of everything) {
+      expect(metadata.labels).toMatchObject({
+        'app.kubernetes.io/name': 'eligibility',
+        'app.kubernetes.io/instance': 'eligibility',
+        'app.kubernetes.io/component': expect.any(String),
+        'app.kubernetes.io/version': version,
+        'app.kubernetes.io/part-of': 'eligibility',
+        'app.kubernetes.io/managed-by': 'Helm',
+        'helm.sh/chart': `eligibility-${version}`,
+      });
+      const selected = kind === 'Service' ? spec['selector'] : (spec['selector'] ?? spec['podSelector'])?.matchLabels;
+      for (const name of Object.keys((selected ?? {}) as object))
+        expect(name).toMatch(/^app\.kubernetes\.io\/(name|instance|component)$/);
+    }
+  });
+
+  it('let the migration alone have the credentials of the owner, and no other secret', () => {
+    const secretsOf = (kind: string) =>
+      named(kind).map(({ spec }) =>
+        (spec['template'].spec.containers[0].env as Record<string, any>[]).flatMap(({ name, valueFrom }) =>
+          valueFrom ? [`${name} ${valueFrom.secretKeyRef.name}`] : [],
+        ),
+      );
+    expect(secretsOf('Job')).toEqual([['DATABASE_URL eligibility-database-app']]);
+    const ofProcess = ['DATABASE_URL eligibility-database', 'SECRETS_KEY eligibility'];
+    expect(secretsOf('Deployment')).toEqual([ofProcess, ofProcess]);
+    const [job] = named('Job');
+    const { command } = job.spec['template'].spec.containers[0] as { command: string[] };
+    expect(command).toEqual(['node', 'dist/src/migrate-database.js', '--grant-to', 'eligibility_service']);
+    const [cluster] = manifestsIn(`${folder}/database.yaml`);
+    expect(cluster.spec['managed'].roles).toEqual([
+      expect.objectContaining({ name: 'eligibility_service', login: true }),
+    ]);
+  });
+
+  it('replace the pods when a secret changes', () => {
+    for (const { spec } of named('Deployment'))
+      expect(spec['template'].metadata.annotations['checksum/secrets']).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('have an Ingress at BASE_URL, a ServiceMonitor and an image by digest where they are asked for, and only there', () => {
+    const kinds = ['Ingress', 'ServiceMonitor'];
+    expect(manifests.filter(({ kind }) => kinds.includes(kind))).toEqual([]);
+    const [ingress, monitor] = kinds.map((kind) => everything.find((one) => one.kind === kind)!.spec);
+    expect(ingress['rules']).toEqual([
+      {
+        host: 'exams.example.com',
+        http: {
+          paths: [
+            {
+              path: '/v1',
+              pathType: 'Prefix',
+              backend: { service: { name: 'eligibility-api', port: { name: 'http' } } },
+            },
+          ],
+        },
+      },
+    ]);
+    expect(ingress['tls']).toEqual([{ hosts: ['exams.example.com'], secretName: 'eligibility-tls' }]);
+    expect(monitor['endpoints']).toEqual([{ port: 'metrics', path: '/metrics', interval: '30s' }]);
+    const watched = everything.filter(
+      ({ kind, metadata }) =>
+        kind === 'Service' &&
+        Object.entries(monitor['selector'].matchLabels as object).every(
+          ([name, value]) => metadata.labels[name] === value,
+        ),
+    );
+    expect(watched.map(({ spec }) => spec['ports'])).toEqual([
+      [{ name: 'metrics', port: 9464, targetPort: 'metrics' }],
+    ]);
+    const deployments = everything.filter(({ kind }) => kind === 'Deployment');
+    for (const { spec } of deployments) {
+      expect(spec['template'].metadata.annotations).not.toHaveProperty(['prometheus.io/scrape']);
+      expect(spec['template'].metadata.labels).toMatchObject(watched[0].spec['selector'] as object);
+      expect(spec['template'].spec.containers[0].image).toMatch(/@sha256:[0-9a-f]{64}$/);
+    }
+  });
+
   it('set only settings that there are, and secrets from secrets', () => {
     const documented = new Set(
       [...read('docs/configuration.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)].map(([, name]) => name),
@@ -126,14 +209,15 @@ describe('the manifests that the chart renders', () => {
     for (const { metadata, spec } of named('Deployment')) {
       const { labels } = spec['template'].metadata;
       const [container] = spec['template'].spec.containers;
-      expect(spec['selector'].matchLabels).toEqual(labels);
+      const { matchLabels } = spec['selector'];
+      expect(labels).toMatchObject(matchLabels);
       const role = labels['app.kubernetes.io/component'] as string;
       expect(metadata.name).toBe(`eligibility-${role}`);
       expect(container.env).toContainEqual({ name: 'ROLES', value: role });
       expect(container.readinessProbe.httpGet.path).toBe('/health/ready');
       expect(container.livenessProbe.httpGet.path).toBe('/health/live');
       const budgets = named('PodDisruptionBudget').map(({ spec: { selector } }) => selector.matchLabels as unknown);
-      expect(budgets).toContainEqual(labels);
+      expect(budgets).toContainEqual(matchLabels);
       const scaled = named('HorizontalPodAutoscaler').map(
         ({ spec: { scaleTargetRef } }) => scaleTargetRef.name as unknown,
       );
@@ -203,10 +287,65 @@ describe('the compose files', () => {
           expect(Object.keys(volumes)).toContain(mount.split(':')[0]);
       }
       const named = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name);
-      const asked = [...read(file).matchAll(/\$\{([A-Z_]+)/g)].map(([, name]) => name);
+      const asked = [...read(file).matchAll(/(?<!\$)\$\{([A-Z_]+)/g)].map(([, name]) => name);
       expect(asked.filter((name) => !named.includes(name))).toEqual([]);
     },
   );
+});
+
+describe.each(['docker-compose.yml', 'docker-compose.scale.yml'])('%s', (file) => {
+  interface Service {
+    image?: string;
+    environment?: Record<string, string>;
+    depends_on?: Record<string, { condition: string }>;
+    command?: string[];
+    logging?: { options: object };
+    healthcheck?: { test: string[] };
+    volumes?: string[];
+  }
+  const { services } = parse(read(file), { merge: true }) as { services: Record<string, Service> };
+  const own = Object.entries(services).filter(([, { image }]) => image === 'candidate-eligibility-service');
+
+  it('lets the migration alone have the password of the owner, and the processes start after it', () => {
+    expect(own.map(([name]) => name)).toContain('migration');
+    for (const [name, { environment = {}, command, depends_on: before }] of own) {
+      const url = environment['DATABASE_URL'];
+      if (name === 'migration') {
+        expect(url).toContain('//eligibility:${POSTGRES_PASSWORD');
+        expect(Object.keys(environment)).toEqual(['DATABASE_URL']);
+        expect(command).toEqual(['node', 'dist/src/migrate-database.js', '--grant-to', 'eligibility_service']);
+        continue;
+      }
+      expect(url).toContain('//eligibility_service:${SERVICE_PASSWORD');
+      expect(JSON.stringify(environment)).not.toContain('POSTGRES_PASSWORD');
+      expect(before).toMatchObject({ migration: { condition: 'service_completed_successfully' } });
+    }
+    const makers = Object.values(services).filter(({ volumes = [] }) => volumes.join().includes('role.sh'));
+    expect(makers.map(({ environment }) => Object.keys(environment ?? {}))).toEqual([
+      expect.arrayContaining(['POSTGRES_PASSWORD', 'SERVICE_PASSWORD']),
+    ]);
+  });
+
+  it('bounds the logs of every container, and asks PostgreSQL by TCP', () => {
+    for (const { logging } of Object.values(services))
+      expect(logging?.options).toEqual({ 'max-size': expect.any(String), 'max-file': expect.any(String) });
+    const asked = Object.values(services).flatMap(({ healthcheck }) => healthcheck?.test ?? []);
+    const ready = asked.filter((line) => line.includes('pg_isready'));
+    expect(ready.length).toBeGreaterThan(0);
+    // By the socket it is ready while its image still makes its files.
+    for (const line of ready) expect(line).toContain('-h 127.0.0.1');
+  });
+
+  it('takes images of others by digest, where .env names one', () => {
+    const images = [...read(file).matchAll(/^ +(?:image|NODE|DEBIAN): (?!candidate)(\S+)$/gm)].map(
+      ([, image]) => image,
+    );
+    expect(images.length).toBeGreaterThan(1);
+    for (const image of images) {
+      const [, variable, fallback] = /^\$\{([A-Z_]+):-(\S+:\S+)\}$/.exec(image) ?? [];
+      expect(read('.env.example')).toContain(`#${variable}=${fallback}`);
+    }
+  });
 });
 
 describe('docker-compose.scale.yml', () => {
@@ -233,7 +372,7 @@ describe('docker-compose.scale.yml', () => {
     const files = Object.values(services)
       .flatMap(({ volumes = [] }) => volumes)
       .filter((volume) => volume.startsWith('./'));
-    expect(files.length).toBe(4);
+    expect(files.length).toBe(5);
     for (const file of files) expect(read(file.split(':')[0])).not.toBe('');
   });
 });

@@ -24,6 +24,7 @@ const NO_STATEMENTS = new Set([
   'src/main.ts',
   'src/admin.ts',
   'src/import-file.ts',
+  'src/migrate-database.ts',
   'src/write-openapi.ts',
   'src/platform/database/build-index.ts',
   'src/platform/database/database.ts',

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ensureSandbox } from '../../src/sandbox';
@@ -180,7 +180,7 @@ describe('the lines of the documents', () => {
     expect(Object.keys(body).sort()).toEqual(Object.keys(schema.properties).sort());
   });
 
-  it('of docs/install.md show the migrations, run them, and print the grants', async () => {
+  it('of docs/install.md show the migrations, run them, and give the role its rights', async () => {
     const [lines] = blocksOf('docs/install.md', 'Upgrade', 'sh');
     const [install, ...rest] = lines.split('\n');
     // The walk of the page installs.
@@ -188,9 +188,22 @@ describe('the lines of the documents', () => {
     const said = await type(rest.join('\n'), ofInstallation());
     expect(said).toMatch(/\[X\] \d+ Accounts\d+/);
     expect(said).not.toContain('[ ]');
-    expect(said).toContain('No migrations are pending');
-    expect(said).toMatch(/GRANT [^;]+ TO "?eligibility_service"?;/);
+    expect(said).toContain('Migrated; eligibility_service has its rights.');
+    const [row] = await app.given.sql(`SELECT has_table_privilege('eligibility_service', 'bookings', 'UPDATE') AS may`);
+    expect(row).toEqual({ may: true });
   }, 240_000);
+
+  it('compile nothing when only the packages of the clients were built since', () => {
+    const built = join(ROOT, 'clients/typescript/dist');
+    mkdirSync(built, { recursive: true });
+    writeFileSync(join(built, '.built-just-now'), '');
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/start.mjs', 'migrate', '--no-such-option'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    rmSync(join(built, '.built-just-now'));
+    expect([status, stderr]).toEqual([2, 'usage: npm run migrate [-- --grant-to ROLE]\n']);
+  });
 
   it('of docs/operations.md put what is stored under a new key', async () => {
     const [lines] = blocksOf('docs/operations.md', 'Keys', 'sh');

@@ -99,6 +99,57 @@ describe('the guide', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('has each page as Markdown, by its own address and for those who prefer it', async () => {
+    for (const name of html()) {
+      const own = await fetch(`${app.url}/guide/${name.replace(/html$/, 'md')}`);
+      expect([name, own.status, own.headers.get('content-type')]).toEqual([name, 200, 'text/markdown; charset=utf-8']);
+      const text = await own.text();
+      expect([name, text]).toEqual([name, expect.stringMatching(/^# \S/)]);
+      const preferred = await fetch(`${app.url}/guide/${name}`, {
+        headers: { accept: 'text/markdown, text/html;q=0.5' },
+      });
+      expect([preferred.headers.get('vary'), await preferred.text()]).toEqual([
+        expect.stringContaining('Accept'),
+        text,
+      ]);
+    }
+    for (const accept of ['text/html', '*/*', 'text/html,application/xhtml+xml,*/*;q=0.8']) {
+      const { headers } = await fetch(`${app.url}/guide/install.html`, { headers: { accept } });
+      expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    }
+  });
+
+  it('has llms.txt, which lists every page; its links and those of the Markdown lead to what is there', async () => {
+    const first = await fetch(`${app.url}/llms.txt`);
+    expect([first.status, first.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(first.headers.get('etag')).not.toBeNull();
+    const list = await first.text();
+    // llmstxt.org: a title, a summary, lists of links.
+    expect(list).toMatch(/^# .+\n\n> .+\n\n[^]*\n## .+\n\n- \[/);
+    const asked = new Map<string, Promise<number>>();
+    const statusOf = (address: string) => {
+      const [path] = address.split('#');
+      if (!asked.has(path))
+        asked.set(
+          path,
+          fetch(path).then(({ status }) => status),
+        );
+      return asked.get(path)!;
+    };
+    const follow = async (text: string, at: string) => {
+      const prose = text.replaceAll(/^ *```[^]*?^ *```$/gm, '').replaceAll(/`[^`]*`/g, '');
+      for (const [, href] of prose.matchAll(/\]\(([^()\s]+)\)/g))
+        if (!/^https?:/.test(href)) expect([at, href, await statusOf(new URL(href, at).href)]).toEqual([at, href, 200]);
+    };
+    await follow(list, `${app.url}/llms.txt`);
+    for (const name of html()) {
+      const page = name.replace(/html$/, 'md');
+      expect(list).toContain(`](guide/${page}`);
+      await follow(readFileSync(join(pages, page), 'utf8'), `${app.url}/guide/${page}`);
+    }
+    expect(asked.size).toBeGreaterThan(60);
+  });
+
   it('answers 304 to a browser that has it, and knows nothing outside its folder', async () => {
     const first = await fetch(`${app.url}/guide/clients.html`);
     const tag = first.headers.get('etag')!;

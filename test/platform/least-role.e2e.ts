@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { ChangePartitions } from '../../src/changes/change-partitions';
 import { migrate } from '../../src/platform/database/migrate';
-import { grantsFor } from '../../src/platform/database/grants';
+import { grantsAt, grantTo } from '../../src/platform/database/grants';
 import { Clock } from '../../src/platform/clock';
 import { Housekeeping } from '../../src/platform/housekeeping';
 import { Logger } from '../../src/platform/observability/logger';
@@ -68,10 +68,18 @@ async function startAsRole(): Promise<TestApp> {
 }
 
 it('gets its rights from an owner who may not make roles, where the role is there', async () => {
-  const app = await startApp({ databaseUrl: urlOf(owner), env: { ROLES: 'api' } });
-  const sql = await grantsFor(role, app.database).finally(() => app.close());
-  await asOwner([sql]);
+  await asOwner([await grantsAt(urlOf(owner), role)]);
   await migrate(urlOf(role));
+});
+
+it('gets them from `npm run migrate -- --grant-to`, which says in one line that an owner may not make the role', async () => {
+  await asOwner([`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`]);
+  await expect(migrate(urlOf(role))).rejects.toThrow('lacks rights');
+  await grantTo(role, urlOf(owner));
+  await migrate(urlOf(role));
+  await expect(grantTo('nobody_yet', urlOf(owner))).rejects.toThrow(
+    /^DATABASE_URL names a role that may not grant to nobody_yet: .* Create nobody_yet as a superuser/,
+  );
 });
 
 it('starts, serves, keeps and removes for two months, and starts again', async () => {

@@ -29,13 +29,15 @@ export function haproxy(folder: string, files: readonly string[], names: Readonl
 
 export interface PoolerOptions {
   readonly database: { readonly host: string; readonly port: number };
+  /** The role that uses it. */
+  readonly user: string;
   readonly password: string;
   readonly port: number;
   readonly mode?: 'session' | 'transaction';
 }
 
 /** pgbouncer as deploy/compose/pgbouncer.sh starts it. */
-export function pgbouncer(folder: string, { database, password, port, mode = 'session' }: PoolerOptions): Daemon {
+export function pgbouncer(folder: string, { database, user, password, port, mode = 'session' }: PoolerOptions): Daemon {
   const own = join(folder, `pgbouncer-${mode}`);
   mkdirSync(own, { recursive: true });
   // Its user is PostgreSQL's.
@@ -50,7 +52,8 @@ export function pgbouncer(folder: string, { database, password, port, mode = 'se
       RUN_FOLDER: own,
       DATABASE_HOST: database.host,
       DATABASE_PORT: String(database.port),
-      POSTGRES_PASSWORD: password,
+      DATABASE_USER: user,
+      DATABASE_PASSWORD: password,
       PORT: String(port),
       POOL_MODE: mode,
     },

@@ -1,11 +1,15 @@
 import type { ClientBase } from 'pg';
 import { ConfigError } from '../../config.js';
-import type { Database } from './database.js';
+import { connectTo } from './service-client.js';
+
+type Client = Pick<ClientBase, 'query'>;
 
 /** The service adds to these tables, and never changes or removes their rows. */
 const APPEND_ONLY = ['audit_log', 'audit_seals'];
 /** Only a start that migrates writes here, by the role that owns the tables. */
 const READ_ONLY = ['migrations'];
+
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** The objects of the schema that its owner owns, by kind. A partition is reached through its table alone, so it needs no rights of its own. */
 const OF_OWNER = `
@@ -21,15 +25,15 @@ const OF_OWNER = `
  * SQL that lets a role run the service and do nothing else: it cannot change the schema, nor rewrite the audit. The role is
  * made where there is none, without a password; where it is there, the owner of the tables needs no right to make roles.
  */
-export async function grantsFor(role: string, database: Database): Promise<string> {
-  const owned = await database.query<{ kind: string; name: string; signature: string }>({
-    text: `SELECT kind, name, CASE kind WHEN 'f' THEN pg_get_function_identity_arguments(oid) END AS signature
-           FROM (${OF_OWNER}) AS owned ORDER BY name`,
-  });
-  const place = await database.queryOne<{ database: string; schema: string }>({
-    text: 'SELECT current_database() AS database, current_schema() AS schema',
-  });
-  const { database: name, schema } = place!;
+async function grantsFor(role: string, client: Client): Promise<string> {
+  const { rows: owned } = await client.query<{ kind: string; name: string; signature: string }>(
+    `SELECT kind, name, CASE kind WHEN 'f' THEN pg_get_function_identity_arguments(oid) END AS signature
+     FROM (${OF_OWNER}) AS owned ORDER BY name`,
+  );
+  const { rows: places } = await client.query<{ database: string; schema: string }>(
+    'SELECT current_database() AS database, current_schema() AS schema',
+  );
+  const [{ database: name, schema }] = places;
   const to = identifier(role);
   const of = (kinds: string) => owned.filter(({ kind }) => kinds.includes(kind)).map((one) => one.name);
   const address = (one: string) => `${identifier(schema)}.${identifier(one)}`;
@@ -58,6 +62,36 @@ EXCEPTION WHEN duplicate_object THEN NULL; END $$;`,
   ].join('\n');
 }
 
+/** Returns the SQL of {@link grantsFor} for the database at `url`. */
+export async function grantsAt(url: string, role: string): Promise<string> {
+  const client = await connectTo(url);
+  try {
+    return await grantsFor(role, client);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Gives the role its rights, in one transaction: processes that run as it never lack one.
+ * @param url of the owner of the tables
+ * @throws ConfigError when the role is not there and the owner may not make it
+ */
+export async function grantTo(role: string, url: string): Promise<void> {
+  const client = await connectTo(url);
+  try {
+    await client.query(await grantsFor(role, client));
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new ConfigError([
+      `DATABASE_URL names a role that may not grant to ${role}: ${(error as Error).message}. Create ${role} as a superuser, ` +
+        'and let the role that owns the tables migrate.',
+    ]);
+  } finally {
+    await client.end();
+  }
+}
+
 function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -78,7 +112,7 @@ const LACKING = `
   ORDER BY name`;
 
 /** @throws ConfigError when the role of the connection may not do what the service does. */
-export async function assertRights(client: Pick<ClientBase, 'query'>): Promise<void> {
+export async function assertRights(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(LACKING, [APPEND_ONLY, READ_ONLY]);
   if (rows.length === 0) return;
   const some = rows.slice(0, 3).map((row) => row.name);

@@ -8,7 +8,8 @@ import { AddressLimit } from '../overload/address-limit.js';
 /** Personal resources that are open to unknown callers. */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
 /** Documents and pages: the same for everybody, so a caller may keep them and ask whether they have changed. */
-const DOCUMENTS = /^\/?$|^\/(openapi\.(json|yaml)|docs|problems|console|guide|\.well-known)(\/|$)/;
+const DOCUMENTS =
+  /^\/?$|^\/(openapi(\.json|\.yaml|\/schemas)|docs|problems|console|guide|llms\.txt|\.well-known)(\/|$)/;
 /** Of the folder that Swagger UI comes in: no source maps, no package files. */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =

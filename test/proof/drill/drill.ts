@@ -1,6 +1,7 @@
 /**
  * A backup and its restore, drilled on what docker-compose.scale.yml starts, without containers: PostgreSQL 15 of Debian with a
- * synchronous standby, pgbouncer, HAProxy and four processes of the service, each by the script or configuration of deploy/.
+ * synchronous standby, pgbouncer, HAProxy and four processes of the service, each by the script or configuration of deploy/. The owner of
+ * the tables migrates; the processes run as a role of least rights.
  *
  * 1. Behind pgbouncer in transaction mode a start ends with one line; in session mode the service works as it is shipped.
  * 2. `pg_dump` is taken while bookings are made, moved and cancelled and a client follows the change feed.
@@ -33,6 +34,9 @@ import { startBehindTransactionMode } from './poolers.js';
 import { DebianPostgres } from './postgres-servers.js';
 
 const ADMIN = join(__dirname, '../../../src/admin.js');
+const MIGRATION = join(__dirname, '../../../src/migrate-database.js');
+/** Of the processes: it owns nothing. */
+const ROLE = 'eligibility_service';
 const TRAFFIC_MS = 3_000;
 const SECRETS_KEY = randomBytes(32).toString('base64');
 
@@ -54,9 +58,12 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   onEnd(() =>
     process.env['DRILL_KEEP'] ? Promise.resolve(say(folder)) : rm(folder, { recursive: true, force: true }),
   );
-  const [password, replicationPassword] = [randomBytes(16), randomBytes(16)].map((bytes) => bytes.toString('hex'));
+  const [password, servicePassword, replicationPassword] = Array.from({ length: 3 }, () =>
+    randomBytes(16).toString('hex'),
+  );
   const primary = await DebianPostgres.primary(folder, 'primary', password);
   onEnd(() => primary.kill('SIGQUIT'));
+  primary.makeRole(servicePassword);
   await primary.prepareForStandby(replicationPassword);
   const standby = await DebianPostgres.standby(folder, primary, replicationPassword);
   onEnd(() => standby.kill('SIGQUIT'));
@@ -71,7 +78,9 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   say(`transaction mode: ${await startBehindTransactionMode(folder, primary, password)}`);
 
   const [port, status, pooled, ...own] = await Promise.all(Array.from({ length: 7 }, freePort));
-  const services = processesOf(folder, own, `postgres://eligibility:${password}@127.0.0.1:${pooled}/eligibility`, port);
+  migrateAsOwner(primary.url);
+  const url = `postgres://${ROLE}:${servicePassword}@127.0.0.1:${pooled}/eligibility`;
+  const services = processesOf(folder, own, url, port);
   const proxy = haproxy(folder, ['haproxy.cfg'], {
     'bind :8080': `bind 127.0.0.1:${port}`,
     'bind :8404': `bind 127.0.0.1:${status}`,
@@ -81,7 +90,11 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   onEnd(() => proxy.kill());
   proxy.start();
   for (const service of services) onEnd(() => service.kill('SIGKILL'));
-  const pooler = pgbouncer(folder, { database: { host: '127.0.0.1', port: primary.port }, password, port: pooled });
+  const poolerOf = (server: DebianPostgres) => {
+    const database = { host: '127.0.0.1', port: server.port };
+    return pgbouncer(folder, { database, user: ROLE, password: servicePassword, port: pooled });
+  };
+  const pooler = poolerOf(primary);
   onEnd(() => pooler.kill());
   pooler.start();
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -124,14 +137,12 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
 
   const restored = await DebianPostgres.primary(folder, 'restored', password);
   onEnd(() => restored.kill('SIGQUIT'));
+  // The dump has the role's rights, and not the role.
+  restored.makeRole(servicePassword);
   const restoring = Date.now();
   restored.run('pg_restore', '--exit-on-error', dump);
   say(`restored in ${Date.now() - restoring} ms`);
-  const poolerOfRestored = pgbouncer(folder, {
-    database: { host: '127.0.0.1', port: restored.port },
-    password,
-    port: pooled,
-  });
+  const poolerOfRestored = poolerOf(restored);
   onEnd(() => poolerOfRestored.kill());
   poolerOfRestored.start();
   await start();
@@ -151,6 +162,13 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   for (const [fault, count] of Object.entries(faults)) say(`${fault}: ${count}`);
   say(`${after.acknowledged.size} bookings after the restore, ${ledger.accepted.size} events accepted`);
   if (Object.values(faults).some((count) => count > 0)) throw new Error('The restore is not what it should be.');
+}
+
+/** As the compose file's migration does. */
+function migrateAsOwner(url: string): void {
+  const env = { PATH: process.env['PATH'], DATABASE_URL: url };
+  const { status, stderr } = spawnSync(process.execPath, [MIGRATION, '--grant-to', ROLE], { env, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The migration ended with ${status}: ${stderr}`);
 }
 
 /** Two that answer and two that deliver, as docker-compose.scale.yml has them. */

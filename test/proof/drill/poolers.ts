@@ -20,7 +20,7 @@ export async function startBehindTransactionMode(
 ): Promise<string> {
   const port = await freePort();
   const database = { host: '127.0.0.1', port: server.port };
-  const pooler = pgbouncer(folder, { database, password, port, mode: 'transaction' });
+  const pooler = pgbouncer(folder, { database, user: 'eligibility', password, port, mode: 'transaction' });
   pooler.start();
   try {
     const url = `postgres://eligibility:${password}@127.0.0.1:${port}/eligibility`;

@@ -58,16 +58,20 @@ export class DebianPostgres {
 
   /** Does as deploy/compose/primary.sh when the image has made its files. */
   async prepareForStandby(replicationPassword: string): Promise<void> {
-    const env = {
-      ...process.env,
-      ...this.env,
-      POSTGRES_USER: 'eligibility',
-      POSTGRES_DB: 'eligibility',
-      REPLICATION_PASSWORD: replicationPassword,
-    };
-    execFileSync('/bin/sh', [join(COMPOSE, 'primary.sh')], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    this.runOnce('primary.sh', { REPLICATION_PASSWORD: replicationPassword });
     await this.kill('SIGINT');
     await this.start();
+  }
+
+  /** Makes the role of the processes, as deploy/compose/role.sh does. */
+  makeRole(servicePassword: string): void {
+    this.runOnce('role.sh', { SERVICE_PASSWORD: servicePassword });
+  }
+
+  private runOnce(script: string, secret: Record<string, string>): void {
+    const image = { POSTGRES_USER: 'eligibility', POSTGRES_DB: 'eligibility' };
+    const env = { ...process.env, ...this.env, ...image, ...secret };
+    execFileSync('/bin/sh', [join(COMPOSE, script)], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   }
 
   /** As deploy/compose/standby.sh starts one. */

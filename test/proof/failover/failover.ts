@@ -112,7 +112,12 @@ async function setUp(onEnd: (end: () => Promise<unknown> | void) => void): Promi
     ...Object.fromEntries(machines.map((machine) => [`db-${machine.number}:5432`, `${machine.address}:5432`])),
   });
   onEnd(() => proxy.kill());
-  const pooler = pgbouncer(folder, { database: { host: '127.0.0.1', port: direct }, password, port: pooled });
+  const pooler = pgbouncer(folder, {
+    database: { host: '127.0.0.1', port: direct },
+    user: 'eligibility',
+    password,
+    port: pooled,
+  });
   onEnd(() => pooler.kill());
   proxy.start();
   pooler.start();

@@ -1,0 +1,41 @@
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import { ConfigError } from './config.js';
+import { grantTo } from './platform/database/grants.js';
+import { migrate } from './platform/database/migrate.js';
+import { withSecretFiles } from './secret-files.js';
+
+const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
+
+/**
+ * Migrates the database of `DATABASE_URL`, whose role owns the tables, and gives the role of least rights what the release
+ * needs: `npm run migrate -- --grant-to ROLE`. It needs no other setting, so the processes never see the owner's password.
+ */
+async function main(): Promise<void> {
+  const role = roleAsked();
+  const env = withSecretFiles(process.env, (name, what) => {
+    throw new ConfigError([`${name} ${what}`]);
+  });
+  const url = env['DATABASE_URL'];
+  if (!url) throw new ConfigError(['DATABASE_URL is required: the role that owns the tables']);
+  await migrate(url);
+  if (role !== undefined) await grantTo(role, url);
+  process.stdout.write(role === undefined ? 'Migrated.\n' : `Migrated; ${role} has its rights.\n`);
+}
+
+function roleAsked(): string | undefined {
+  try {
+    const { values } = parseArgs({ options: { 'grant-to': { type: 'string' } } });
+    if (values['grant-to'] !== '') return values['grant-to'];
+  } catch {
+    // parseArgs says what is wrong in terms of its own interface; the usage says it in ours.
+  }
+  process.stderr.write(USAGE);
+  process.exit(2);
+}
+
+main().catch((error: unknown) => {
+  const faults = error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : String(error)];
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  process.exit(1);
+});

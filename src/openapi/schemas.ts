@@ -1,0 +1,58 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+/** The members of a schema by name; a schema may be a boolean. */
+type Schema = Record<string, unknown>;
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+const REFERENCE = /^#\/components\/schemas\/([^/]+)$/;
+export const SCHEMAS = '/openapi/schemas';
+
+const schemasOf = (document: OpenAPIObject) => (document.components?.schemas ?? {}) as Record<string, Schema>;
+const addressOf = (baseUrl: string, name: string) => `${baseUrl}${SCHEMAS}/${name}.json`;
+
+/** Lists the schemas of the document, each with the address at which it stands alone. */
+export function schemaList(document: OpenAPIObject, baseUrl: string): { name: string; address: string }[] {
+  return Object.keys(schemasOf(document)).map((name) => ({ name, address: addressOf(baseUrl, name) }));
+}
+
+/**
+ * Returns a schema of the document as a JSON Schema (2020-12) that stands alone: the schemas that it refers to are among its
+ * `$defs`. Null when there is none of that name.
+ */
+export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl: string): Schema | null {
+  const schemas = schemasOf(document);
+  if (!Object.hasOwn(schemas, name)) return null;
+  const needed = new Set<string>();
+  const own = standalone(schemas[name], name, needed) as Schema;
+  const definitions: Schema = {};
+  // A set goes on to what is added to it meanwhile.
+  for (const other of needed) definitions[other] = standalone(schemas[other], name, needed);
+  return {
+    $schema: DIALECT,
+    $id: addressOf(baseUrl, name),
+    title: name,
+    ...own,
+    ...(needed.size > 0 && { $defs: definitions }),
+  };
+}
+
+/** `example` is a member of OpenAPI alone; JSON Schema has `examples`. */
+function standalone(value: unknown, root: string, needed: Set<string>, isNames = false): unknown {
+  if (Array.isArray(value)) return value.map((one) => standalone(one, root, needed));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]): [string, unknown] => {
+      // The names of properties are no keywords.
+      if (isNames) return [key, standalone(member, root, needed)];
+      if (key === 'example') return ['examples', [member]];
+      if (['enum', 'const', 'default', 'examples'].includes(key)) return [key, member];
+      const [, name] = key === '$ref' ? (REFERENCE.exec(String(member)) ?? []) : [];
+      if (name === root) return [key, '#'];
+      if (name !== undefined) {
+        needed.add(name);
+        return [key, `#/$defs/${name}`];
+      }
+      return [key, standalone(member, root, needed, key === 'properties')];
+    }),
+  );
+}
