@@ -57,7 +57,7 @@ function own(path) {
   return path;
 }
 
-/** What `COPY . .` finds: the files of the repository that .dockerignore lets through. */
+/** Lists the files that `COPY . .` finds: the files of the repository that .dockerignore lets through. */
 function contextFiles() {
   const [first, ...allowed] = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n');
   if (first !== '*') throw new Error('.dockerignore does not begin with *.');

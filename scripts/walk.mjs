@@ -76,7 +76,7 @@ function copyTo(folder, withDependencies) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     cpSync(join(root, file), join(folder, file));
   }
-  // What the walk writes, git must ignore.
+  // Git must ignore the files that the walk writes.
   for (const command of [
     ['init', '--quiet'],
     ['add', '--all'],

@@ -11,7 +11,9 @@ const HEADERS = {
   ),
   'RateLimit-Policy': text('The quota: requests and the seconds that they are for.'),
   'Retry-After': number('Seconds to wait before the next try.'),
-  'WWW-Authenticate': text('The scheme to authenticate by, and the fault of the credentials that were sent (RFC 6750 §3, RFC 7617).'),
+  'WWW-Authenticate': text(
+    'The scheme to authenticate by, and the fault of the credentials that were sent (RFC 6750 §3, RFC 7617).',
+  ),
   'Idempotency-Replayed': text('`true`: the answer of the first request with this `Idempotency-Key`.'),
   Link: text('`<…>; rel="next"`: where the next page is (RFC 8288); of a deprecated route `rel="deprecation"` too.'),
   Location: text('Where to go.'),

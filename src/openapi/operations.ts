@@ -145,7 +145,8 @@ export const DESCRIPTIONS: Record<string, string> = {
   'GET /admin/eligibilities': `PENDING alone, as long as the window lasts. ${LIST}`,
   'GET /admin/eligibilities/{svc_id}': '`allows` is what may be done to it at this moment.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}': 'For all tests and of every status.',
-  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/bookings': 'The bookings that clients read with the scope `bookings`.',
+  'GET /admin/accounts/{account_code}/candidates/{candidate_id}/bookings':
+    'The bookings that clients read with the scope `bookings`.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/results':
     'Whether there is a photo and a link; they are read one by one.',
   'GET /admin/accounts/{account_code}/candidates/{candidate_id}/changes': 'Entries of the change feed.',
