@@ -106,7 +106,7 @@ export class DeliverySignals {
     this.tell(BUSY, subscriptionIds);
   }
 
-  /** What other processes tell is heard from now on. */
+  /** Listens to the signals of other processes from now on. */
   async listen(): Promise<void> {
     await this.listener.open();
   }

@@ -7,7 +7,7 @@ import { Injectable } from '@nestjs/common';
  * - `attempt ended`: the partner has answered, nothing is recorded;
  * - `translating`, `translated`: before the statement, and between it and the sending of what was born claimed;
  * - `changing subscription`: the transaction is about to commit;
- * - `handed over`: items of a bulk job have their obligations, and nobody was told.
+ * - `handed over`: items of a bulk job have their obligations, and no loop was woken.
  */
 export type RacePoint =
   | 'claimed'

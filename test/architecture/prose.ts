@@ -31,7 +31,7 @@ function sentencesOf(passage: string): string[] {
 /** Finds sentences that begin with a relative pronoun (questions may), and private words. */
 export function faultsOf(passage: string): Fault[] {
   const plain = passage
-    .replaceAll(/`[^`]*`/g, 'code')
+    .replaceAll(/`[^`]*`|[\w./-]+\.(?:tsx?|mjs|cjs)\b/g, 'code')
     .replaceAll(/\]\([^)]*\)/g, ']')
     .replaceAll(/\s+/g, ' ')
     .trim();

@@ -17,7 +17,7 @@ export function heldFrom(row: Claimed, claimedAt: number, probe: boolean): Held 
   return Object.assign(row, { claimedAt, probe, progress: 'WAITING' as const });
 }
 
-/** What one statement claimed, in the order of its making: UPDATE returns rows in none. */
+/** Returns the rows of one claim in the order in which they were made: UPDATE returns rows in none. */
 export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, Held[]> {
   const held = new Map<string, Held[]>();
   for (const row of rows.sort((a, b) => a.position - b.position)) {
@@ -64,7 +64,7 @@ export class AttemptsUnderWay {
     return revoked;
   }
 
-  /** What has not begun must not; what has is marked so in the database. Answers with what is to be given back. */
+  /** Keeps attempts from beginning, and marks those that have begun in the database. Returns the items to give back. */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);
     const waiting = items.filter(({ progress }) => progress === 'WAITING');

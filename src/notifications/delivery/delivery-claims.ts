@@ -39,7 +39,7 @@ export class Claims {
     return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
   }
 
-  /** Whether partners may be told of what was claimed; else it is given back. */
+  /** Whether claimed notifications may be sent; else they are given back. */
   async mayBeTold(rows: readonly Claimed[]): Promise<boolean> {
     const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));
     if (!may) this.giveBack([...rows]);

@@ -8,7 +8,7 @@ const PATIENCE_S = 60;
 const MOST_COUNTED = 100_000;
 
 /**
- * What is unfinished though its time is long past: partners with due notifications of which none is in the hands of a
+ * Finds work that is unfinished though its time is long past: partners with due notifications of which none is in the hands of a
  * worker, or that are DOWN and are not probed; and, of the events in $1, those that nobody has translated, by the time at
  * which they happened. A partner that is slow, and has a long queue because of that, breaks nothing.
  */
@@ -71,7 +71,7 @@ export class DeliveryInvariant {
 
   /**
    * Whether this process does not do its work. One partner's overdue notifications do not say so (a lock on one row may be
-   * the cause): the metrics tell of them.
+   * the cause): the metrics show them.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;

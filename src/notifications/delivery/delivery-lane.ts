@@ -12,7 +12,7 @@ const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;
 
 /**
- * What a lane does about work that the database may hold:
+ * The state of a partner's queue towards the database:
  * `IDLE` a claim has found all there was; `ASKING` there may be more; `CLAIMING` a claim is under way; `STALLED` a claim
  * found nothing while outcomes were outstanding, one of which may have been in the way; `HALTED` an outcome that stops the
  * partner is being recorded, and nothing is claimed or started before that is done.
@@ -27,7 +27,7 @@ const MAY_FOLLOW: Record<LaneMode, readonly LaneMode[]> = {
   HALTED: ['ASKING'],
 };
 
-/** What this worker has seen of a partner: its last attempt was answered, or not, or there was none yet. */
+/** The answers that this worker has seen of a partner: its last attempt was answered, or not, or there was none yet. */
 export type Trust = 'ANSWERS' | 'UNTRIED' | 'HANGS';
 
 /** An attempt under way, since when on the clock of the worker. */
@@ -35,7 +35,7 @@ export interface Attempt {
   readonly since: number;
 }
 
-/** What a worker holds for one partner: claimed items in the order of their claim, and how many attempts may run at once. */
+/** The queue of one partner in a worker: claimed items in the order of their claim, and how many attempts may run at once. */
 export class Lane<Item> {
   private items: Item[] = [];
   private head = 0;
@@ -47,7 +47,7 @@ export class Lane<Item> {
   private typicalMs = 0;
   trust: Trust = 'UNTRIED';
   readonly pace = new LanePace();
-  /** What was claimed before this moment, on the clock of the worker, was claimed under other settings. */
+  /** Items that were claimed before this moment, on the clock of the worker, were claimed under other settings. */
   staleBefore = -Infinity;
   /** How many items to hold at most. */
   batch: number;

@@ -2,7 +2,7 @@ import { Lane } from './delivery-lane';
 import { fill, startAll } from '../../../test/support/lanes';
 import { Lanes } from './delivery-lanes';
 
-/** Lanes of partners that have shown to take as many attempts at once as they may get. */
+/** Queues of partners that have shown to take as many attempts at once as they may get. */
 class ProvenLanes extends Lanes<number> {
   private readonly proven = new Set<string>();
 
@@ -171,7 +171,7 @@ test('a partner that was never tried and does not answer within a second gets as
   expect([fresh.limit, back.limit]).toEqual([16, 1]);
 });
 
-test('a lane asks for more when half of what it may hold is gone, and for bigger batches while there is more', () => {
+test('a queue asks for more when half of what it may hold is gone, and for bigger batches while there is more', () => {
   const lane = new ProvenLanes(64, 16).of('a');
   expect(lane.room).toBe(32);
   lane.claiming();
@@ -215,7 +215,7 @@ describe('a partner is ready for what is made at this moment', () => {
   });
 });
 
-describe('the mode of a lane', () => {
+describe('the mode of a queue', () => {
   const laneOf = () => new ProvenLanes(64, 16).of('a');
 
   test('a wake that comes while a claim runs is not lost', () => {
@@ -235,7 +235,7 @@ describe('the mode of a lane', () => {
     expect(lane.mode).toBe('ASKING');
   });
 
-  test('a lane that is halted asks for nothing before the outcome is recorded', () => {
+  test('a queue that is halted asks for nothing before the outcome is recorded', () => {
     const lane = laneOf();
     lane.halt();
     lane.wake();

@@ -7,9 +7,9 @@ const GUARANTEED = 2;
  * The slots of a worker, shared between partners.
  *
  * 1. No partner has more than `perPartner`, and a part of all slots is kept for partners with hardly any attempt running.
- * 2. Partners that hang may start attempts while they have less than a quarter of the slots, all together. Who does not
- *    answer in time is one of them at once, and is none any more with its next answer.
- * 3. What they have under way takes no slot from the others: however many begin to hang at once, those that answer wait
+ * 2. Partners that hang may start attempts while they have less than a quarter of the slots, all together. A partner that does
+ *    not answer in time is one of them at once, and is none any more with its next answer.
+ * 3. Their attempts under way take no slot from the others: however many begin to hang at once, those that answer wait
  *    no longer than until that is noticed (delivery-lane.ts). With the default of 64 slots and a wait time of 10 s no more
  *    than 640 can hang at once, whatever the number of partners.
  * 4. Partners that this worker has not tried yet have half of the slots: however many of them turn out to hang, some are
@@ -17,19 +17,19 @@ const GUARANTEED = 2;
  */
 export class Lanes<Item> {
   private readonly lanes = new Map<string, Lane<Item>>();
-  /** Lanes with something to start, by what is known of them; the one whose turn it is first. */
+  /** Queues with something to start, by the standing of their partners; the next in turn is first. */
   private readonly ready: Record<Trust, Set<Lane<Item>>> = {
     ANSWERS: new Set(),
     UNTRIED: new Set(),
     HANGS: new Set(),
   };
-  /** Lanes with attempts under way. */
+  /** Queues with attempts under way. */
   private readonly busy = new Set<Lane<Item>>();
   private readonly held: Record<Trust, number> = { ANSWERS: 0, UNTRIED: 0, HANGS: 0 };
   private readonly reserve: number;
   private readonly quarter: number;
 
-  /** @param closed called with a lane whose partner is busy or has a pace: it is enqueued again when that lets something through */
+  /** @param closed called with a queue whose partner is busy or has a pace: it is enqueued again when that lets something through */
   constructor(
     private readonly slots: number,
     private readonly perPartner: number,
@@ -75,7 +75,7 @@ export class Lanes<Item> {
     if (lane.waiting > 0) this.ready[lane.trust].add(lane);
   }
 
-  /** The next lane that may start something. */
+  /** The next queue that may start something. */
   next(): Lane<Item> | null {
     return this.nextOf('ANSWERS') ?? this.nextOf('UNTRIED') ?? this.nextOf('HANGS');
   }
@@ -122,7 +122,7 @@ export class Lanes<Item> {
   }
 
   private nextOf(trust: Trust): Lane<Item> | null {
-    // Not for each lane: with thousands of them that would cost more than the attempt.
+    // Not for each queue: with thousands of them that would cost more than the attempt.
     if (this.isFull(trust)) return null;
     const ready = this.ready[trust];
     const now = performance.now();

@@ -25,18 +25,18 @@ import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-
 /**
  * Sends what is due.
  *
- * 1. `wake(ids)` says that there is something to claim for these partners: it was just made, or a sweep found it. What is
- *    made for a partner that is ready for it comes claimed, by `take`.
- * 2. One claim at a time fetches for all partners that want more, while attempts with what is there already run.
- * 3. Attempts start in turn of the partners (delivery-lanes.ts); what grew too old in the queue is given back unsent.
- * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its lane at once:
- *    the rest of the lane is given back after that is recorded, never before.
+ * 1. `wake(ids)` says that there is something to claim for these partners: it was just made, or a sweep found it. A notification
+ *    for a partner that is ready for it comes claimed, by `take`.
+ * 2. One claim at a time fetches for all partners that want more, while attempts at items claimed before run.
+ * 3. Attempts start in turn of the partners (delivery-lanes.ts); items that grew too old in the queue are given back unsent.
+ * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue at once:
+ *    the rest of the queue is given back after that is recorded, never before.
  * 5. Before each attempt of a partner that is busy or has a pace, first attempts, probes and whatever operators asked for alike,
- *    its moment is waited for (pace-keeper.ts). An answer that says "busy" closes the lane at once, and those of other processes.
+ *    its moment is waited for (pace-keeper.ts). An answer that says "busy" closes the queue at once, and those of other processes.
  * 6. Items of bulk jobs ask whether they may begin when their turn has come (job-gate.ts).
  * 7. When a subscription is changed, what has not begun is given back, also what a claim under way may still bring, and
  *    what has begun is marked so: suspend answers when nothing is left that could begin (attempts-under-way.ts).
- * 8. What was claimed is used once the standbys have it (replication-gate.ts); while they do not, nothing is claimed.
+ * 8. Claimed items are used once the standbys have it (replication-gate.ts); while they do not, nothing is claimed.
  * 9. `drain()` stops claiming, gives back what has not been started, and waits for what has.
  *
  * The database keeps the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease lapses.
@@ -176,8 +176,8 @@ export class DeliveryLoop {
   }
 
   /**
-   * Waits for what has begun, each until its own deadline: a partner's 200 counts. What is to be recorded then gets `graceMs` at
-   * most.
+   * Waits for attempts that have begun, each until its own deadline: a partner's 200 counts. Recording the outcomes then gets
+   * `graceMs` at most.
    */
   async drain(graceMs: number): Promise<void> {
     this.running = false;
@@ -255,7 +255,7 @@ export class DeliveryLoop {
       if (result === null && isOurs) this.writer.release([item]);
       // It may have been in the way of others of its booking.
       if (result === null && item.job_id !== null) lane.wake();
-      // What was given back before it began has no outcome here.
+      // An item that was given back before it began has no outcome here.
       this.ended(lane, item, attempt, result && isOurs ? judged(item, at, result, profile, lane) : null);
     });
   }

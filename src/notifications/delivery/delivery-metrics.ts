@@ -8,7 +8,7 @@ import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 /** From a partner next door to one that uses all of its time, in seconds. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** What the delivery loop tells the metrics. Labels are few: a subscription's id, never an account or a booking. */
+/** The metrics of the delivery loop. Labels are few: a subscription's id, never an account or a booking. */
 @Injectable()
 export class DeliveryMetrics {
   readonly waiting: Gauge;

@@ -123,7 +123,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     await this.database.query(ANALYSE_GROWN);
   }
 
-  /** What the sandbox's clock has made due. */
+  /** Wakes the partners whose notifications the sandbox's clock has made due. */
   private async catchUp(): Promise<void> {
     this.loop.timeMoved();
     await this.sweep();

@@ -4,18 +4,18 @@
  * 1. A row of `deliveries` is the obligation to send a notification. It is made with the notification (translation.ts),
  *    or when an operator resends one, and taken away in the statement that records how the last attempt ended.
  * 2. A worker claims rows: it locks them with SKIP LOCKED and gives them a lease and a fencing token, all in one statement.
- *    What it can send at once it claims in the statement that makes the row.
+ *    A row that can be sent at once is claimed in the statement that makes it.
  *    While the lease runs no other worker sees the row. No transaction is open while the partner is called.
  * 3. An attempt begins only in the first part of the lease (`MAY_START_MS`) and is bounded by the wait time, so that it
  *    has ended, and been recorded, before the lease does.
  * 4. Every later write names the token. A worker that was stopped so long that its lease lapsed writes nothing.
  * 5. After a kill the leases lapse by themselves, at most wait time + 20 s later, and any worker claims the rows again.
  * 6. Of one booking only one row at a time is under lease, and only the first row left can be claimed, by probes and
- *    retries as by first attempts: a later event waits until the earlier one is delivered or waits for an operator. What
- *    an operator resends goes first; it waits for an attempt of its booking that is under way, and for what an operator
- *    resent before.
- * 7. What a claim sees is as old as its beginning. It therefore takes no row that was changed since; and where a row may have
- *    got in front of others after they were made (an operator's, a retry, what was mended), it takes it only when it can lock
+ *    retries as by first attempts: a later event waits until the earlier one is delivered or waits for an operator. An
+ *    operator's resend goes first; it waits for an attempt of its booking that is under way, and for earlier resends of
+ *    an operator.
+ * 7. The snapshot of a claim is as old as its beginning. It therefore takes no row that was changed since; and where a row may have
+ *    got in front of others after they were made (an operator's, a retry, a repaired event), it takes it only when it can lock
  *    those others unchanged, and changes them, so that no claim that began before can take them.
  * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks them comes
  *    before or after it. A suspension therefore finds everything leased that could still begin; it waits until that is
@@ -199,7 +199,7 @@ export const CLAIM_PROBES = prepared(
   acrossAccounts.workers,
 );
 
-/** $1 subscriptions, $2 positions, $3 tokens: these attempts have begun. What is claimed anew has not. */
+/** $1 subscriptions, $2 positions, $3 tokens: these attempts have begun. A row that is claimed anew has not. */
 export const BEGUN = prepared(
   'delivery-begun',
   `UPDATE deliveries d SET begun = true
@@ -208,8 +208,8 @@ export const BEGUN = prepared(
 );
 
 /**
- * Gives back what was claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. What a bulk job counts as sent, since it
- * was about to be, waits again.
+ * Gives back rows that were claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. An item that a bulk job counts as
+ * sent, since it was about to be, waits again.
  */
 export const RELEASE = prepared(
   'delivery-release',

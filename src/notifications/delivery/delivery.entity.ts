@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What caused an attempt: the event itself, the automatic retry, an operator, or a replay of what was delivered. */
+/** The cause of an attempt: the event itself, the automatic retry, an operator, or a replay of what was delivered. */
 const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
 /** Why a PUT was made. RENEWED: once more in the same attempt, with a new token or over a new connection. */
 export const ATTEMPT_TRIGGERS = [...TRIGGERS, 'RENEWED'] as const;

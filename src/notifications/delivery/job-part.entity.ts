@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** TRYING: one at a time until the first success. OPEN: as any other work. PAUSED: the partner failed. */
 export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
 
-/** What a bulk job has for one partner, and how far that is; see job-runner.ts. */
+/** The part of a bulk job for one partner, and its progress; see job-runner.ts. */
 @Entity('job_parts')
 export class JobPart {
   @PrimaryColumn('uuid')
@@ -29,7 +29,7 @@ export class JobPart {
   @Column('int', { default: 0 })
   waiting: number;
 
-  /** Attempts begun; those that have ended stand in `delivered` and `failed`, too. */
+  /** Attempts begun; those that have ended are in `delivered` and `failed`, too. */
   @Column('int', { default: 0 })
   sent: number;
 

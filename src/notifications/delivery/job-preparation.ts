@@ -21,7 +21,7 @@ export interface Count {
   matched_at_least?: number;
 }
 
-/** What a cause of the error queue is made of: of these alone it is known how many there are. */
+/** The columns of a cause of the error queue: of these alone it is known how many there are. */
 const OF_CAUSES: readonly string[] = [
   'account_codes',
   'account_code',
@@ -104,7 +104,7 @@ export class JobPreparation {
         if ((error as { code?: unknown }).code === QUERY_CANCELED) return null;
         throw error;
       } finally {
-        // What was SET goes with it.
+        // Its settings end with it.
         await this.database.execute({ text: 'ROLLBACK TO counting' });
       }
     };

@@ -25,7 +25,7 @@ const ACTIVE = prepared(
 );
 
 const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;
-/** What was handed over may wait for its partner, which is no work. */
+/** Items that were handed over may wait for their partner, which is no work. */
 const MOST_REST_MS = 500;
 
 /**
@@ -38,10 +38,10 @@ const MOST_REST_MS = 500;
  * 3. A step hands the oldest items of each part over to the delivery loop: they get an obligation with `job_id`. The
  *    notification stays as it is.
  * 4. Just before an attempt the loop asks whether it may begin (job-gate.ts): only then the item is SENT and counts as sent.
- *    What may not, because of an operator's action or of the partner, loses its obligation and is WAITING as before. So is what
- *    is given back before its request is on its way, which keeps its obligation.
- * 5. The statement that records an attempt's outcome records the item's, too, and pauses the part when the failure tells of
- *    the partner (delivery-statements.ts).
+ *    An item that may not, because of an operator's action or of the partner, loses its obligation and is WAITING as before. So is
+ *    one that is given back before its request is on its way, which keeps its obligation.
+ * 5. The statement that records an attempt's outcome records the item's, too, and pauses the part when the failure is one
+ *    of the partner (delivery-statements.ts).
  * 6. A job to resolve does without 2 to 5: a step settles a batch of items.
  * 7. `SETTLE` ends the job, or pauses it when nothing of it can go on.
  * 8. Beside calls a step that did something, the attempts that followed it included, is rested from before the next.

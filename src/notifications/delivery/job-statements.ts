@@ -1,5 +1,5 @@
 /**
- * What one step of a bulk job does, each in one statement that takes the job's row for its time: of several processes one
+ * The steps of a bulk job, each in one statement that takes the job's row for its time: of several processes one
  * does it, and once an operator's action on the job has been answered, none.
  */
 import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
@@ -12,7 +12,7 @@ const PARTNERS = 64;
 const RESOLVE_BATCH = 500;
 
 /**
- * What of job $1 is waiting, in the order of an index: of a partner, or of all after a position.
+ * The waiting items of job $1, in the order of an index: of a partner, or of all after a position.
  *
  * Said by two bounds: the planner knows older jobs alone, so that it expects hardly an item of a job that is equal, and sorts what
  * it finds of it, which may be a million. (CASE, because of what is waiting it expects as little.) For the same reason an
@@ -78,7 +78,7 @@ export interface HandedOver {
 }
 
 /**
- * $1 the job. The notification stays in the queue as it is until its attempt is recorded. What a probe, an operator or another
+ * $1 the job. The notification stays in the queue as it is until its attempt is recorded. A row that a probe, an operator or another
  * job holds at this moment keeps its place.
  */
 export const HAND_OVER_RESENDS = prepared(
@@ -242,7 +242,7 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/** $1 the job, which goes on: what stopped it may not be mended, so each partner gets one first. */
+/** $1 the job, which goes on: the cause of the pause may remain, so each partner gets one first. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,

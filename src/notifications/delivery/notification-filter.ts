@@ -3,7 +3,7 @@ import { acrossAccounts, type AcrossAccounts } from '../../platform/database/dat
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
 
-/** In place of a failure class or a reason: there is none. */
+/** Stands for the absence of a failure class or a reason. */
 export const NONE = 'none';
 
 /** Which notifications: all members must fit. */
@@ -49,7 +49,7 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
   if (filter.reason === NONE) conditions.push('n.failure_reason IS NULL');
   else add('n.failure_reason =', filter.reason);
   const status = filter.http_status == null ? null : Number(filter.http_status);
-  // What was delivered was answered with 200; see the entity.
+  // A delivered notification was answered with 200; see the entity.
   add(status === 200 ? `n.state = 'DELIVERED' OR n.http_status =` : 'n.http_status =', status);
   add('n.retry =', filter.retry);
   add('n.created_datetime >=', filter.from);

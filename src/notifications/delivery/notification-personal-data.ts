@@ -23,7 +23,7 @@ const REWRITE = {
          WHERE notifications.position = rewritten.position`,
   across: acrossAccounts.keyInHand,
 };
-// What a partner answered may repeat what it was sent.
+// The answer of a partner may repeat the body that it was sent.
 const FORGET_EXCERPTS = {
   text: `UPDATE notification_attempts SET excerpt = NULL
          WHERE notification_position = ANY ($1::bigint[]) AND excerpt IS NOT NULL`,
@@ -43,7 +43,7 @@ interface Row {
   body: string;
 }
 
-/** What partners were told of a candidate, and what they answered. */
+/** The notifications of a candidate, and the answers of partners. */
 @Injectable()
 export class NotificationPersonalData extends PersonalData {
   constructor(

@@ -27,7 +27,7 @@ const REMOVE = prepared(
   acrossAccounts.sweep,
 );
 
-/** Takes delivered notifications away after NOTIFICATION_RETENTION_DAYS. What is in the queue stays. */
+/** Takes delivered notifications away after NOTIFICATION_RETENTION_DAYS. Those in the queue stay. */
 @Injectable()
 export class NotificationRetention {
   constructor(

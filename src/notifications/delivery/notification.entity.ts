@@ -60,7 +60,7 @@ export class Notification {
   @Column('int', { nullable: true })
   http_status: number | null;
 
-  /** What the operator gave as the reason of the last resend or of the resolution. */
+  /** The reason that the operator gave for the last resend or for the resolution. */
   @Column('text', { nullable: true })
   reason: string | null;
 

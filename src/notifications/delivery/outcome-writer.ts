@@ -29,12 +29,12 @@ const GATHER_MS = 20;
 const GATHER_MOST = 256;
 
 /**
- * Records outcomes in batches. What must stop a partner, or set something free, is written at once; deliveries may wait a
+ * Records outcomes in batches. An outcome that must stop a partner, or set something free, is written at once; deliveries may wait a
  * moment for one another, since nothing but the next event of their booking waits for them. While the database is away
  * it keeps all of them and tries again; the token decides in the end whether they still count.
  *
  * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and each part is written by
- * itself. What comes later for a partner whose part is still being written waits for that; nobody else does.
+ * itself. Later outcomes of a partner whose part is still being written wait for that; no others do.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];
@@ -92,7 +92,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** What the database does not take now is left to its lease: nobody waits for it any more. */
+  /** Leaves outcomes that the database does not take now to their leases: nobody waits for them any more. */
   stop(): void {
     this.stopped = true;
     for (const writer of this.apart.values()) writer.stop();
@@ -142,7 +142,7 @@ export class OutcomeWriter {
         if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
         if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
-          // One of them is at fault: the others must not suffer. What is left alone and still fails is claimed again.
+          // One of them is at fault: the others must not suffer. One that is alone and still fails is claimed again.
           if (outcomes.length > 1) for (const one of outcomes) await this.write([one], record);
           else this.onRecorded(outcomes, []);
           return;
@@ -168,7 +168,7 @@ export class OutcomeWriter {
       }
       writer.add(outcome);
     }
-    // What is to be given back comes after the outcomes for which it is.
+    // Rows are given back after the outcomes for which they are.
     const released = this.released;
     this.released = [];
     this.release(released);
@@ -263,7 +263,7 @@ function isConcurrency(error: unknown): boolean {
   return code === '40P01' || code === '40001';
 }
 
-/** What the log tells of an attempt that failed. */
+/** The entry of the log for an attempt that failed. */
 export function failureLine({ item, result, retry }: Outcome): object {
   return {
     notification_id: item.id,

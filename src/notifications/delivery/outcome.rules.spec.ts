@@ -66,7 +66,7 @@ test('a 429 says that the partner is busy, and so does a 503 where that is retri
   expect(isBusy(outcome('server_error', 500), ['500', '503'])).toBe(false);
 });
 
-test('only a client error tells of the event and not of the partner', () => {
+test('only a client error is the fault of the event and not of the partner', () => {
   expect(isPartnerLevel(outcome('client_error', 400))).toBe(false);
   expect(isPartnerLevel(outcome('tls'))).toBe(true);
   expect(isPartnerLevel(outcome(null, 200))).toBe(false);

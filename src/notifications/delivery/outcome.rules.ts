@@ -19,7 +19,7 @@ function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string
   return TOKEN_CAUSES.find(([pattern]) => pattern.test(reason))?.[1] ?? null;
 }
 
-/** Who retries after a failure: AUTO when the partner is taken to be down or busy, else an operator. */
+/** Decides who retries after a failure: AUTO when the partner is taken to be down or busy, else an operator. */
 export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string[]): Retry {
   const cause = autoRetryCause(outcome);
   return cause !== null && (cause === '500' || autoRetryOn.includes(cause)) ? 'AUTO' : 'MANUAL';
@@ -30,7 +30,7 @@ export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]):
   return outcome.httpStatus === 429 || (outcome.httpStatus === 503 && autoRetryOn.includes('503'));
 }
 
-/** Whether the failure tells of the partner and not of the event: then the next event would fail in the same way. */
+/** Whether the failure is one of the partner and not of the event: then the next event would fail in the same way. */
 export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
   return failure !== null && failure !== 'client_error';
 }

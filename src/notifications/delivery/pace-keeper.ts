@@ -11,20 +11,20 @@ const EARLY_MS = 1;
 const LONGEST_MS = 60_000;
 
 /**
- * Opens lanes that are closed, for one process: those behind a wall when it is over, the others at the moments that the
+ * Opens queues that are closed, for one process: those behind a wall when it is over, the others at the moments that the
  * database gives out to all processes in turn (pace-statements.ts).
  */
 export class PaceKeeper<Item> {
   private readonly arranged = new Map<Lane<Item>, NodeJS.Timeout | null>();
 
-  /** @param opened the lane may start something, or there may be something to claim for it */
+  /** @param opened the queue may start something, or there may be something to claim for it */
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly opened: (lane: Lane<Item>) => void,
   ) {}
 
-  /** Sees to it that the lane is opened when it may start something. */
+  /** Opens the queue as soon as it may start something. */
   arrange(lane: Lane<Item>): void {
     if (this.arranged.has(lane)) return;
     const now = performance.now();
@@ -37,7 +37,7 @@ export class PaceKeeper<Item> {
     });
   }
 
-  /** Drops the timer of a lane: the time was moved, or the partner was deleted. */
+  /** Drops the timer of a queue: the time was moved, or the partner was deleted. */
   forget(lane: Lane<Item>): void {
     const timer = this.arranged.get(lane);
     if (timer) clearTimeout(timer);
@@ -63,7 +63,7 @@ export class PaceKeeper<Item> {
     this.arranged.set(lane, timer.unref());
   }
 
-  /** Answers with for how many milliseconds to wait before the lane is looked at again. */
+  /** Returns the milliseconds to wait before the queue is looked at again. */
   private async reserve(lane: Lane<Item>): Promise<number> {
     try {
       const found = await this.database.queryOne<Reserved>(RESERVE, [lane.id, Math.max(1, lane.waiting)]);

@@ -138,7 +138,7 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * What happens to queued notifications without an attempt: in small batches, each kind in its turn, so that neither
+ * Changes queued notifications without an attempt: in small batches, each kind in its turn, so that neither
  * deliveries nor another kind wait for one of which there is much.
  */
 @Injectable()

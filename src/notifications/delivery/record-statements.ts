@@ -24,7 +24,7 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
   FROM done WHERE NOT ${unless} AND i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
   RETURNING i.job_id, i.subscription_id`;
 
-/** Each PUT is a row of its own; the last one has the outcome, and those before it stand in `earlier`. */
+/** Each PUT is a row of its own; the last one has the outcome, and those before it are in `earlier`. */
 const LOGGED = `INSERT INTO notification_attempts
        (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
      SELECT position, subscription_id, earlier.at, earlier.duration_ms, trigger, earlier.http_status, earlier.failure,
@@ -36,7 +36,7 @@ const LOGGED = `INSERT INTO notification_attempts
      SELECT position, subscription_id, at, duration_ms, CASE WHEN earlier IS NULL THEN trigger ELSE 'RENEWED' END,`;
 
 /**
- * What was delivered: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 bulk jobs, $6 sent while the partner
+ * Records deliveries: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 bulk jobs, $6 sent while the partner
  * was DOWN, $7 begun at, $8 milliseconds, $9 excerpts, $10 PUTs before it as JSON, $11 others waited for its partner's pace.
  * A 200 to what was sent while the partner was DOWN turns it UP; one to an event that was suspected says that the partner was
  * down for all.
@@ -96,10 +96,10 @@ const ALIKE_NOW = `CASE WHEN ended.status IS NULL THEN 0
 const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
 
 /**
- * What failed: $1 to $10 as above, $11 who retries, $12 as JSON the rest of each: failure, http_status, probe, partner_level,
+ * Records failures: $1 to $10 as above, $11 who retries, $12 as JSON the rest of each: failure, http_status, probe, partner_level,
  * reason, stretch, busy, retry_after_s, good; $13 RETRY_SCHEDULE_S. AUTO keeps the obligation, and turns the partner DOWN or,
- * when it is busy, makes its pace less; MANUAL ends it. What fails in a replay was delivered before, and stays so; what a bulk
- * job sends to a busy partner is sent again as part of it.
+ * when it is busy, makes its pace less; MANUAL ends it. A notification that fails in a replay was delivered before, and stays so; an
+ * item of a bulk job for a busy partner is sent again as part of the job.
  *
  * When a partner that is UP answers 500 to an event that got three in a row, another event was answered 200 in between: the fault
  * is the event's own, and an operator's.

@@ -1,7 +1,7 @@
 /**
- * `CONFIRM_REPLICATED`: partners are told of nothing that a failover could undo.
+ * `CONFIRM_REPLICATED`: partners are notified of nothing that a failover could undo.
  *
- * 1. What a claim has brought was committed before it: the write-ahead log up to the present end holds all of it.
+ * 1. The rows of a claim were committed before it: the write-ahead log up to the present end holds all of it.
  * 2. The claim is used when as many standbys as the setting asks for have flushed the log up to there. With synchronous
  *    replication that is one more round trip; else it takes as long as the standbys lag behind.
  * 3. When they do not within `PATIENCE_MS`, what was claimed is given back and the gate is closed: nothing more is claimed.
@@ -21,7 +21,7 @@ import { Metrics } from '../../platform/observability/metrics.js';
 const PATIENCE_MS = 3_000;
 const POLL_MS = 5;
 
-/** $1 how many. What is visible is flushed here, unless commits do not wait for that. */
+/** $1 how many. Visible rows are flushed here, unless commits do not wait for that. */
 const LOOK = prepared(
   'delivery-replication',
   `SELECT

@@ -31,7 +31,7 @@ const REMOVE_SUBSCRIPTIONS = prepared(
    DELETE FROM subscriptions s USING bare WHERE s.id = bare.id`,
   acrossAccounts.sweep,
 );
-/** $1 hours. What lies before the time that counts towards giving up will never count again. */
+/** $1 hours. Attempts before the time that counts towards giving up will never count again. */
 const FORGET_SUSPENSIONS = prepared(
   'subscription-retention-suspensions',
   `UPDATE subscriptions s SET suspensions = s.suspensions * tstzmultirange(tstzrange(old.since, NULL))

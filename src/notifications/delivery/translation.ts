@@ -15,7 +15,7 @@ import { EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 /** A booking, and up to which of its events to translate. */
 type Wanted = readonly [bookingCode: string, upTo: number];
 
-/** A new notification; its lease is null when it was not claimed. A partner that is suspended or DOWN may not be told yet. */
+/** A new notification; its lease is null when it was not claimed. A partner that is suspended or DOWN must not get it yet. */
 type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_told: boolean };
 
 /** How many events a statement has translated, and how many of those that it was asked for it has not. */
@@ -38,7 +38,7 @@ const SETTLING_MS = 50;
  * 1. Two translations run at once, never of the same booking; commands that come meanwhile go together with the next one.
  * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until nothing is left.
  * 3. A batch that fails is halved, down to the one event at fault. That is set aside with an alarm: it holds up nobody, and
- *    waits until somebody has mended what is wrong with it (docs/operations.md).
+ *    waits until somebody has corrected it (docs/operations.md).
  * 4. While the database is away, events are left as they are: the sweep of the outbox publishes them again.
  */
 @CommandHandler(TranslateBookingEvents)
@@ -106,7 +106,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     }
   }
 
-  /** What is wrong with one event of a booking does not hold up the others. */
+  /** The fault of one event of a booking does not hold up the others. */
   private async translateOneByOne([bookingCode, upTo]: Wanted): Promise<void> {
     for (const { event_id, sequence } of await this.outbox.unsettled(bookingCode, upTo, EVENT_NAMES)) {
       try {

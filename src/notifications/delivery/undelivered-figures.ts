@@ -26,7 +26,7 @@ const COUNT = `
     count(*)::int AS count, min(u.created_datetime) AS oldest
   FROM undelivered u LEFT JOIN bookings b USING (booking_code) GROUP BY 1, 2`;
 
-/** What partners have not been told, by the time that is left until the exam. */
+/** Undelivered notifications, by the time that is left until the exam. */
 @Injectable()
 @QueryHandler(CountUndelivered)
 export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
@@ -56,7 +56,7 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     });
   }
 
-  /** What was counted last, or is counted now when that is long enough ago. */
+  /** Returns the last count, or a new one when the last is old enough. */
   async execute(): Promise<readonly UndeliveredCount[]> {
     if (performance.now() < this.notBefore) return this.counts;
     return (this.underWay ??= this.ask().finally(() => (this.underWay = null)));

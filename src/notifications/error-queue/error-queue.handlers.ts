@@ -17,7 +17,7 @@ const LOCK = prepared(
    WHERE n.id = $1 AND ($2::text[] IS NULL OR n.account_code = ANY ($2)) FOR UPDATE OF n`,
 );
 
-/** $1 position, $2 reason. What a bulk job has handed over is taken from it; not while an attempt is under way. */
+/** $1 position, $2 reason. An item that a bulk job has handed over is taken from it; not while an attempt is under way. */
 const RESEND = prepared(
   'error-queue-resend',
   `WITH owed AS (

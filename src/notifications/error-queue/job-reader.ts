@@ -26,8 +26,8 @@ const jobs = `SELECT j.*, p.* FROM jobs j CROSS JOIN LATERAL (
     FROM job_parts WHERE job_id = j.id) p`;
 
 /**
- * Whether all that a job concerns lies within the accounts of a parameter; null there: every one. What an operator began
- * without naming an account may concern any.
+ * Whether all that a job concerns lies within the accounts of a parameter; null there: every one. A job without an account
+ * in its filter may concern any.
  */
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;

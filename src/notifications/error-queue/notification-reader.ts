@@ -34,7 +34,7 @@ const ATTEMPTS = prepared(
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/** What makes a cause, of a row that has it: indexes begin with it. */
+/** The columns of a cause: indexes begin with them. */
 const causeOf = (of: string, reason: string): string[] => [
   `${of}.subscription_id`,
   `${of}.retry`,

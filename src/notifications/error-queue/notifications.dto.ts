@@ -74,7 +74,7 @@ export class NotificationFilter implements NotificationConditions {
   candidate_id?: string;
 }
 
-/** One class, so that all faults of a query are told together. */
+/** One class, so that a refusal names all faults of a query. */
 export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 
 export class NotificationQuery extends ErrorQueueQuery {

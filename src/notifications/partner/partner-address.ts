@@ -179,7 +179,7 @@ export class PartnerAddressGuard {
     if (isIPv6(address) && mapped.has(address)) return this.isAllowed(embeddedIPv4(address));
     if (!refused.has(address)) return true;
     if (!this.allowed.has(address)) return false;
-    // To let a NAT64 gateway in is not to let in whatever stands behind it.
+    // To allow a NAT64 gateway is not to allow the addresses behind it.
     return !nat64.has(address) || this.isAllowed(embeddedIPv4(address));
   }
 

@@ -39,10 +39,10 @@ const TOKEN_CONNECTIONS = 2;
 /** Of every request. The answer is for people, in part, and nothing is unpacked for them. */
 const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
-/** For `HttpModule.register`: axios with the partner transport in place of its own; every status is an answer. */
+/** For `HttpModule.register`: axios with the partner transport instead of its own; every status is an answer. */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
-/** What is kept of one endpoint between attempts. */
+/** The state of one endpoint between attempts. */
 interface Session {
   path: string;
   connector: PartnerConnector;

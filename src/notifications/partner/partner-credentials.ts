@@ -71,7 +71,7 @@ function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X
   }
 }
 
-/** What may be saved: certificates that parse, a key without a passphrase, and the key of the first client certificate. Throws `PemError`. */
+/** Accepts the credentials that may be saved: certificates that parse, a key without a passphrase, and the key of the first client certificate. Throws `PemError`. */
 export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: PartnerCertificates): void {
   if (caPem != null) assertCertificatePem('caPem', caPem);
   if (clientCertPem == null && clientKeyPem == null) return;

@@ -71,7 +71,7 @@ const NAMED: Record<string, string> = {
   nbsp: '\u{a0}',
 };
 
-/** Masks secrets of which any characters are spelled as {@link SPELLED} says, by the length of what stands there. */
+/** Masks secrets of which any characters are spelled as {@link SPELLED} says, by their lengths. */
 function withoutSpelled(text: string, secrets: string[]): string {
   if (secrets.length === 0) return text;
   // Of each character of `plain`, where its spelling begins in `text`; and the end of the text.

@@ -245,7 +245,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.settled) return;
     if (this.status !== 0) this.answer('late');
     else {
-      // What took one kept connection away without a word has taken the others, too.
+      // The cause that took one kept connection away without a word has taken the others, too.
       if (this.connection && this.connection.answers > 0 && !this.connection.begun) this.keeper.doubt();
       this.fail(new PartnerFault('timeout', this.connection ? 'no_answer' : 'no_free_connection'));
     }

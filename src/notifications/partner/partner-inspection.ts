@@ -18,7 +18,7 @@ interface SeenCertificate {
   fingerprint: string;
 }
 
-/** What can be seen of a partner before anything is said to it. */
+/** Inspects a partner before the first request: name, connection, certificate. */
 export interface Inspection {
   host: string;
   addresses: string[];

@@ -107,7 +107,7 @@ export class PartnerPool implements ConnectionKeeper {
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // Who waited for a token meanwhile still sends, over a connection of its own.
+    // An attempt that waited for a token meanwhile still sends, over a connection of its own.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }

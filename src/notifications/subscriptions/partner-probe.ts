@@ -36,7 +36,7 @@ export class PartnerProbe {
     return this.client.put(profile.endpoint, profile.headers(sample), sample.body);
   }
 
-  /** Sends a sample, and tells of each step on its way what could be seen of it. */
+  /** Sends a sample, and reports each step on its way. */
   async report(subscription: Subscription, reason: ChangeReason): Promise<SampleReport> {
     const { endpoint } = this.directory.profileOf(subscription);
     const signal = AbortSignal.timeout(endpoint.waitMs);

@@ -49,7 +49,7 @@ class SeenCertificateModel {
   fingerprint: string;
 }
 
-/** What became of a sample, step by step. */
+/** The report of a sample, step by step. */
 export class SampleReport {
   @Field(boolean(), { required: true })
   delivered: boolean;

@@ -99,7 +99,7 @@ export class SubscriptionSecrets {
   }
 }
 
-/** What is sealed of an `auth`: its own secret, and the values of its headers in their order. */
+/** The sealed parts of an `auth`: its own secret, and the values of its headers in their order. */
 interface AuthSecrets {
   secret?: string;
   values: string[];

@@ -22,7 +22,7 @@ export type ShownAuth = { headers?: { name: string }[] } & (
     }
 );
 
-/** A partner that is told of an account's events. Never removed: its notifications outlive it. */
+/** A partner that is notified of an account's events. Never removed: its notifications outlive it. */
 @Entity('subscriptions')
 export class Subscription {
   @PrimaryColumn('uuid')
@@ -96,7 +96,7 @@ export class Subscription {
   @Column('timestamptz', { nullable: true })
   next_probe_at: Date | null;
 
-  /** When `next_probe_at` was set: by a clock that is behind this moment, the wait cannot be told, and is over. */
+  /** When `next_probe_at` was set: by a clock that is behind this moment, the wait is unknown, and is over. */
   @Column('timestamptz', { nullable: true })
   probe_from: Date | null;
 
@@ -116,7 +116,7 @@ export class Subscription {
   @Column('float8', { nullable: true })
   pace: number | null;
 
-  /** What it took when it last said that it was busy. */
+  /** The rate that it took when it last said that it was busy. */
   @Column('float8', { nullable: true })
   pace_ceiling: number | null;
 

@@ -80,7 +80,7 @@ export function credentialFaults(
   return faults;
 }
 
-/** What `auto_retry_on` may hold. A 500 is in it always: it says that the partner's components are down. */
+/** The values of `auto_retry_on`. A 500 is in it always: it says that the partner's components are down. */
 export const AUTO_RETRY_CAUSES = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'] as const;
 export const DEFAULT_AUTO_RETRY: readonly AutoRetryCause[] = ['500', '429'];
 export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];

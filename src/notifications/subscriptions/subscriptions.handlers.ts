@@ -63,7 +63,7 @@ function orKept<T>(given: T | undefined, kept: T): T {
   return given === undefined ? kept : given;
 }
 
-/** What is wrong with the certificates that the subscription would have. */
+/** Returns the faults of the certificates that the subscription would have. */
 function certificatesOf(patch: SubscriptionPatch, kept: Subscription, secrets: SubscriptionSecrets): Fault[] {
   const key = kept.client_key === null ? null : secrets.open(kept.client_key, kept.id, 'client-key');
   const certificates = {
