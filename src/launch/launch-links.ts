@@ -92,7 +92,8 @@ export class LaunchLinks {
       target.searchParams.set('launch_token', await this.statement(record, target, now));
       return target.toString();
     });
-    if (address === null) throw (await this.database.queryOne(IS_KNOWN, [hash])) ? launchGone.error() : notFound.error();
+    if (address === null)
+      throw (await this.database.queryOne(IS_KNOWN, [hash])) ? launchGone.error() : notFound.error();
     return address;
   }
 
