@@ -141,6 +141,12 @@ describe('§5 Launch', () => {
       const path = await launchPath(record);
       await sql(assignment, record);
       expect((await app.call('GET', path)).status).toBe(410);
+      const used = await app.given.sql(
+        `SELECT 1 FROM launches WHERE svc_eligiblity_id = $1 AND used_at IS NOT NULL
+         UNION ALL SELECT 1 FROM audit_log WHERE subject = $1 AND action = 'launch.redeem'`,
+        [idOf(record)],
+      );
+      expect(used).toEqual([]);
     }
   });
 
@@ -203,7 +209,14 @@ describe('§5 Launch', () => {
       available_from: dateTime(start - 1_800_000),
     });
     await sql(`booking_on = now() + interval '29 minutes'`, record);
-    expect((await info(idOf(record), early.token)).status).toBe(200);
+    const { launch_url } = (await info(idOf(record), early.token)).body;
+    const path = new URL(launch_url as string).pathname;
+    await sql(`booking_on = now() + interval '32 minutes'`, record);
+    expect((await app.call('GET', path)).body).toMatchObject({ status: 403, available_from: expect.any(String) });
+    const page = await app.call('GET', path, { headers: { accept: 'text/html' } });
+    expect(page.text).toMatch(/too early[^]*can be started from \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+    await sql(`booking_on = now() + interval '29 minutes'`, record);
+    expect((await app.call('GET', path)).status).toBe(303);
   });
 
   it.each(['abc', 'ABCDEFGHJ', 'ABCD-FGH', 'ABCDEFG%C3%89', 'ABCDEFG%EF%BC%91', '%00', 'ABCD%2FFGH'])(
