@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), 'disk-full-'));
 const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64m', 'tmpfs', folder]).status === 0;
 const MIB = 1024 * 1024;
 
-(isMounted ? describe : describe.skip)('while the disk of the database is full', () => {
+const onSmallDisk = () => {
   const name = `full_${process.pid}`;
   let admin: pg.Client;
   let app: TestApp;
@@ -73,6 +73,28 @@ const MIB = 1024 * 1024;
     expect((await create()).status).toBe(200);
     expect((await ready()).status).toBe(200);
   });
+};
+if (isMounted) describe('while the disk of the database is full', onSmallDisk);
+
+it('a write that the server refuses for a full disk is 503, and is done when it is repeated', async () => {
+  const app = await startApp();
+  try {
+    const scene = await app.given.scene();
+    await app.given.sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END$$`);
+    await app.given.sql('CREATE TRIGGER full_disk BEFORE INSERT ON eligibilities EXECUTE FUNCTION refuse()');
+    const create = () =>
+      app.call('POST', `/accounts/${scene.account}/candidates`, {
+        token: scene.token,
+        body: app.given.eligibilityBody(scene.testCode),
+      });
+    const { status, body, headers } = await create();
+    expect([status, body.code, headers.has('retry-after')]).toEqual([503, 'service_unavailable', true]);
+    await app.given.sql('DROP TRIGGER full_disk ON eligibilities');
+    expect((await create()).status).toBe(200);
+  } finally {
+    await app.close();
+  }
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
