@@ -46,6 +46,7 @@ test('go oldest first, each once, and are counted', async () => {
     delivered: 12,
     failed: 0,
     skipped: 0,
+    resolved: 0,
     reason: 'mended',
     unmatched_results: null,
     actor: expect.stringMatching(/^user-/),

@@ -34,6 +34,7 @@ test('all that match are settled: kept with the reason, and never sent', async (
     waiting: 0,
     sent: 0,
     skipped: 0,
+    resolved: 3,
   });
   expect(await jobs.outcomes(id)).toEqual(['RESOLVED', 'RESOLVED', 'RESOLVED']);
   expect(await subscribed.queue()).toEqual([]);
@@ -53,7 +54,7 @@ test('those of a partner that is DOWN, too: nothing is retried any more', async 
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(2));
   const id = (await resolve()).body.job_id as string;
-  await jobs.having(id, { state: 'DONE', matched: 2, waiting: 0 });
+  await jobs.having(id, { state: 'DONE', matched: 2, waiting: 0, resolved: 2 });
   expect(await app.given.sql('SELECT FROM deliveries WHERE subscription_id = $1', [subscribed.id])).toEqual([]);
 });
 
@@ -66,7 +67,7 @@ test('what is under way has its own outcome first', async () => {
   await app.given.sql('UPDATE subscriptions SET next_probe_at = now() WHERE id = $1', [subscribed.id]);
   await subscribed.partner.received(1);
   const id = (await resolve()).body.job_id as string;
-  await jobs.having(id, { state: 'DONE', matched: 1, skipped: 1 });
+  await jobs.having(id, { state: 'DONE', matched: 1, skipped: 1, resolved: 0 });
   expect(await jobs.outcomes(id)).toEqual(['SKIPPED']);
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1);
 });
@@ -84,7 +85,7 @@ test('a dry run counts; a double click makes one job', async () => {
 test('many are settled in batches, and the counts agree', async () => {
   await queueMany(subscribed, 3000);
   const id = (await resolve()).body.job_id as string;
-  await jobs.having(id, { state: 'DONE', matched: 3000, waiting: 0 }, 30_000);
+  await jobs.having(id, { state: 'DONE', matched: 3000, waiting: 0, resolved: 3000 }, 30_000);
   const { body } = await jobs.call('GET', 'error-queue/summary');
   expect(body.filter((cause: any) => cause.subscription_id === subscribed.id)).toEqual([]);
 }, 60_000);

@@ -345,6 +345,11 @@ describe('the excerpt', () => {
       expect(await excerptOf({ status: 400, body: `<p>${text}</p> &lt;end&gt;` }, { auth })).toMatch(
         /^<p>\*+<\/p> &lt;end&gt;$/,
       );
+    for (const before of ['', 'x', 'xy', 'xyz']) {
+      const dump = Buffer.from(`${before}${auth.password} and more`).toString('base64');
+      const excerpt = await excerptOf({ status: 400, body: dump }, { auth });
+      expect(Buffer.from(excerpt!.replaceAll('*', 'A'), 'base64').toString()).not.toContain('s"cre');
+    }
     const ofHeader = { type: 'headers', headers: [{ name: 'authorization', value: 'ApiKey 0123456789' }] } as const;
     const told = await excerptOf(
       { status: 401, body: 'unknown key 0123456789' },

@@ -5,6 +5,8 @@ import { type Partner, startPartner } from '../support/partner';
 import { Subscribed } from '../support/subscribed';
 
 const EVENTS = 40;
+const PATIENCE_MS = 30_000;
+jest.setTimeout(3 * PATIENCE_MS);
 const client = { clientId: 'ours', clientSecret: 'a long secret' };
 const processes: TestApp[] = [];
 let issuer: Partner;
@@ -57,13 +59,16 @@ test.each([
     await burst(retried);
     issuer.answerToken(answer);
     await subscribed.post('resume');
-    await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(EVENTS));
+    await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(EVENTS), PATIENCE_MS);
     expect((await subscribed.subscription())['health']).toBe('DOWN');
-    await eventually(() => expect(issuer.tokenRequests.length).toBeGreaterThan(2));
+    await eventually(() => expect(issuer.tokenRequests.length).toBeGreaterThan(2), PATIENCE_MS);
     expectFewQuestions();
     expect(subscribed.partner.requests).toHaveLength(0);
     issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer' }) });
-    await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS));
+    await eventually(
+      async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS),
+      PATIENCE_MS,
+    );
     expect(await subscribed.queue()).toEqual([]);
   },
 );
@@ -77,7 +82,7 @@ test.each([
     await burst(['500', '429']);
     issuer.answerToken(answer);
     await subscribed.post('resume');
-    await eventually(async () => expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(EVENTS), 30_000);
+    await eventually(async () => expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(EVENTS), PATIENCE_MS);
     expectFewQuestions();
     const [row] = await subscribed.queue();
     expect(row).toMatchObject({ failure: 'auth', http_status: null });
@@ -85,5 +90,4 @@ test.each([
       { trigger: 'FIRST', reason: expect.stringMatching(reason) },
     ]);
   },
-  40_000,
 );
