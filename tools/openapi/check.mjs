@@ -1,7 +1,8 @@
-// What others make of docs/openapi.json: Spectral (with the rules of OWASP) and Redocly find nothing; Prism answers every operation with
-// its example; the clients that openapi-typescript, hey-api, orval, swagger-typescript-api and oazapfts make of it compile; the program of
-// docs/clients.md, “A generated client”, does its work against Prism; the zod schemas take every example of the document; and its
-// patterns mean the same in every language.
+// Checks the uses that others make of docs/openapi.json:
+// 1. Spectral (with the rules of OWASP) and Redocly find nothing; Prism answers every operation with its example.
+// 2. The clients of openapi-typescript, hey-api, orval, swagger-typescript-api and oazapfts compile, and the program of docs/clients.md,
+//    “A generated client”, works against Prism.
+// 3. The zod schemas accept every example of the document; its patterns mean the same in every language.
 import { spawn, spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -54,7 +55,7 @@ run('orval', '--config', join(folder, 'orval.config.cjs'));
 run('swagger-typescript-api', 'generate', '--path', document, '--output', folder, '--name', 'swagger.ts', '--silent');
 run('oazapfts', document, join(folder, 'oazapfts.ts'));
 
-// The program of the guide, as it stands there.
+// The guide has this program.
 const guide = readFileSync(join(here, '../../docs/clients.md'), 'utf8');
 const [, generated] = guide.split('\n## A generated client\n');
 const [, program_] = /^```ts\n([^]*?)^```$/m.exec(generated);
