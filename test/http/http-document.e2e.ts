@@ -61,6 +61,18 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('names the parts of readiness as the service does, in its examples too', async () => {
+    const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
+    const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };
+    expect(Object.keys(parts).sort()).toEqual(['database', 'deliveries', 'delivery loop', 'migrations']);
+    for (const answer of [ready, unready]) {
+      const { schema: shape, example } = answer['content']['application/json'] as Schema;
+      const declared = Object.keys(shape['properties'].parts.properties as object);
+      expect(declared).toEqual(expect.arrayContaining([...Object.keys(parts), 'process']));
+      expect(declared).toEqual(expect.arrayContaining(Object.keys(example['parts'] as object)));
+    }
+  });
+
   it('has a catalogue of errors beside it, which docs/problems.md tells as the code has it', () => {
     expect(readFileSync(join(__dirname, '../../docs/problems.md'), 'utf8')).toBe(catalogueMarkdown());
   });

@@ -24,7 +24,7 @@ describe('the schemas', () => {
     );
 
   it('are those of the document, which leads to their list', () => {
-    expect(document.externalDocs.url).toBe(`${BASE_PATH}/openapi/schemas`);
+    expect(document.externalDocs.url).toBe(`http://localhost:3000${BASE_PATH}/openapi/schemas`);
     expect(list.map(({ name }) => name)).toEqual(Object.keys(document.components.schemas as object));
   });
 
