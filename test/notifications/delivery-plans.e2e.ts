@@ -187,7 +187,7 @@ const partnersOf = (count: number) => Array.from({ length: count }, () => random
 describe.each([
   ['that were never analysed', null],
   ['that were vacuumed while they were empty', 'VACUUM (ANALYZE) '],
-])('planned for empty tables %s', (_, upkeep) => {
+])('delivery statements planned for empty tables %s', (_, upkeep) => {
   it.each([1, 8])('no delivery statement scans a table that has grown since, with %i partners', async (count) => {
     if (upkeep !== null)
       await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
@@ -211,7 +211,7 @@ describe.each([
 describe.each([
   ['', 'DELETE FROM deliveries'],
   [', of which no page is left,', 'TRUNCATE deliveries'],
-])('planned after everything was delivered%s', (_, emptied) => {
+])('delivery statements planned after everything was delivered%s', (_, emptied) => {
   it.each([1, 8])(
     'no delivery statement scans the notifications that are due, analysed or not, with %i partners',
     async (count) => {
