@@ -56,7 +56,7 @@ const headers = (bytes: number) => {
 
 const whole = (head: string) => `${head}ok`;
 
-describe('a 200 that RFC 9112 allows is taken', () => {
+describe('a 200 that RFC 9112 allows is accepted', () => {
   const rows: [string, string | Buffer][] = [
     ['with 17 KiB of headers', `${OK}\r\n${headers(17 * 1024)}ok`],
     ['with 64 KiB of headers', `${OK}\r\n${headers(64 * 1024)}ok`],
@@ -100,7 +100,7 @@ describe('a 200 that RFC 9112 allows is taken', () => {
     expect(summary(await outcomeOf({ bytes }))).toEqual(taken);
   });
 
-  it('byte by byte', async () => {
+  it('when it arrives byte by byte', async () => {
     const bytes =
       interim(103) +
       interim(100) +
@@ -108,7 +108,7 @@ describe('a 200 that RFC 9112 allows is taken', () => {
     expect(summary(await outcomeOf({ bytes, drip: 1 }))).toEqual(taken);
   });
 
-  it('over a connection that is kept', async () => {
+  it('when it arrives over a kept connection', async () => {
     const bytes = whole(lines(OK, 'X-Folded: one', ' two', 'Content-Length: 2', 'Content-Length: 2', ''));
     partner.answer({ bytes, keep: true });
     const { connections } = partner;
@@ -118,7 +118,7 @@ describe('a 200 that RFC 9112 allows is taken', () => {
   });
 });
 
-describe('an answer that is no HTTP has a reason, and its first bytes as the excerpt:', () => {
+describe('an answer that is not HTTP is recorded with a reason and its first bytes as the excerpt', () => {
   const chunked = (...text: string[]) => lines(OK, 'Transfer-Encoding: chunked', '', ...text);
   const rows: [string, string | Buffer, string, string | null][] = [
     ['the banner of SSH', 'SSH-2.0-OpenSSH_9.2\r\n', 'not_http', 'SSH-2.0-OpenSSH_9.2'],

@@ -54,7 +54,7 @@ test.each([
   ['no answer', ['500', '429', 'timeout'], { endless: 'silence' as const }],
   ['a connection that ends', ['500', '429', 'connection'], { rst: 'before' as const }],
 ])(
-  'a token endpoint that is out with %s is asked once at a time, and its events go out later',
+  'asks a token endpoint that fails with %s once at a time, and sends the events later',
   async (_out, retried, answer) => {
     await burst(retried);
     issuer.answerToken(answer);
@@ -77,7 +77,7 @@ test.each([
   ['a 503', { status: 503 }, /^token_http_503$/],
   ['no answer', { endless: 'silence' as const }, /^token_(timeout_no_answer|late)$/],
 ])(
-  'a token endpoint that is out with %s leaves its events to an operator where that is not retried',
+  'leaves events to an operator when the token endpoint fails with %s and that is not retried',
   async (_out, answer, reason) => {
     await burst(['500', '429']);
     issuer.answerToken(answer);

@@ -48,7 +48,7 @@ const onSmallDisk = () => {
       body: app.given.eligibilityBody(scene.testCode),
     });
 
-  it('readiness is red, and green again once there is room', async () => {
+  it('turns readiness red while the disk is full, and green again once there is space', async () => {
     const filler = join(folder, 'filler');
     for (let mib = 64, size = 0; mib >= 0.01; mib /= 2)
       try {
