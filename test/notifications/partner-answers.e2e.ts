@@ -1,9 +1,11 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
 import { HttpModule } from '@nestjs/axios';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { PartnerAddressGuard } from '../../src/notifications/partner/partner-address.js';
 import type { AttemptOutcome } from '../../src/notifications/partner/attempt-outcome.js';
 import { PartnerClient, partnerHttpOptions } from '../../src/notifications/partner/partner-client.js';
-import { type Partner, type PartnerAnswer, startPartner } from '../support/partner.js';
+import { type Partner, type PartnerAnswer, sharedCertificates, startPartner } from '../support/partner.js';
 
 let testing: TestingModule;
 let client: PartnerClient;
@@ -192,5 +194,23 @@ describe('an answer that is not HTTP is recorded with a reason and its first byt
     expect(rest).toEqual({ delivered: false, failure: 'protocol', reason });
     expect(excerpt).toMatch(/^HTTP\/1\.1 /);
     expect(Buffer.byteLength(excerpt!)).toBeLessThanOrEqual(2048);
+  });
+
+  it('a banner that is sent before anything was asked', async () => {
+    const { good, authority } = await sharedCertificates();
+    const server = createServer({ cert: good.certPem, key: good.keyPem }, (socket) => {
+      socket.on('error', () => undefined);
+      socket.resume().end('220 mail.example ESMTP\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const endpoint = { key: 'banner', url, auth: { type: 'none' } as const, caPem: authority.certPem };
+    expect(summary(await client.put({ ...endpoint, waitMs: 2000, connections: 1 }, {}, '{}'))).toEqual({
+      delivered: false,
+      failure: 'protocol',
+      reason: 'not_http',
+      excerpt: '220 mail.example ESMTP',
+    });
+    await new Promise((resolve) => server.close(resolve));
   });
 });
