@@ -6,7 +6,7 @@
  * 2. A partner with a pace, or with an upper bound of its operator's, is sent one request after the other. Each process asks for
  *    the moments at which it may send (`RESERVE`): `paced_to` is the moment up to which they have been given out.
  * 3. Good answers let the pace grow: at once to nearly what the partner took before, then not at all for a while, then
- *    beyond. Each time the partner takes no more than before, that while doubles.
+ *    beyond. That while doubles when the partner takes no more than before.
  *
  * Never compare a stored moment with the present without the moment at which it was stored: the clock may have been set since.
  */
@@ -23,6 +23,8 @@ const SLOWEST = 0.05;
 const SAFE = 0.95;
 const REGAIN = 0.5;
 const PROBE = 0.5;
+/** Beyond so many times the ceiling the partner takes more than it did, and the pace grows twice as fast. */
+const RISEN = 1.15;
 /** So many good answers, or those of so many seconds, are waited for before more is tried. */
 const PATIENCE = 40;
 const PATIENCE_S = 8;
@@ -48,12 +50,13 @@ export const IN_PACE = `(${PACE} IS NULL OR ${GIVEN_OUT_TO} <= statement_timesta
 /** For an UPDATE of it: one more request has been given out. */
 export const ONE_MORE = `${GIVEN_OUT_TO} + make_interval(secs => 1 / ${PACE})`;
 
-const HOLD = `greatest(${PATIENCE}, ${PATIENCE_S} * s.pace_ceiling) * power(2, least(s.pace_confirmed, 3))`;
+const HOLD = `greatest(${PATIENCE}, ${PATIENCE_S} * s.pace_ceiling) * power(2, least(s.pace_confirmed, 1))`;
 
 /** SQL of a subscription `s` and so many good `answers`: the pace after them. */
 export const GROWN = (answers: string): string => {
   const grown = `CASE WHEN s.pace < ${SAFE} * s.pace_ceiling
       THEN least(${SAFE} * s.pace_ceiling, s.pace + ${REGAIN} * ${answers})
+    WHEN s.pace > ${RISEN} * s.pace_ceiling THEN s.pace + 2 * ${PROBE} * ${answers}
     WHEN s.pace_good + ${answers} > ${HOLD} THEN s.pace + ${PROBE} * ${answers} ELSE s.pace END`;
   return `nullif(least(${grown}, ${UNBOUNDED}), ${UNBOUNDED})`;
 };
