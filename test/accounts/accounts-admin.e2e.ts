@@ -54,7 +54,7 @@ describe('an account', () => {
       { name: 'n', account_code: 'X' },
       { pointer: '/account_code', code: 'unknown_field' },
     ],
-  ])('%s is not opened', async (_title, body, fault) => {
+  ])('is not opened %s', async (_title, body, fault) => {
     const answer = await admin('POST', '', body);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([expect.objectContaining(fault)]);
@@ -62,7 +62,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('takes back what GET returned; a name cannot be cleared, a number of days can', async () => {
+  it('accepts the body that GET returned; null clears a number of days, and is refused for the name', async () => {
     const { account_code } = (await admin('POST', '', { name: 'Board' })).body;
     const path = `/${account_code}`;
     const put = await admin('PUT', path, { photo_retention_days: 30 });
@@ -77,7 +77,7 @@ describe('a change of an account', () => {
   });
 });
 
-describe('who may administer', () => {
+describe('permission to administer accounts', () => {
   it.each([
     ['POST', ''],
     ['GET', ''],
@@ -88,7 +88,7 @@ describe('who may administer', () => {
       ['PUT', `/{account}/${kind}/X`],
       ['DELETE', `/{account}/${kind}/X`],
     ]),
-  ])('%s /admin/accounts%s needs the scope admin', async (method, path) => {
+  ])('is refused without the scope admin: %s /admin/accounts%s', async (method, path) => {
     const { account, token } = await app.given.scene();
     const address = `/admin/accounts${path.replace('{account}', account)}`;
     expect((await app.call(method, address)).status).toBe(401);
@@ -130,7 +130,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     account = await app.given.account();
   });
 
-  it('are made and replaced by PUT, and audited', async () => {
+  it('are created and replaced by PUT, and audited', async () => {
     const made = await admin('PUT', entry('A-1'), first);
     expect([made.status, made.body]).toEqual([200, { account_code: account, [member]: 'A-1', ...first }]);
     expect(await lastAudit()).toMatchObject({ action: `${noun}.put`, subject: `${account}/A-1` });
@@ -139,7 +139,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('A-1'))).body).toEqual(replaced.body);
   });
 
-  it('take back what GET returned', async () => {
+  it('accept the body that GET returned', async () => {
     await admin('PUT', entry('A-2'), first);
     const { body } = await admin('GET', entry('A-2'));
     expect((await admin('PUT', entry('A-2'), body)).body).toEqual(body);
@@ -159,7 +159,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'code']);
   });
 
-  it('are listed, newest first, and a replaced one keeps its place', async () => {
+  it('are listed newest first, and a replaced entry keeps its position', async () => {
     account = await app.given.account();
     for (const code of ['one', 'two', 'three', 'one']) await admin('PUT', entry(code), first);
     const page = await admin('GET', `/${account}/${kind}?limit=2`);
@@ -179,7 +179,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', `/${elsewhere}/${kind}`)).body).toEqual([]);
   });
 
-  it('are deleted, and then there are none', async () => {
+  it('can be deleted, after which they are 404', async () => {
     await admin('PUT', entry('GONE'), first);
     expect((await admin('DELETE', entry('GONE'))).status).toBe(204);
     expect(await lastAudit()).toMatchObject({ action: `${noun}.delete`, subject: `${account}/GONE` });
@@ -189,7 +189,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     }
   });
 
-  it('of an account that does not exist are refused', async () => {
+  it('of an unknown account are refused', async () => {
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const answer = await admin(method, `/ABCDEFGH2345/${kind}/X`, method === 'PUT' ? first : undefined);
       expect([answer.status, answer.body.code]).toEqual([400, 'account_not_found']);
@@ -208,7 +208,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     expect((await admin('GET', entry('BAD'))).status).toBe(404);
   });
 
-  it('may be put and deleted by many at once', async () => {
+  it('may be put and deleted by many callers at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
         index % 4 === 3 ? admin('DELETE', entry('RACE')) : admin('PUT', entry('RACE'), index % 2 ? first : other),
@@ -217,7 +217,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
     for (const [index, { status }] of answers.entries()) expect(index % 4 === 3 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('leave no audit row when refused', async () => {
+  it('write no audit row when refused', async () => {
     await admin('PUT', entry('AUDITED'), first);
     const before = await lastAudit();
     await admin('PUT', entry('AUDITED'), { name: '' });
@@ -234,7 +234,7 @@ describe('an accommodation', () => {
   });
 });
 
-describe('an entry that eligibilities need', () => {
+describe('a catalogue entry that eligibilities use', () => {
   const mention = (kind: string, code: string) =>
     ({
       schools: { school_code: code },
@@ -242,7 +242,7 @@ describe('an entry that eligibilities need', () => {
       'attribute-keys': { additional_attributes: [{ key: code, value: 'v' }] },
     })[kind];
 
-  it.each(KINDS)('of $kind is not deleted while a live one has it', async ({ kind, first }) => {
+  it.each(KINDS)('of $kind is not deleted while a live eligibility has it', async ({ kind, first }) => {
     const scene = await app.given.scene();
     await admin('PUT', `/${scene.account}/${kind}/USED`, first);
     await app.given.eligibility(scene, { candidate: mention(kind, 'USED') });
@@ -253,7 +253,7 @@ describe('an entry that eligibilities need', () => {
   });
 
   it.each(KINDS.filter(({ kind }) => kind !== 'schools'))(
-    'of $kind is deleted once it is cancelled',
+    'of $kind can be deleted once the eligibility is cancelled',
     async ({ kind, first }) => {
       const scene = await app.given.scene();
       await admin('PUT', `/${scene.account}/${kind}/USED`, first);

@@ -23,7 +23,7 @@ const TEXTS = JSON.parse(readFileSync(join(__dirname, 'pattern-texts.json'), 'ut
 describe('the patterns of the OpenAPI document', () => {
   const patterns = [...new Set(patternsIn(JSON.parse(document)))];
 
-  it('use no class, look-around or flag that some dialect lacks or reads otherwise', () => {
+  it('use no class, look-around or flag that a dialect lacks or reads differently', () => {
     expect(patterns.length).toBeGreaterThan(10);
     expect(patterns.filter((pattern) => unportable(pattern).length > 0)).toEqual([]);
   });
@@ -38,7 +38,7 @@ describe('the patterns of the OpenAPI document', () => {
     expect(differing).toEqual([]);
   });
 
-  it('are refused when they do not: the check sees it', () => {
+  it('are reported when they do not', () => {
     for (const pattern of [
       '\\p{C}',
       '\\s',

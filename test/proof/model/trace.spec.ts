@@ -4,7 +4,7 @@ const begin = (sequence: number): Observation => ({ what: 'begin', sequence });
 const answer = (sequence: number, status: 200 | 500): Observation => ({ what: 'answer', sequence, status });
 const kill: Observation = { what: 'kill' };
 
-describe('the trace of a booking', () => {
+describe("the trace of a booking's attempts", () => {
   const checker = new TraceChecker(2);
 
   it.each<[string, Observation[]]>([
@@ -12,7 +12,7 @@ describe('the trace of a booking', () => {
     ['a 500 is retried, and the next waits', [begin(1), answer(1, 500), begin(1), answer(1, 200), begin(2)]],
     ['a kill doubles an event', [begin(1), answer(1, 200), kill, begin(1), answer(1, 200), begin(2)]],
     ['a kill leaves an attempt at the partner', [begin(1), kill, answer(1, 200), begin(1), answer(1, 200), begin(2)]],
-  ])('is explained: %s', (_name, trace) => {
+  ])('is accepted by the model: %s', (_name, trace) => {
     expect(checker.firstUnexplained(trace)).toBeNull();
   });
 
@@ -24,7 +24,7 @@ describe('the trace of a booking', () => {
     ['an event is doubled without a kill', [begin(1), answer(1, 200), begin(1)], 2],
     ['a kill does not excuse overtaking', [begin(1), kill, answer(1, 500), begin(2)], 3],
     ['a kill does not excuse two events at once', [kill, begin(1), answer(1, 500), begin(2)], 3],
-  ])('is refused: %s', (_name, trace, at) => {
+  ])('is rejected by the model: %s', (_name, trace, at) => {
     expect(checker.firstUnexplained(trace)).toBe(at);
   });
 });
