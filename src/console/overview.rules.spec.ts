@@ -35,11 +35,14 @@ test.each([
   ],
   ['one that ends in 15 days', { certificate_not_after: inDays(15) }, []],
   ['none seen yet', { certificate_not_after: null }, []],
-] as [string, Partial<PartnerCondition>, string[]][])('%s', (_name, changes, troubles) => {
-  expect(troublesOf(partner(changes))).toEqual(troubles);
-});
+] as [string, Partial<PartnerCondition>, string[]][])(
+  'shows the right problems of a partner: %s',
+  (_name, changes, troubles) => {
+    expect(troublesOf(partner(changes))).toEqual(troubles);
+  },
+);
 
-test('the worst trouble comes first, then the longest queue; who is well is left out', () => {
+test('partners with the worst problem are first, then those with the longest queue; healthy partners are left out', () => {
   const partners = [
     partner({ subscription_id: 'well', queued: 9 }),
     partner({ subscription_id: 'suspended', state: 'SUSPENDED', queued: 5 }),

@@ -20,7 +20,7 @@ const isFormula = (cell: string) => /^[\s\p{Cc}\p{Cf}"`]*[=+\-@＝＋－＠]/u.t
 
 describe('a cell', () => {
   it.each(['=1+1', '+49 30 1', '-1', '@SUM(A1)', '\t=1', '\r=1', "'=1", '＝1+1'])(
-    'that would begin a formula is guarded: %j',
+    'is guarded when it would begin a formula: %j',
     (text) => expect(writeCell(text).replace(/^"/, '')[0]).toBe("'"),
   );
 
@@ -35,15 +35,15 @@ describe('a cell', () => {
   });
 
   it.each(['Ada', "O'Neill", "'quoted'", '1-2', 'a=b', 'A;B', 'a - b', '2030-05-14T09:00:00Z', ''])(
-    'of any other text is the text: %j',
+    'with any other text is written unchanged: %j',
     (text) => expect(writeCell(text)).toBe(text),
   );
 
-  it('is quoted when it holds what has a meaning in CSV', () => {
+  it('is quoted when it contains a character with a meaning in CSV', () => {
     expect(writeLine(['a,b', 'say "x"', 'two\nlines', 'plain'])).toBe('"a,b","say ""x""","two\nlines",plain\r\n');
   });
 
-  it('is no formula for a reader of any separator, whatever the text', () => {
+  it('is never a formula for a reader with any separator, whatever the text', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 3 }), (texts) => {
         const line = writeLine(texts);
@@ -53,7 +53,7 @@ describe('a cell', () => {
     );
   });
 
-  it('gives the text back, whatever it is', () => {
+  it('is read back as exactly the text that was written', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), hostile), { minLength: 1, maxLength: 4 }), (texts) => {
         const [cells] = parse(writeLine(texts), { record_delimiter: '\r\n', skip_empty_lines: false });
@@ -63,7 +63,7 @@ describe('a cell', () => {
     );
   });
 
-  it('of blanks and separators alone is looked through once', () => {
+  it('of blanks and separators only is scanned once', () => {
     // A quadratic walk over as many characters takes minutes.
     const parts = [' ', '\t', '\n', ';', "'", ' \t', '; '];
     const lengths = parts.map((part) => readCell(writeCell(part.repeat(300_000))).length);

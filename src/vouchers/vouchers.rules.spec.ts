@@ -44,7 +44,7 @@ describe('the vouchers of a record', () => {
     codes.map((voucher_code) => ({ ...voucher({ voucher_code, uses: 1, valid_until: before }), held: true }));
   const change = (wanted: string[], vouchers: Parameters<typeof changeOf>[1]) => changeOf(wanted, vouchers, 'T', NOW);
 
-  it('are redeemed when new, kept when held, released when left out', () => {
+  it('are redeemed when new, kept when already redeemed, released when left out', () => {
     expect(change(['A', 'B'], [...stock('A'), ...held('B', 'C')])).toEqual({
       redeem: ['A'],
       release: ['C'],
@@ -52,7 +52,7 @@ describe('the vouchers of a record', () => {
     });
   });
 
-  it('are kept when they have expired and are used up since', () => {
+  it('are kept if they expired or were used up since', () => {
     expect(change(['B'], held('B'))).toEqual({ redeem: [], release: [], refusals: [] });
   });
 
@@ -60,11 +60,11 @@ describe('the vouchers of a record', () => {
     expect(change([], held('A', 'B'))).toEqual({ redeem: [], release: ['A', 'B'], refusals: [] });
   });
 
-  it('collapse when repeated', () => {
+  it('are redeemed once when repeated', () => {
     expect(change(['A', 'A'], stock('A')).redeem).toEqual(['A']);
   });
 
-  it('are refused all at once, each once', () => {
+  it('are all refused at once, each named once', () => {
     expect(change(['X', 'A', 'Y', 'X'], stock('A')).refusals).toEqual([
       expect.objectContaining({ voucherCode: 'X', code: 'voucher_unknown' }),
       expect.objectContaining({ voucherCode: 'Y', code: 'voucher_unknown' }),

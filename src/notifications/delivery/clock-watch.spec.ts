@@ -28,6 +28,6 @@ test.each([
   ['a clock that was wrong at the start and is set back ages nothing', [25, 0], 0],
   ['a clock that is set back and put right ages nothing', [0, -1, 0], 0],
   ['a clock that is slewed has not jumped', [0, 0.001, 0.002], 0],
-])('%s', async (_, looks, hours) => {
+])('detects a jump of the clock: %s', async (_, looks, hours) => {
   expect(await aheadAfter(...looks)).toBe(hours);
 });

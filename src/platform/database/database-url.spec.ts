@@ -42,12 +42,12 @@ describe('DATABASE_URL', () => {
     expect(parseDatabaseUrl(url).hosts.map(({ host, port }) => [host, port])).toEqual(hosts);
   });
 
-  it('asks for a server that can be written to when there are several, or when it says so', () => {
+  it('requires a writable server when it names several, or when it says so', () => {
     expect(parseDatabaseUrl('postgres://a,b/db').readWriteOnly).toBe(true);
     expect(parseDatabaseUrl('postgres://a/db?target_session_attrs=read-write').readWriteOnly).toBe(true);
   });
 
-  it('keeps options for when the connection is there', () => {
+  it('applies options after the connection is opened', () => {
     const url = `postgres://a/db?options=${encodeURIComponent('-c search_path=b,public --work-mem=8MB -capplication_name=a\\ b')}`;
     expect(parseDatabaseUrl(url).settings).toEqual({
       search_path: 'b,public',
@@ -56,7 +56,7 @@ describe('DATABASE_URL', () => {
     });
   });
 
-  it('speaks no TLS over a socket of this machine', () => {
+  it('uses no TLS over a socket of this machine', () => {
     expect(parseDatabaseUrl('postgres:///db?host=/run/postgresql&sslmode=require').sslMode).toBe('disable');
   });
 

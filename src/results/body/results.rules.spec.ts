@@ -162,7 +162,7 @@ describe('the registration of a result', () => {
         'A',
       ],
     ),
-  ])('%s', (_title, registrations, locator, expected) => {
+  ])('is chosen correctly: %s', (_title, registrations, locator, expected) => {
     expect(told(matchRegistration(registrations, locator))).toBe(expected);
     expect(told(matchRegistration([...registrations].reverse(), locator))).toBe(expected);
   });
@@ -231,7 +231,7 @@ describe('the exam of an account result', () => {
       [exam('B', 'COMPLETED', at(-1), true), exam('A', 'ELIGIBLE')],
       'A',
     ],
-  ])('%s', (_title, exams, expected) => {
+  ])('is chosen correctly: %s', (_title, exams, expected) => {
     expect(told(matchCandidateExam(exams, NOW))).toBe(expected);
     expect(told(matchCandidateExam([...exams].reverse(), NOW))).toBe(expected);
   });
@@ -249,14 +249,14 @@ describe('a result_id that the account has seen', () => {
   });
 });
 
-describe('what of a result decides', () => {
+describe('the members that identify an exam', () => {
   it.each([
     ['the code of examMetaData', { examMetaData: { examCode: 'M' }, examApiData: { examCode: 'A' } }, 'M'],
     ['else the code of examApiData', { examMetaData: {}, examApiData: { examCode: 'A' } }, 'A'],
     ['an empty code is none', { examMetaData: { examCode: '' }, examApiData: { examCode: 'A' } }, 'A'],
     ['a code that is null is none', { examMetaData: { examCode: null }, examApiData: null }, null],
     ['nothing', {}, null],
-  ])('exam code: %s', (_title, body, expected) => {
+  ])('the exam code is %s', (_title, body, expected) => {
     expect(registrationFacts(body).examCode).toBe(expected);
   });
 
@@ -268,11 +268,11 @@ describe('what of a result decides', () => {
     ['False', false],
     [null, false],
     [undefined, false],
-  ])('simulatedExam %j is %j', (simulatedExam, simulated) => {
+  ])('simulatedExam %j is read as %j', (simulatedExam, simulated) => {
     expect(registrationFacts({ examMetaData: { simulatedExam } }).simulated).toBe(simulated);
   });
 
-  it('empty texts of locator, e-mail, candidate and result_id are none', () => {
+  it('empty texts of locator, e-mail, candidate and result_id are treated as missing', () => {
     expect(registrationFacts({ examMetaData: { extRecordLocator: '' }, examTakerEmail: '' })).toMatchObject({
       locator: null,
       email: null,
