@@ -6,7 +6,7 @@ const site = { location_code: 'C', location_name: 'N', location_address: 'A', lo
 const told = (faults: Fault[]) => faults.map(({ pointer, code }) => `${pointer} ${code}`);
 
 describe('the location of a booking', () => {
-  it('of a site exam has code, name, address and time zone', () => {
+  it('requires code, name, address and time zone for a site exam', () => {
     expect(locationFaults({ delivery_mode: 'SITE_PROCTORED', ...site }, new Faults())).toEqual([]);
     expect(told(locationFaults({ delivery_mode: 'SITE_PROCTORED' }, new Faults()))).toEqual([
       '/location_code required',
@@ -16,7 +16,7 @@ describe('the location of a booking', () => {
     ]);
   });
 
-  it('of a remote exam has at most the time zone of the candidate', () => {
+  it("allows at most the candidate's time zone for a remote exam", () => {
     expect(locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED' }, new Faults())).toEqual([]);
     expect(
       locationFaults({ delivery_mode: 'SVC_REMOTE_PROCTORED', location_timezone: 'Asia/Tokyo' }, new Faults()),

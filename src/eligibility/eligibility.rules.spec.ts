@@ -52,7 +52,7 @@ describe('eligible to schedule', () => {
     expect(isEligibleToSchedule(record(state), NOW)).toBe(eligible);
   });
 
-  it('has no message exactly when it is true', () => {
+  it('has no message if the candidate may schedule, and otherwise has one', () => {
     for (const status of ELIGIBILITY_STATUSES)
       for (const schedule_start_date of [null, before, after])
         for (const eligibility_end_date of [null, before, after]) {
@@ -61,7 +61,7 @@ describe('eligible to schedule', () => {
         }
   });
 
-  it('has the reason of a hold as its message, before a pending approval', () => {
+  it('shows the reason of a hold as the message, before a pending approval', () => {
     const state = record({ status: 'PENDING', hold_reason: 'Fee unpaid', approval_pending: true });
     expect(statusMessage(state, NOW)).toBe('Blocked: Fee unpaid');
     expect(statusMessage({ ...state, hold_reason: null }, NOW)).toBe('Pending approval of special accommodations');

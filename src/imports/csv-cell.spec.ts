@@ -35,7 +35,7 @@ describe('a cell', () => {
   });
 
   it.each(['Ada', "O'Neill", "'quoted'", '1-2', 'a=b', 'A;B', 'a - b', '2030-05-14T09:00:00Z', ''])(
-    'with any other text is written unchanged: %j',
+    'writes any other text unchanged: %j',
     (text) => expect(writeCell(text)).toBe(text),
   );
 
@@ -63,7 +63,7 @@ describe('a cell', () => {
     );
   });
 
-  it('of blanks and separators only is scanned once', () => {
+  it('scans a cell of blanks and separators once', () => {
     // A quadratic walk over as many characters takes minutes.
     const parts = [' ', '\t', '\n', ';', "'", ' \t', '; '];
     const lengths = parts.map((part) => readCell(writeCell(part.repeat(300_000))).length);

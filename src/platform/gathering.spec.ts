@@ -49,7 +49,7 @@ describe('batched work', () => {
     expect(batches.slice(4)).toEqual([['e', 'f']]);
   });
 
-  it('is taken from callers in turn, however much each has queued, when a batch is full', async () => {
+  it('takes work from callers in turn when a batch is full, however much each has queued', async () => {
     const { batches, add, endFirst } = gatheringOf(3);
     add('flood', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7');
     add('one', 'o1', 'o2');
@@ -58,14 +58,14 @@ describe('batched work', () => {
     expect(batches).toEqual([['f1'], ['f2', 'o1', 't1'], ['f3', 'o2', 'f4'], ['f5', 'f6', 'f7']]);
   });
 
-  it('of one caller is taken in order of arrival, in full batches', async () => {
+  it('takes the work of one caller in order of arrival, in full batches', async () => {
     const { batches, add, endFirst } = gatheringOf(2);
     add('one', 'a', 'b', 'c', 'd');
     for (let ended = 0; ended < 3; ended++) await endFirst();
     expect(batches).toEqual([['a'], ['b', 'c'], ['d']]);
   });
 
-  it('is refused alone after it has waited for five seconds', async () => {
+  it('refuses work that has waited for five seconds, and no other', async () => {
     jest.useFakeTimers();
     try {
       const { batches, refused, add, endFirst } = gatheringOf(10);

@@ -54,7 +54,7 @@ describe('an account', () => {
       { name: 'n', account_code: 'X' },
       { pointer: '/account_code', code: 'unknown_field' },
     ],
-  ])('is not opened %s', async (_title, body, fault) => {
+  ])('refuses to open an account %s', async (_title, body, fault) => {
     const answer = await admin('POST', '', body);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([expect.objectContaining(fault)]);

@@ -220,7 +220,7 @@ describe('a test in use', () => {
 });
 
 describe('simultaneous changes of a test', () => {
-  it('make the removal of a portion wait for an eligibility that is being written', async () => {
+  it('makes the removal of a portion wait for an eligibility that is being written', async () => {
     const scene = await app.given.scene({ portions: portions('A', 'B') });
     const record = await app.given.eligibility(scene, { portion_codes: ['B'] });
     const client = await app.database.pool.connect();
@@ -245,7 +245,7 @@ describe('simultaneous changes of a test', () => {
     }
   });
 
-  it('by twenty callers leave one complete definition', async () => {
+  it('stores one complete definition when twenty callers put a test at once', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -261,7 +261,7 @@ describe('simultaneous changes of a test', () => {
     expect(codesOf(body)).toEqual([`P${winner}`, `Q${winner}`, 'SHARED']);
   });
 
-  it('can put and delete it without an error', async () => {
+  it('lets callers put and delete a test at once without an error', async () => {
     const account = await app.given.account();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
@@ -273,7 +273,7 @@ describe('simultaneous changes of a test', () => {
     for (const [index, { status }] of answers.entries()) expect(index % 2 ? [204, 404] : [200]).toContain(status);
   });
 
-  it('never leave a voucher that names a deleted test', async () => {
+  it('never leaves a voucher that names a deleted test', async () => {
     for (let round = 0; round < 10; round++) {
       const { account, testCode } = await app.given.scene();
       const [deleted, put] = await Promise.all([

@@ -153,8 +153,8 @@ describe('a statement on a table with an account', () => {
   });
 });
 
-describe('a statement means the same on every server that executes it', () => {
-  it('because SQL uses no volatile function, except where rows are created', () => {
+describe('volatile functions in SQL', () => {
+  it('are used only where rows are created', () => {
     expect(volatileFunctionsIn(root)).toEqual([
       'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
       'src/notifications/delivery/notification.entity.ts: clock_timestamp',
@@ -163,7 +163,7 @@ describe('a statement means the same on every server that executes it', () => {
     ]);
   });
 
-  it('and planted volatile functions are reported, in an UPDATE and in a part of a statement', () => {
+  it('are reported when they are planted in an UPDATE or in a part of a statement', () => {
     expect(volatileFunctionsIn(violations)).toEqual([
       'src/notifications/draws-in-an-update.ts: clock_timestamp',
       'src/notifications/draws-in-an-update.ts: random',

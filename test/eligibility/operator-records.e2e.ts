@@ -35,7 +35,7 @@ async function needingApproval(scene: typeof mine, changes: { candidate?: object
 }
 
 describe('the records of a candidate', () => {
-  it('show what they wait for and which actions are possible', async () => {
+  it('show the operator the reasons for waiting and the possible actions', async () => {
     const voucher = await app.given.voucher(mine.account);
     const record = await app.given.eligibility(mine, { voucher_codes: [voucher] });
     const id = record['svc_eligiblity_id'] as string;
@@ -185,7 +185,7 @@ describe('the records that wait for an operator', () => {
   const waiting = (wait: string, more = '', token = operator) =>
     get(`/admin/eligibilities?waiting_for=${wait}${more}`, token);
 
-  it('are records of all accounts with accommodations to approve or a hold', async () => {
+  it('include records of all accounts with accommodations to approve or a hold', async () => {
     const approval = (await needingApproval(mine))['svc_eligiblity_id'];
     const held = (await app.given.eligibility(foreign))['svc_eligiblity_id'];
     const both = (await needingApproval(foreign))['svc_eligiblity_id'];
@@ -210,7 +210,7 @@ describe('the records that wait for an operator', () => {
     expect(idsOf(await waiting('APPROVAL', `&account_code=${mine.account}`))).toEqual([]);
   });
 
-  it('are listed page by page', async () => {
+  it('are listed page by page in the work list', async () => {
     const made: unknown[] = [];
     for (let n = 0; n < 3; n++) made.unshift((await needingApproval(mine))['svc_eligiblity_id']);
     const first = await waiting('APPROVAL', `&account_code=${mine.account}&limit=2`);

@@ -136,7 +136,7 @@ describe('the diagram of an eligibility', () => {
     expect(arrows.length - common.length).toBe(own.length);
   });
 
-  it.each(common)('shows how it changes from $from to $to: $label', async ({ from, to, label }) => {
+  it.each(common)('shows the change from $from to $to: $label', async ({ from, to, label }) => {
     expect(Object.keys(WAYS)).toContain(label);
     for (const way of WAYS[label]) {
       const record = await IN_STATE[from]();
@@ -199,7 +199,7 @@ describe('the diagram of a booking', () => {
     'result of an exam without a booking': deliver,
   };
 
-  it.each(arrows)('shows how it changes from $from to $to: $label', async ({ from, to, label }) => {
+  it.each(arrows)('shows the change from $from to $to: $label', async ({ from, to, label }) => {
     const record = await states[from]();
     await ways[label](record);
     expect((await succeeds('GET', await bookingOf(record)))['status']).toBe(to);

@@ -152,7 +152,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('has a report that gives the correct value for blank cells and for a state that includes its country', async () => {
+  it('has a report that suggests the correct value for blank cells and for a state that includes its country', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -254,7 +254,7 @@ describe('a file for an import', () => {
     ]);
   });
 
-  it('is listed only for its own account', async () => {
+  it('is listed only for the account that sent it', async () => {
     const { status, body } = await app.call('GET', imports().path(), { token: scene.token });
     expect([status, body]).toEqual([200, []]);
     const other = await app.given.scene();

@@ -128,7 +128,7 @@ describe('imports of several processes', () => {
     rmSync(folder, { recursive: true });
   }, 120_000);
 
-  it('commit nothing for a worker that has lost its lease', async () => {
+  it('store nothing from a worker that has lost its lease', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'l', 100));
     await app.given.sql(`

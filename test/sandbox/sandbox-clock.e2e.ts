@@ -150,7 +150,7 @@ describe('the clock of the sandbox', () => {
     );
   });
 
-  it('makes the next probe of a DOWN partner due, and the end of retries', async () => {
+  it('makes the next probe of a DOWN partner due, and later gives up its notifications', async () => {
     const subscribed = await startSubscribed();
     const { partner } = subscribed;
     partner.answer({ status: 500 });

@@ -27,7 +27,7 @@ describe('a partner with a limited rate', () => {
     expect([pace.isOpen(4999), pace.opensAt(1000), pace.opensAt(5000)]).toEqual([false, 5000, null]);
   });
 
-  test('does not take part in the fair order until it may be sent to', () => {
+  test('is left out of the fair order until the next permitted time', () => {
     const { lanes, closed, lane } = paced();
     lane.pace.bound(5);
     fill(lanes, 'a', 3);
@@ -39,14 +39,14 @@ describe('a partner with a limited rate', () => {
     expect(startAll(lanes)).toEqual(['a']);
   });
 
-  test('has a queue of the notifications for some seconds', () => {
+  test('queues as many notifications as may be sent in some seconds', () => {
     const { lane } = paced();
     lane.pace.bound(2);
     expect(lane.room).toBe(8);
     expect(lane.isReadyFor(1)).toBe(false);
   });
 
-  test('has its successful answers of the last second counted', () => {
+  test('counts its successful answers of the last second', () => {
     const { pace } = paced().lane;
     for (const at of [100, 950, 1050, 1099]) pace.answeredWell(at);
     expect([1099, 1100, 1999, 5000].map((now) => pace.goodAnswers(now))).toEqual([4, 3, 2, 0]);

@@ -34,12 +34,12 @@ describe('the number of values of a JSON text', () => {
     expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
   });
 
-  it('is counted with the depth', () => {
+  it('is reported with the depth of the text', () => {
     const nested = Buffer.from('[[],{"a":[1]},[]]');
     expect([excessOf(nested, 100, 3), excessOf(nested, 100, 2)]).toEqual([null, 'depth']);
   });
 
-  it.each(['"\\', '"', '[', '{"a', ',,,,'])('is counted without an endless loop in malformed text: %s', (text) => {
+  it.each(['"\\', '"', '[', '{"a', ',,,,'])('is not counted endlessly in malformed text: %s', (text) => {
     expect(excessOf(Buffer.from(text), 100)).toBeNull();
   });
 });

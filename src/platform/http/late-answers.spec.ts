@@ -13,7 +13,7 @@ describe('refusals for too many requests', () => {
     expect(answered).toBe(1);
   });
 
-  it('are delayed only up to a maximum number, and again once the delayed refusals were sent', () => {
+  it('are delayed up to a maximum number, and sent at once beyond it', () => {
     let answered = 0;
     for (let at = 0; at < 300; at++) answerLate(() => answered++);
     expect(answered).toBe(300 - 256);

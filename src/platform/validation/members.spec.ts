@@ -110,7 +110,7 @@ describe('the body of a request', () => {
     for (const value of [null, [], 'text', 7]) expect(told(Person, value)).toEqual([' type_invalid']);
   });
 
-  it('is checked for members that must agree with one another', () => {
+  it('is checked for members that contradict each other', () => {
     expect(told(Person, { name: 'Ada', age: 8 })).toEqual(['/age age_of_ada']);
     expect(told(Person, { name: 'Ada' })).toEqual([]);
   });
