@@ -59,7 +59,7 @@ describe('the last operator', () => {
     },
   );
 
-  it('remains when two operators disable each other at the same moment, in two processes', async () => {
+  it('keeps one of two operators when they disable each other at the same moment, in two processes', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       for (let round = 0; round < 5; round++) {
@@ -77,7 +77,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('can always sign in: by password while allowed, or by identity provider while one is configured', async () => {
+  it('lets the last operator sign in: by password while allowed, or by identity provider while one is configured', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
     // Nobody comes from a provider here.
@@ -103,7 +103,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('can always use the console: its application can neither be disabled nor lose the scope admin', async () => {
+  it('lets the last operator use the console: its application can neither be disabled nor lose the scope admin', async () => {
     await signedIn(app, first);
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);

@@ -40,7 +40,7 @@ describe('the service from its bundled file', () => {
     expect({ ...withoutExamples(served), servers: null }).toEqual({ ...withoutExamples(committed), servers: null });
   });
 
-  it('is plain ASCII, so that V8 stores it with one byte a character', () => {
+  it('contains only ASCII, so that V8 stores the text with one byte a character', () => {
     const text = readFileSync(join(__dirname, '../../dist/main.js'), 'latin1');
     expect(text.match(/.{0,20}[^\x00-\x7f].{0,20}/g)).toBeNull();
   });

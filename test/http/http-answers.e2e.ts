@@ -79,7 +79,7 @@ describe('§2 every answer', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('is complete even when unreadable bytes follow the request', async () => {
+  it('sends a complete answer even when unreadable bytes follow the request', async () => {
     const whole = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n';
     const texts = (await rawBytes(app.url, `${whole}garbage\r\n\r\n`)).split(/(?=HTTP\/1\.1 )/);
     for (const text of texts) {
@@ -286,7 +286,7 @@ describe('a message with two possible meanings', () => {
 });
 
 describe('§2 the headers RateLimit', () => {
-  it('are on every answer, with or without a caller', async () => {
+  it('sends the headers on every answer, with or without a caller', async () => {
     const limited = await startApp({
       env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },
       databaseUrl: app.databaseUrl,

@@ -148,7 +148,7 @@ describe('§2 the catalogue of errors', () => {
     expect(await members('verification_failed')).toEqual(['failure', 'reason', 'http_status', 'excerpt']);
   });
 
-  it('is a page for a browser, and JSON for programs', async () => {
+  it('serves the catalogue as a page to a browser, and as JSON to programs', async () => {
     const asked = (accept: string) => app.call('GET', '/problems/voucher_expired', { headers: { accept } });
     const page = await asked('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');

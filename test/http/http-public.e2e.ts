@@ -195,7 +195,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('GET / under "$basePath"'
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is a page for a browser and JSON for programs, and links to the public documents', async () => {
+  it('serves a page to a browser and JSON to programs, with links to the public documents', async () => {
     const app = await startApp({ env: { BASE_PATH: basePath } });
     try {
       const { body } = await app.call('GET', '/');

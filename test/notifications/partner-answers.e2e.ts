@@ -199,7 +199,7 @@ describe('an answer that is not HTTP', () => {
     expect(Buffer.byteLength(excerpt!)).toBeLessThanOrEqual(2048);
   });
 
-  it('a banner that is sent before anything was asked', async () => {
+  it('is recorded as not HTTP when a banner is sent before the request', async () => {
     const { good, authority } = await sharedCertificates();
     const server = createServer({ cert: good.certPem, key: good.keyPem }, (socket) => {
       socket.on('error', () => undefined);

@@ -77,7 +77,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
 }
 
 describe('an audit seal that was copied to another place', () => {
-  it('is found in a history that has grown since', async () => {
+  it('finds a copied seal in a history that has grown since', async () => {
     const first = await sealed();
     const last = await sealed(1);
     expect(await verify(first.seal)).toMatchObject({ agrees: true, rows: 3, upToAnchor: { rows: 2, seals: 1 } });
@@ -88,7 +88,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('shows that the newest rows were deleted together with their seals', async () => {
+  it('detects by a copied seal that the newest rows were deleted together with their seals', async () => {
     const first = await sealed();
     const last = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [last.ids]);
@@ -101,7 +101,7 @@ describe('an audit seal that was copied to another place', () => {
     ]);
   });
 
-  it('shows that a history was emptied, or sealed again by the service after a change', async () => {
+  it('detects by a copied seal that a history was emptied, or sealed again by the service after a change', async () => {
     const { seal: kept } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody'`);
@@ -112,7 +112,7 @@ describe('an audit seal that was copied to another place', () => {
     expect(await verify(kept)).toMatchObject({ agrees: false, because: NOT_THERE });
   });
 
-  it('is reported as agreeing, with the first changed row, when only a later row was changed', async () => {
+  it('reports that the history agrees up to a copied seal when only a later row was changed', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -123,7 +123,7 @@ describe('an audit seal that was copied to another place', () => {
     });
   });
 
-  it('must have 64 hexadecimal digits; anything else is a usage error', async () => {
+  it('accepts a seal of 64 hexadecimal digits; anything else is a usage error', async () => {
     for (const rest of [['--from', 'abc'], ['--from'], ['--to', 'a'.repeat(64)], ['x']])
       expect(await command(['verify-audit', ...rest])).toEqual([2, expect.stringContaining('--from')]);
   });
@@ -257,7 +257,7 @@ describe('the metrics of seals', () => {
     return app.app.get(Metrics).registry.metrics();
   };
 
-  it('show the newest seal of the previous minute, and the last sealed row', async () => {
+  it('shows the newest seal of the previous minute, and the last sealed row', async () => {
     expect(await figures()).toMatch(/^audit_sealed_through 0$/m);
     const first = await sealed();
     await shift('-2 minutes');
@@ -273,7 +273,7 @@ describe('the metrics of seals', () => {
     expect(await figures()).toMatch(new RegExp(`^audit_sealed_through ${first.ids[1]}$`, 'm'));
   });
 
-  it('are absent until the database has answered, because 0 would mean a shrunken history', async () => {
+  it('shows no value until the database has answered, because 0 would mean a shrunken history', async () => {
     const metrics = new Metrics(app.config);
     const figures = new AuditMetrics(app.app.get(Database), app.app.get(Logger), metrics);
     expect(await metrics.registry.metrics()).not.toMatch(/^audit_seal/m);

@@ -138,7 +138,7 @@ describe('the candidate_id of an account result', () => {
 });
 
 describe("the candidate's exams are searched group by group", () => {
-  it('in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others', async () => {
+  it('searches in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others', async () => {
     const future = await anExam({ bookedAt: hoursFromNow(2) });
     const open = await anExam();
     const past = await anExam({ bookedAt: hoursFromNow(-2) });

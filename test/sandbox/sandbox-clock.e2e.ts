@@ -47,7 +47,7 @@ describe('the clock of the sandbox', () => {
   const timeOf = async (app: TestApp) =>
     Date.parse((await app.call('GET', '/sandbox/clock', { token: await one.given.operator() })).body.now);
 
-  it('advances in every process at once, and writes an audit row', async () => {
+  it('advances the clock in every process at once, and writes an audit row', async () => {
     expect(Math.abs((await timeOf(one)) - Date.now())).toBeLessThan(5_000);
     const answer = await move({ advance_s: DAY_S });
     const shown = Date.parse(answer.body.now);
@@ -86,7 +86,7 @@ describe('the clock of the sandbox', () => {
     expect(await timeOf(two)).toBeGreaterThanOrEqual(Date.parse(before) + 10_000);
   });
 
-  it('can be moved only by an operator, and exists only in a sandbox', async () => {
+  it('lets only an operator move the clock, and only in a sandbox', async () => {
     const { token } = await one.given.scene();
     expect((await one.call('GET', '/sandbox/clock', { token })).status).toBe(403);
     expect((await one.call('GET', '/sandbox/clock')).status).toBe(401);
@@ -220,7 +220,7 @@ describe('the clock of the sandbox', () => {
     expect(Date.parse(entry.at)).toBeGreaterThan(Date.now() + 890 * DAY_S * 1000);
   });
 
-  it('keeps its time after a restart', async () => {
+  it('keeps the moved time after a restart', async () => {
     const before = await timeOf(one);
     const three = await startApp({ env: SANDBOX, databaseUrl: one.databaseUrl });
     try {

@@ -53,7 +53,7 @@ describe('a time zone', () => {
     ['Europe/KYIV', 'Europe/Kyiv'],
     ['Us/Eastern', 'US/Eastern'],
     ['america/new york', 'America/New_York'],
-  ])('leads from %s to %s', (zone, meant) => {
+  ])('is refused as %s with the suggestion %s', (zone, meant) => {
     expect(timeZone().faults(zone)[0].detail).toContain(`Did you mean "${meant}"?`);
   });
 
