@@ -26,14 +26,14 @@ const record = (state: Partial<EligibilityState> = {}): EligibilityState => ({
 });
 
 describe('the status at a moment', () => {
-  it.each(['PENDING', 'ELIGIBLE'] as const)('changes from %s to EXPIRED at the end date', (status) => {
+  it.each(['PENDING', 'ELIGIBLE'] as const)('changes %s to EXPIRED at the end date', (status) => {
     expect(statusAt(record({ status, eligibility_end_date: after }), NOW)).toBe(status);
     expect(statusAt(record({ status, eligibility_end_date: NOW }), NOW)).toBe('EXPIRED');
     expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe('EXPIRED');
   });
 
   it.each(['SCHEDULED', 'COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'] as const)(
-    'stays %s, whatever the window',
+    'keeps %s, whatever the window',
     (status) => {
       expect(statusAt(record({ status, eligibility_end_date: before }), NOW)).toBe(status);
     },
@@ -48,11 +48,11 @@ describe('eligible to schedule', () => {
     ['ELIGIBLE at its last moment', { eligibility_end_date: NOW }, false],
     ['PENDING', { status: 'PENDING', approval_pending: true }, false],
     ['SCHEDULED', { status: 'SCHEDULED' }, false],
-  ])('is decided correctly for a record that is %s', (_title, state, eligible) => {
+  ])('decides whether a candidate may schedule with a record that is %s', (_title, state, eligible) => {
     expect(isEligibleToSchedule(record(state), NOW)).toBe(eligible);
   });
 
-  it('has no message if the candidate may schedule, and otherwise has one', () => {
+  it('gives a message exactly when the candidate may not schedule', () => {
     for (const status of ELIGIBILITY_STATUSES)
       for (const schedule_start_date of [null, before, after])
         for (const eligibility_end_date of [null, before, after]) {

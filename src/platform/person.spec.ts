@@ -3,21 +3,21 @@ import { folded, hasFullName, namesPerson } from './person.js';
 const person = { ids: ['A-77 b', 'ada@example.org', '7'], names: [['Ada', 'K', 'Lovelace']] };
 
 it.each(['Lovelace asked', 'for ada.', 'id a77B', 'ADA@EXAMPLE.ORG wrote', 'Ms LOVELACE, by phone', 'seat 7'])(
-  'detects that a text names the person: %j',
+  'detects that %j names the person',
   (text) => expect(namesPerson(text, person)).toBe(true),
 );
 
 it.each(['Adams asked', 'sent again after the outage', '77 of them', 'Glovelaces', 'K'])(
-  'detects that a text names somebody else: %j',
+  'detects that %j names somebody else',
   (text) => expect(namesPerson(text, person)).toBe(false),
 );
 
 it.each([[['Ada', 'Lovelace']], [['ada lovelace']], [['LOVELACE, Ada K.']], [['Ms. Ada Lovelace looked away']]])(
-  'finds the full name: %j',
+  'finds the full name in %j',
   (texts) => expect(hasFullName(texts, person)).toBe(true),
 );
 
-it.each([[['Ada']], [['Lovelace']], [['Ada', 'Byron']], [[]]])('does not find the full name: %j', (texts) =>
+it.each([[['Ada']], [['Lovelace']], [['Ada', 'Byron']], [[]]])('does not find the full name in %j', (texts) =>
   expect(hasFullName(texts, person)).toBe(false),
 );
 

@@ -29,7 +29,7 @@ describe('a worker thread', () => {
     expect(await thread.run('two')).toBe('two');
   });
 
-  it.each(['throw', 'exit', 'eat'])('that dies (%s) fails its current job and no other', async (death) => {
+  it.each(['throw', 'exit', 'eat'])('fails only the current job of a thread that dies (%s)', async (death) => {
     const dying = thread.run(death).catch(() => 'dead');
     // Asked at the very moment at which the end is known.
     expect(await dying.then(() => thread.run('next'))).toBe('next');

@@ -44,7 +44,7 @@ describe('the vouchers of a record', () => {
     codes.map((voucher_code) => ({ ...voucher({ voucher_code, uses: 1, valid_until: before }), held: true }));
   const change = (wanted: string[], vouchers: Parameters<typeof changeOf>[1]) => changeOf(wanted, vouchers, 'T', NOW);
 
-  it('are redeemed when new, kept when already redeemed, released when left out', () => {
+  it('redeems new vouchers, keeps redeemed vouchers, and releases vouchers that are left out', () => {
     expect(change(['A', 'B'], [...stock('A'), ...held('B', 'C')])).toEqual({
       redeem: ['A'],
       release: ['C'],
@@ -52,19 +52,19 @@ describe('the vouchers of a record', () => {
     });
   });
 
-  it('are kept if they expired or were used up since', () => {
+  it('keeps redeemed vouchers that expired or were used up since', () => {
     expect(change(['B'], held('B'))).toEqual({ redeem: [], release: [], refusals: [] });
   });
 
-  it('are all released by an empty list', () => {
+  it('releases all vouchers for an empty list', () => {
     expect(change([], held('A', 'B'))).toEqual({ redeem: [], release: ['A', 'B'], refusals: [] });
   });
 
-  it('are redeemed once when repeated', () => {
+  it('redeems a repeated voucher once', () => {
     expect(change(['A', 'A'], stock('A')).redeem).toEqual(['A']);
   });
 
-  it('are all refused at once, each named once', () => {
+  it('refuses all invalid vouchers at once, each named once', () => {
     expect(change(['X', 'A', 'Y', 'X'], stock('A')).refusals).toEqual([
       expect.objectContaining({ voucherCode: 'X', code: 'voucher_unknown' }),
       expect.objectContaining({ voucherCode: 'Y', code: 'voucher_unknown' }),

@@ -227,7 +227,7 @@ describe.each(KINDS)('$kind', ({ kind, noun, member, first, other }) => {
 });
 
 describe('an accommodation', () => {
-  it('requires requires_approval of an accommodation', async () => {
+  it('requires an accommodation to say whether it requires approval', async () => {
     const account = await app.given.account();
     const answer = await admin('PUT', `/${account}/accommodations/A`, { name: 'A' });
     expect(answer.body.errors).toEqual([expect.objectContaining({ pointer: '/requires_approval', code: 'required' })]);

@@ -49,7 +49,7 @@ function faultsOf(checked: Manifest[]): string[] {
 }
 
 describe('the manifests that the Helm chart renders', () => {
-  it('are valid for Kubernetes', () => {
+  it('are valid Kubernetes manifests', () => {
     expect(manifests.length).toBeGreaterThan(9);
     expect(faultsOf(manifests)).toEqual([]);
     for (const cell of cells) expect(faultsOf(cell.manifests)).toEqual([]);
@@ -92,14 +92,14 @@ describe('the manifests that the Helm chart renders', () => {
     ['a name is misspelt', /"readinessProbe"/, '"readynessProbe"', /readynessProbe/],
     ['a value has the wrong type', /"containerPort":9464/, '"containerPort":"9464"', /'string' is not assignable/],
     ['a member is missing', /"selector":\{"matchLabels":\{[^}]*\}\},"strategy"/, '"strategy"', /selector/],
-  ])('are reported as invalid if %s', (_what, member, planted, fault) => {
+  ])('reports the manifests as invalid if %s', (_what, member, planted, fault) => {
     const deployment = JSON.stringify(named('Deployment')[0]);
     const broken = JSON.parse(deployment.replace(member, planted)) as Manifest;
     expect(JSON.stringify(broken)).not.toBe(deployment);
     expect(faultsOf([broken]).join()).toMatch(fault);
   });
 
-  it('run nothing as root, and no container can write to its image', () => {
+  it('run nothing as root, and let no container write to its image', () => {
     expect(pods.length).toBe(3);
     for (const pod of pods) {
       expect(pod.securityContext).toMatchObject({ runAsNonRoot: true });
@@ -205,7 +205,7 @@ describe('the manifests that the Helm chart renders', () => {
       }
   });
 
-  it('have probes, a disruption budget, scaling and matching labels for each deployment', () => {
+  it('give each deployment probes, a disruption budget, scaling and matching labels', () => {
     for (const { metadata, spec } of named('Deployment')) {
       const { labels } = spec['template'].metadata;
       const [container] = spec['template'].spec.containers;
@@ -266,7 +266,7 @@ describe('the compose files', () => {
     ['a name is misspelt', 'read_only: true', 'readonly: true', 'readonly'],
     ['a condition does not exist', 'service_healthy', 'healthy', 'depends_on'],
     ['a value has the wrong type', 'cap_drop: [ALL]', 'cap_drop: ALL', 'cap_drop'],
-  ])('are reported as invalid if %s', (_what, right, wrong, fault) => {
+  ])('reports a compose file as invalid if %s', (_what, right, wrong, fault) => {
     for (const file of files) {
       expect(read(file)).toContain(right);
       expect(faultsIn(file, right, wrong).join()).toContain(fault);

@@ -44,20 +44,20 @@ const resolved = (example: Json): Json =>
 describe('the names of operations', () => {
   const ids = operations.map(({ name, operation }) => `${operation['operationId'] as string} ${name}`);
 
-  it('are unique, and do not contain names of classes', () => {
+  it('has unique operation ids, which contain no names of classes', () => {
     const names = ids.map((line) => line.split(' ')[0]);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z][A-Za-z]+$/.test(name))).toEqual([]);
   });
 
-  it('are exactly those of the list, to which a release only adds', () => {
+  it('has exactly the operation ids of the list, to which a release only adds', () => {
     const list = readFileSync(join(__dirname, '../fixtures/operation-ids.txt'), 'utf8').trim().split('\n');
     expect(ids.sort()).toEqual(list.sort());
   });
 });
 
 describe('every parameter and every member', () => {
-  it('is described', () => {
+  it('describes every parameter and member', () => {
     const parameters = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])
         .filter(({ description }) => description === undefined)
@@ -72,7 +72,7 @@ describe('every parameter and every member', () => {
     expect([...parameters, ...members]).toEqual([]);
   });
 
-  it('is described once', () => {
+  it('describes every parameter and member once', () => {
     const doubled: string[] = [];
     JSON.stringify(document, (key, value: unknown) => {
       if (key === 'description' && typeof value === 'string' && /(.{12,}?)\s+\1/s.test(value)) doubled.push(value);
@@ -81,7 +81,7 @@ describe('every parameter and every member', () => {
     expect(doubled).toEqual([]);
   });
 
-  it('in a query never allows null', () => {
+  it('never allows null for a query parameter', () => {
     const nullable = operations.flatMap(({ name, operation }) =>
       ((operation['parameters'] ?? []) as Json[])
         .filter((parameter) => JSON.stringify(parameter).includes('"null"'))
@@ -92,14 +92,14 @@ describe('every parameter and every member', () => {
 });
 
 describe('every answer', () => {
-  it('has an example if it has a body, or an example for each code', () => {
+  it('has an example of every answer with a body, or an example for each code', () => {
     const without = answers.filter(
       ({ media }) => media['example'] === undefined && Object.keys((media['examples'] ?? {}) as Json).length === 0,
     );
     expect(without.map(({ name, status, type }) => `${name} ${status} ${type}`)).toEqual([]);
   });
 
-  it('has only examples that its schema accepts', () => {
+  it('has only examples of answers that their schema accepts', () => {
     const faults = answers.flatMap(({ name, status, media }) => {
       const examples = [
         ...('example' in media ? [media['example'] as unknown] : []),

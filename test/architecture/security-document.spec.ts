@@ -43,7 +43,7 @@ describe('docs/security.md', () => {
     expect(lines.flatMap(faultsOfLine)).toEqual([]);
   });
 
-  it('has a line for each of the ten risks', () => {
+  it('has a line for each of the ten API risks of OWASP', () => {
     const risks = [...document.matchAll(/^\| API(\d+) /gm)].map(([, number]) => Number(number));
     expect(risks).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });

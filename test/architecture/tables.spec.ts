@@ -36,16 +36,16 @@ beforeAll(async () => {
 const toldOf = ({ file, name, text }: SqlText): string => `${file}: ${name ?? text.replace(/\s+/g, ' ').slice(0, 60)}`;
 
 describe('the statements that the check parses as PostgreSQL does', () => {
-  it('are all the SQL that the service can run, because every function that builds a statement is known', () => {
+  it('finds every SQL statement of the service, because every function that builds a statement is known', () => {
     expect([...assembled].sort()).toEqual(assemblers);
     expect(strayIn(root, new Set(schema.keys()), statements)).toEqual([]);
   });
 
-  it('are valid SQL', () => {
+  it('finds only valid SQL', () => {
     expect(statements.filter((statement) => !isSql(statement)).map(toldOf)).toEqual([]);
   });
 
-  it('include every planted statement, and exclude no planted text that is not SQL', () => {
+  it('finds every planted statement, and no planted text that is not SQL', () => {
     const { statements: all, assembled: unknown } = sqlTextsIn(violations, new Loader(violations));
     expect(unknown).toEqual(['src/eligibility/assembles-a-statement.ts: ']);
     expect(all.filter((statement) => !isSql(statement)).map(toldOf)).toEqual(['src/eligibility/is-no-sql.ts: no-sql']);
@@ -96,7 +96,7 @@ describe('the check of the tables', () => {
 });
 
 describe('a statement on a table with an account', () => {
-  it('limits its rows to the account, or gives a reason in acrossAccounts', () => {
+  it('limits every statement to the account, or finds its reason in acrossAccounts', () => {
     const wrong = statements.flatMap((statement) =>
       brokenBounds(statement, schema).map((rule) => `${rule}: ${toldOf(statement)}`),
     );
@@ -105,7 +105,7 @@ describe('a statement on a table with an account', () => {
 
   const of = (file: string): SqlText[] => planted.filter((statement) => statement.file === file);
 
-  it('is reported when it does not, in each planted form', () => {
+  it('reports a statement without the account in each planted form', () => {
     const found: Record<string, string[]> = {};
     for (const statement of of('src/eligibility/unbound.ts'))
       for (const rule of brokenBounds(statement, schema)) (found[rule] ??= []).push(statement.name!);
@@ -146,7 +146,7 @@ describe('a statement on a table with an account', () => {
     });
   });
 
-  it('passes when it does, in each accepted form', () => {
+  it('accepts a statement with the account in each accepted form', () => {
     expect(of('src/eligibility/bound.ts').length).toBe(9);
     for (const statement of of('src/eligibility/bound.ts'))
       expect([statement.name, brokenBounds(statement, schema)]).toEqual([statement.name, []]);
@@ -154,7 +154,7 @@ describe('a statement on a table with an account', () => {
 });
 
 describe('volatile functions in SQL', () => {
-  it('are used only where rows are created', () => {
+  it('finds volatile functions only where rows are created', () => {
     expect(volatileFunctionsIn(root)).toEqual([
       'src/notifications/delivery/delivery.entity.ts: clock_timestamp',
       'src/notifications/delivery/notification.entity.ts: clock_timestamp',
@@ -163,7 +163,7 @@ describe('volatile functions in SQL', () => {
     ]);
   });
 
-  it('are reported when they are planted in an UPDATE or in a part of a statement', () => {
+  it('reports volatile functions that are planted in an UPDATE or in a part of a statement', () => {
     expect(volatileFunctionsIn(violations)).toEqual([
       'src/notifications/draws-in-an-update.ts: clock_timestamp',
       'src/notifications/draws-in-an-update.ts: random',

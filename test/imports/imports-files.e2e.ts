@@ -173,7 +173,7 @@ describe('a file for an import', () => {
     });
   });
 
-  it('refuses NDJSON with a comma at the end of a line, and says so', async () => {
+  it('refuses NDJSON with a comma at the end of a line, and names the comma', async () => {
     const { report } = await imports().imported(`{"test_code":"A"},\n`, { 'content-type': 'application/x-ndjson' });
     expect(report).toMatchObject([{ code: 'malformed_json', detail: expect.stringContaining('ends with a comma') }]);
   });
@@ -233,7 +233,7 @@ describe('a file for an import', () => {
   });
 
   it.each(['\u2010', '\u2013', '\u2014', '\u2212'])(
-    'reports the existing test when a test code is written with %j',
+    'suggests the existing test when a test code is written with %j',
     async (dash) => {
       const code = scene.testCode.replace('-', dash);
       const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);
@@ -242,7 +242,7 @@ describe('a file for an import', () => {
     },
   );
 
-  it('reports the test that differs by case, and the booking that blocks a cancellation', async () => {
+  it('suggests a test code that differs only by case, and names the booking that blocks a cancellation', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
     const { report } = await imports().imported(

@@ -151,7 +151,7 @@ describe('a partner that says it is busy', () => {
   });
 });
 
-test('notifications for a partner that only ever answers "busy" are given up after the limit; a partner that accepts some keeps them', async () => {
+test('gives up notifications for a partner that only ever answers "busy", and not for a partner that accepts some', async () => {
   const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
   subscribed = await Subscribed.start(impatient);
   try {

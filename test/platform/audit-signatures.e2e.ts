@@ -130,7 +130,7 @@ describe('an audit seal that was copied to another place', () => {
 });
 
 describe('the signature of a seal', () => {
-  it('cannot be forged by the owner of the tables, who does not have the key', async () => {
+  it('prevents the owner of the tables, who does not have the key, from forging a seal', async () => {
     const { ids } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
@@ -154,7 +154,7 @@ describe('the signature of a seal', () => {
     ['hash', `decode(repeat('ab', 32), 'hex')`],
     ['mac', `decode(repeat('ab', 32), 'hex')`],
     ['key_id', `decode(repeat('ab', 4), 'hex')`],
-  ])('covers the column %s (%s)', async (column, value) => {
+  ])('covers the column %s of a seal (%s)', async (column, value) => {
     await sealed();
     await shift('-20 minutes');
     await sealed();
@@ -166,7 +166,7 @@ describe('the signature of a seal', () => {
     expect(state.body).toMatchObject({ agrees: false, from_row: ids[0], checked_seals: column === 'key_id' ? 3 : 2 });
   });
 
-  it('can be verified after keys rotate, and reencrypt makes the old key unnecessary', async () => {
+  it('can verify seals after keys rotate, and reencrypt makes the old key unnecessary', async () => {
     const old = await sealed();
     const both = `${newKey},${key}`;
     expect(await verify(null, both)).toMatchObject({ agrees: true, underNewestKey: false });
@@ -187,7 +187,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: false, fromRow: old.ids[1] });
   });
 
-  it('is made with the newest key by reencrypt, in a process that has both keys', async () => {
+  it('signs seals with the newest key by reencrypt, in a process that has both keys', async () => {
     await sealed();
     const rotated = await startApp({ env: { SECRETS_KEY: `${newKey},${key}` }, databaseUrl: app.databaseUrl });
     try {
@@ -202,7 +202,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: true, rows: 2, seals: 2 });
   });
 
-  it('is not added to a seal that no known key has signed, neither by the service nor by reencrypt', async () => {
+  it('adds no signature to a seal that no known key has signed, neither by the service nor by reencrypt', async () => {
     const { ids } = await sealed(1, foreignKey);
     await sealed();
     expect(await sql('SELECT count(*)::int AS count FROM audit_seals')).toEqual([{ count: 1 }]);
@@ -212,7 +212,7 @@ describe('the signature of a seal', () => {
 });
 
 describe('the sealed history', () => {
-  it('does not agree when the first rows are deleted together with their seals', async () => {
+  it('detects that the first rows were deleted together with their seals', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [first.ids]);

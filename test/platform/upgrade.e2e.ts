@@ -272,19 +272,19 @@ describe('a migration of the next release', () => {
     return upgrade;
   }
 
-  it('is reported when it rewrites a large table', async () => {
+  it('reports a migration of the next release that rewrites a large table', async () => {
     const { rewritten } = await found((runner) =>
       runner.query('ALTER TABLE bookings ALTER COLUMN event_sequence TYPE bigint'),
     );
     expect(rewritten).toEqual(['bookings']);
   });
 
-  it('is reported when it builds an index under a lock', async () => {
+  it('reports a migration that builds an index under a lock', async () => {
     const { locking } = await found((runner) => runner.query('CREATE INDEX planted_ix ON bookings (status)'));
     expect(locking).toEqual(['CREATE INDEX planted_ix ON bookings']);
   });
 
-  it('is reported when it refuses statements of a process of this release', async () => {
+  it('reports a migration that refuses statements of a process of this release', async () => {
     const { refused } = await found(async (runner) => {
       await runner.query(`ALTER TABLE audit_log ADD COLUMN planted text NOT NULL DEFAULT ''`);
       await runner.query('ALTER TABLE audit_log ALTER COLUMN planted DROP DEFAULT');
@@ -292,7 +292,7 @@ describe('a migration of the next release', () => {
     expect(refused).toContainEqual(expect.objectContaining({ code: '23502', table: 'audit_log' }));
   });
 
-  it('is reported when it changes a value, or loses rows', async () => {
+  it('reports a migration that changes a value, or loses rows', async () => {
     const upgrade = await found(async (runner) => {
       await runner.query(`UPDATE eligibilities SET city = 'Oslo' WHERE status = 'PENDING'`);
       await runner.query('DELETE FROM notification_attempts');

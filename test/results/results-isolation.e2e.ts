@@ -79,7 +79,7 @@ async function expectHidden(id: string, token: string): Promise<void> {
 }
 
 describe('an account result sent by a driver of two accounts', () => {
-  it('hides the result from the staff of an account that its path does not name', async () => {
+  it('hides the result from the staff of an account that is not in its path', async () => {
     const [atA, atZ] = [await counted(staffOfA), await counted(staffOfZ)];
     const id = await accountResult(a);
     await expectHidden(id, staffOfZ);
@@ -89,7 +89,7 @@ describe('an account result sent by a driver of two accounts', () => {
     expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
   });
 
-  it('lets the staff of the account that its path names read and reject the result', async () => {
+  it('lets the staff of the account in the path read and reject the result', async () => {
     const id = await accountResult(a);
     expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
       account_code: a.account,

@@ -9,7 +9,7 @@ describe('a partner with a limited rate', () => {
     return { lanes, closed, lane: lanes.of('a') };
   };
 
-  test('is sent nothing before its permitted times, and nothing after the last of them', () => {
+  test('sends nothing before the permitted times, and nothing after the last of them', () => {
     const { pace } = paced().lane;
     pace.allow(1000, 3, 10);
     expect([999, 1000].map((now) => pace.isOpen(now))).toEqual([false, true]);
@@ -19,7 +19,7 @@ describe('a partner with a limited rate', () => {
     expect(pace.opensAt(1_000_000)).toBeNull();
   });
 
-  test('is sent nothing before the end of a pause, whatever was permitted before', () => {
+  test('sends nothing before the end of a pause, whatever was permitted before', () => {
     const { pace } = paced().lane;
     pace.allow(1000, 3, 10);
     pace.close(5000);
@@ -27,7 +27,7 @@ describe('a partner with a limited rate', () => {
     expect([pace.isOpen(4999), pace.opensAt(1000), pace.opensAt(5000)]).toEqual([false, 5000, null]);
   });
 
-  test('is left out of the fair order until the next permitted time', () => {
+  test('leaves a partner out of the fair order until its next permitted time', () => {
     const { lanes, closed, lane } = paced();
     lane.pace.bound(5);
     fill(lanes, 'a', 3);
@@ -46,7 +46,7 @@ describe('a partner with a limited rate', () => {
     expect(lane.isReadyFor(1)).toBe(false);
   });
 
-  test('counts its successful answers of the last second', () => {
+  test('counts the successful answers of the last second', () => {
     const { pace } = paced().lane;
     for (const at of [100, 950, 1050, 1099]) pace.answeredWell(at);
     expect([1099, 1100, 1999, 5000].map((now) => pace.goodAnswers(now))).toEqual([4, 3, 2, 0]);

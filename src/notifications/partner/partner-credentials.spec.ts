@@ -19,7 +19,7 @@ describe('the certificates of a subscription', () => {
     made = await testCertificates();
   });
 
-  it('are accepted when they are usable', () => {
+  it('accepts usable certificates', () => {
     const { authority, otherAuthority, client } = made;
     expect(faultOf({})).toBe('accepted');
     expect(faultOf({ caPem: null, clientCertPem: null, clientKeyPem: null })).toBe('accepted');
@@ -29,7 +29,7 @@ describe('the certificates of a subscription', () => {
     );
   });
 
-  it('are refused with the member and the reason', () => {
+  it('refuses unusable certificates with the member and the reason', () => {
     const { authority, client, good } = made;
     const cut = authority.certPem.replace(/\n[^\n]+\n-----END/, '\n-----END');
     expect(faultOf({ caPem: '' })).toBe('caPem certificate_invalid');

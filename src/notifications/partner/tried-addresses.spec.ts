@@ -8,11 +8,11 @@ describe('the addresses of a partner', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  it('are tried in order, each once', () => {
+  it('tries the addresses in order, each once', () => {
     expect(new TriedAddresses().inOrder(['b', 'a', 'b'])).toEqual(['b', 'a']);
   });
 
-  it('come last for five minutes after they failed or were overtaken by a later address', () => {
+  it('tries an address last for five minutes after it failed or was overtaken by a later address', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a']);
     addresses.worked('c', ['b']);
@@ -21,7 +21,7 @@ describe('the addresses of a partner', () => {
     expect(addresses.inOrder(['a', 'b', 'c', 'd'])).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('return to their position when they work again', () => {
+  it('tries an address in its position again once it works', () => {
     const addresses = new TriedAddresses();
     addresses.failed(['a', 'b']);
     addresses.worked('a', ['b']);

@@ -1,7 +1,7 @@
 import { parseDatabaseUrl } from './database-url.js';
 
 describe('DATABASE_URL', () => {
-  it('names one server', () => {
+  it('reads a single server from the URL', () => {
     expect(parseDatabaseUrl('postgres://ada:s%40cret%3A@db.example:6432/main%20one')).toMatchObject({
       hosts: [{ host: 'db.example', port: 6432 }],
       user: 'ada',
@@ -38,11 +38,11 @@ describe('DATABASE_URL', () => {
     ['postgres:///db', [['localhost', 5432]]],
     ['postgres:///db?host=/run/postgresql', [['/run/postgresql', 5432]]],
     ['postgres://%2Frun%2Fpostgresql/db', [['/run/postgresql', 5432]]],
-  ])('names the hosts of %s', (url, hosts) => {
+  ])('reads the hosts of %s', (url, hosts) => {
     expect(parseDatabaseUrl(url).hosts.map(({ host, port }) => [host, port])).toEqual(hosts);
   });
 
-  it('requires a writable server when it names several, or when it says so', () => {
+  it('requires a writable server when the URL names several servers, or when it says so', () => {
     expect(parseDatabaseUrl('postgres://a,b/db').readWriteOnly).toBe(true);
     expect(parseDatabaseUrl('postgres://a/db?target_session_attrs=read-write').readWriteOnly).toBe(true);
   });

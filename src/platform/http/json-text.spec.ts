@@ -22,7 +22,7 @@ describe('the number of values of a JSON text', () => {
     '[ {} , [ ] , "" ]',
     '{"a,b[{":"]},\\"[","c":"\\\\"}',
     '["\\\\\\"",1]',
-  ])('is counted in %s', (text) => {
+  ])('counts the values of %s', (text) => {
     const count = valuesOf(JSON.parse(text));
     expect([excessOf(Buffer.from(text), count), excessOf(Buffer.from(text), count - 1)]).toEqual([
       null,
@@ -34,12 +34,12 @@ describe('the number of values of a JSON text', () => {
     expect(excessOf(Buffer.from('{"a":1,"a":2}'), 2)).toBe('values');
   });
 
-  it('is reported with the depth of the text', () => {
+  it('reports the depth of the text', () => {
     const nested = Buffer.from('[[],{"a":[1]},[]]');
     expect([excessOf(nested, 100, 3), excessOf(nested, 100, 2)]).toEqual([null, 'depth']);
   });
 
-  it.each(['"\\', '"', '[', '{"a', ',,,,'])('is not counted endlessly in malformed text: %s', (text) => {
+  it.each(['"\\', '"', '[', '{"a', ',,,,'])('terminates on malformed text: %s', (text) => {
     expect(excessOf(Buffer.from(text), 100)).toBeNull();
   });
 });
@@ -87,7 +87,7 @@ describe('repeated members', () => {
     ['{"a":{"b":[1,2]},"a":null}', [{ pointer: '/a', differs: true }]],
     ['[ {"x":{"a\\"}":[],"a\\"}":[[]]}} ]', [{ pointer: '/0/x/a"}', differs: true }]],
     ['{"":1,"":2,"\\u0000":3}', [{ pointer: '/', differs: true }]],
-  ])('are found in %s', (text, expected) => {
+  ])('finds the repeated members of %s', (text, expected) => {
     expect(JSON.parse(text)).toBeDefined();
     expect(repeatedMembers(Buffer.from(text))).toEqual(expected);
   });

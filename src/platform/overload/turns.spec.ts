@@ -22,7 +22,7 @@ describe('the fair semaphore', () => {
     expect([inside, turns.waiting]).toEqual([['a1', 'a2', 'b1', 'a3', 'a4'], 0]);
   });
 
-  it('admits a request larger than its limit alone, and refuses one that waits too long', async () => {
+  it('admits a request that is larger than the limit alone, and refuses a request that waits too long', async () => {
     const turns = new Turns(10, 20, tooLate);
     expect(turns.enter('a', 25)).toBeNull();
     await expect(turns.enter('b', 1)).rejects.toThrow('too late');

@@ -34,7 +34,7 @@ describe('the stored text of a result', () => {
     expect(credentials?.toString()).toContain('examPassword');
   });
 
-  it('is complete again after the members are put back, for any body', () => {
+  it('restores the complete body when the members are put back, whatever the body', () => {
     const name = fc.constantFrom('examPassword', 'extExamToken', PHOTO, VIDEO_LINK, 'a', 'ä"', 'b');
     const { node } = fc.letrec<{ node: unknown; object: Record<string, unknown> }>((tie) => ({
       node: fc.oneof(

@@ -103,15 +103,15 @@ describe('a body that is not well-formed', () => {
     ' ',
     'nothing',
     `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`,
-  ])('is refused: %j', (json) => {
+  ])('refuses malformed JSON: %j', (json) => {
     expect(refusal(json).code).toBe('malformed_json');
   });
 
-  it.each(['[]', '1', '"text"', 'null', 'true'])('is not an object: %s', (json) => {
+  it.each(['[]', '1', '"text"', 'null', 'true'])('refuses JSON that is not an object: %s', (json) => {
     expect(refusal(json).errors.map(({ pointer, code }) => `${pointer} ${code}`)).toEqual([' type_invalid']);
   });
 
-  it('is refused as missing when it is empty', () => {
+  it('refuses a missing body', () => {
     expect(refusal(undefined).errors).toEqual([expect.objectContaining({ pointer: '', code: 'required' })]);
   });
 });
@@ -127,7 +127,7 @@ describe('the hash of a body', () => {
     ['a known member that is null, in a list', '{"webCamComments":[{"comments":null}]}', '{"webCamComments":[{}]}'],
     ['a photo that is null', `{"${PHOTO}":null}`, '{}'],
     ['how a short number is written', '{"a":1.0}', '{"a":1}'],
-  ])('is not changed by %s', (_title, one, other) => {
+  ])('keeps the hash of a body when only %s differs', (_title, one, other) => {
     expect(hash(one)).toBe(hash(other));
   });
 
@@ -143,7 +143,7 @@ describe('the hash of a body', () => {
     ['the last digit of a long number', '{"a":12345678901234567890}', '{"a":12345678901234567891}'],
     ['the size of a number beyond all doubles', '{"a":1e400}', '{"a":1e401}'],
     ['a member __proto__', '{"__proto__":1}', '{}'],
-  ])('is changed by %s', (_title, one, other) => {
+  ])('changes the hash of a body with %s', (_title, one, other) => {
     expect(hash(one)).not.toBe(hash(other));
   });
 });
