@@ -40,7 +40,7 @@ const KINDS: [string, () => Promise<{ status: number; headers: Headers; body: an
 /** Requests that nobody could route, with their answers. */
 const UNREADABLE: [string, string | Buffer, number, string][] = [
   ['no request line', 'garbage\r\n\r\n', 400, 'malformed_request'],
-  ['a method that nobody knows', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
+  ['an unknown method', 'FROB / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
   ['a tunnel', 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'malformed_request'],
   ['no host', 'GET /health/live HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'malformed_request'],
   ['a header without a name', 'GET / HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n', 400, 'malformed_request'],

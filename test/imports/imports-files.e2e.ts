@@ -75,7 +75,7 @@ describe('a file for an import', () => {
       /^Line 3 .*CSV UTF-8/,
     ],
     ['JSON', '\n [{"test_code":"A"}]', /JSON.*application\/x-ndjson/],
-    ['nothing but blank rows', '\n,,\n  \n', /empty/],
+    ['only blank rows', '\n,,\n  \n', /empty/],
   ])('refuses a file with the remedy when it is %s', async (_what, body, detail) => {
     expect(await refusal(body)).toMatchObject({
       status: 400,

@@ -76,7 +76,7 @@ test('delivers a burst of 120 at 80 % of the rate of a partner that accepts five
 describe('a partner that says it is busy', () => {
   test.each([
     ['429', 429, undefined],
-    ['503, where that is retried', 503, ['503']],
+    ['503 that is retried', 503, ['503']],
   ])('%s: keeps the event as AUTO until Retry-After, and the partner stays UP', async (_name, status, autoRetryOn) => {
     subscribed = await Subscribed.start(app, autoRetryOn && { auto_retry_on: autoRetryOn });
     subscribed.partner.answer((_request, index) =>

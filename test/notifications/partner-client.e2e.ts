@@ -232,7 +232,7 @@ describe('the answer of a partner', () => {
       { bytes: `HTTP/1.1 200 OK${CRLF}content-length: 1${CRLF}content-length: 2${CRLF}${CRLF}ab` },
       failed('protocol'),
     ],
-    ['a length that is none', { bytes: `HTTP/1.1 200 OK${CRLF}content-length: -1${CRLF}${CRLF}` }, failed('protocol')],
+    ['an invalid length', { bytes: `HTTP/1.1 200 OK${CRLF}content-length: -1${CRLF}${CRLF}` }, failed('protocol')],
     [
       'an upgrade',
       { bytes: `HTTP/1.1 101 Switching${CRLF}upgrade: x${CRLF}connection: upgrade${CRLF}${CRLF}`, keep: true },
@@ -277,7 +277,7 @@ describe('the answer of a partner', () => {
       delivered,
     ],
     [
-      '103 and then nothing',
+      '103 and no further answer',
       { bytes: `HTTP/1.1 103 Early Hints${CRLF}${CRLF}`.repeat(100), keep: true },
       failed('timeout'),
       late,
@@ -442,7 +442,7 @@ describe('TLS to a partner', () => {
     ['caPem', { caPem: 'garbage' }],
     ['an empty caPem', { caPem: '' }],
     ['a client certificate without its key', { clientCertPem: 'garbage' }],
-    ['a client key that is none', { clientCertPem: 'garbage', clientKeyPem: 'garbage' }],
+    ['an invalid client key', { clientCertPem: 'garbage', clientKeyPem: 'garbage' }],
   ])('reports invalid PEM without an exception: %s', async (_name, changes) => {
     const partner = await aPartner();
     const outcome = await (await aClient()).put(endpointOf(partner, changes), headers, body);
@@ -943,12 +943,7 @@ describe('OAuth2 client credentials', () => {
       'auth',
       'token_malformed',
     ],
-    [
-      'a life that is below nothing',
-      { body: JSON.stringify({ ...good, expires_in: -1 }) },
-      'auth',
-      'token_expires_in_invalid',
-    ],
+    ['a negative lifetime', { body: JSON.stringify({ ...good, expires_in: -1 }) }, 'auth', 'token_expires_in_invalid'],
     [
       'a life that is no number',
       { body: JSON.stringify({ ...good, expires_in: 'soon' }) },
@@ -985,7 +980,7 @@ describe('OAuth2 client credentials', () => {
   });
 
   it.each([
-    ['a coding that nobody knows', { body: 'x', headers: { 'content-encoding': 'zstd2' } }],
+    ['an unknown coding', { body: 'x', headers: { 'content-encoding': 'zstd2' } }],
     ['no gzip', { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ['a gzip bomb', { body: gzipSync(Buffer.alloc(20_000_000)), headers: { 'content-encoding': 'gzip' } }],
   ])('reports a token answer in %s', async (_name, answer) => {

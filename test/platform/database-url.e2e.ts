@@ -152,7 +152,7 @@ describe('sslmode', () => {
     ],
     ['require with another authority', '?sslmode=require&sslrootcert=FOREIGN', 'localhost', /verifies the certificate/],
     [
-      'an sslcert that is none',
+      'an invalid sslcert',
       '?sslmode=require&sslcert=NONE',
       'localhost',
       /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,

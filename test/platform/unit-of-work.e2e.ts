@@ -308,7 +308,7 @@ describe('units of work that share a transaction', () => {
       },
     ],
     [
-      'has what it kept written at once',
+      'writes its buffered rows at once',
       () => {
         keep('alone');
         unitOfWork.recordNow();

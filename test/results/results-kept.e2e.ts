@@ -145,12 +145,18 @@ it('finds the exam by numbers as well as by texts', async () => {
 describe('a body that is not a JSON object', () => {
   let sentBefore = 0;
   it.each<[string, string | Buffer, Record<string, string>, number, string]>([
-    ['half of one', '{"candidate_id": "C', {}, 400, 'malformed_json'],
+    ['half of a JSON object', '{"candidate_id": "C', {}, 400, 'malformed_json'],
     ['bytes that are no UTF-8', Buffer.from([0xff, 0, 1]), {}, 400, 'malformed_json'],
     ['a list', '[1]', {}, 400, 'validation_error'],
     ['another media type', '<result/>', { 'Content-Type': 'application/xml' }, 415, 'unsupported_media_type'],
     ['an unknown coding', 'packed', { 'Content-Encoding': 'zstd' }, 415, 'unsupported_media_type'],
-    ['no gzip, though it says so', '{"candidate_id": "C-1"}', { 'Content-Encoding': 'gzip' }, 400, 'malformed_request'],
+    [
+      'a body that is declared as gzip and is not',
+      '{"candidate_id": "C-1"}',
+      { 'Content-Encoding': 'gzip' },
+      400,
+      'malformed_request',
+    ],
     [
       'half of a gzip',
       gzipSync(JSON.stringify({ of: randomBytes(40_000).toString('hex') })).subarray(0, 20_000),

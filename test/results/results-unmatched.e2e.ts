@@ -433,7 +433,7 @@ describe('the suggested exams for an unmatched result', () => {
     ['with blanks, in small letters', ' rn 100 020', 'ID_SPELLING'],
     ['with another character', 'RN-100021', 'ID_ONE_CHARACTER'],
     ['with a character too few', 'RN-10002', 'ID_ONE_CHARACTER'],
-    ['with one too many, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
+    ['with an additional character, and dots', 'RN.1000.203', 'ID_ONE_CHARACTER'],
     ['with two characters that changed places', 'RN-010020', 'ID_ONE_CHARACTER'],
   ])('finds exams by an id %s', async (_how, given, because) => {
     const own = await exam({ candidate_id: 'RN-100020', first_name: 'A', last_name: 'B' });

@@ -34,12 +34,12 @@ describe('the stored text of a body', () => {
     ['an empty object', '{}', '{}'],
     ['blanks only', ' \r\n\t{ } ', '{}'],
     ['numbers that no double holds', '{"id":12345678901234567890,"x":1.50}', '{"id":12345678901234567890,"x":1.50}'],
-    ['a name that stands twice', '{"a":1,"a":2}', '{"a":1,"a":2}'],
+    ['a name that occurs twice', '{"a":1,"a":2}', '{"a":1,"a":2}'],
     ['escapes as they were written', '{"a":"\\u00e4\\/\\"","b":["\\\\"]}', '{"a":"\\u00e4\\/\\"","b":["\\\\"]}'],
     ['nested braces and quotes in texts', '{"a":{"b":["}]\\"",{}]},"c":"{"}', '{"a":{"b":["}]\\"",{}]},"c":"{"}'],
     ['letters beyond ASCII', '{"näme":"Å 🎓"}', '{"näme":"Å 🎓"}'],
-    ['blanks between members go', '{ "a" : 1 ,\n"b":2 }', '{"a" : 1,"b":2}'],
-    ['a byte order mark goes', '\ufeff{"a":1}', '{"a":1}'],
+    ['removed blanks between members', '{ "a" : 1 ,\n"b":2 }', '{"a" : 1,"b":2}'],
+    ['a removed byte order mark', '\ufeff{"a":1}', '{"a":1}'],
     ['a member __proto__', '{"__proto__":{"a":1},"constructor":2}', '{"__proto__":{"a":1},"constructor":2}'],
   ])('keeps every character of its members and removes outer blanks: %s', (_title, json, text) => {
     expect(kept(json).text).toBe(text);
@@ -170,14 +170,14 @@ describe('a tolerant reader', () => {
 
   it.each<[string, object, string[]]>([
     [
-      'a text in place of an integer',
+      'a text instead of an integer',
       { desktopComments: [{ duration: 'one' }] },
       ['/desktopComments/0/duration type_invalid'],
     ],
     ['a fraction', { webCamComments: [{}, { eventStart: 1.5 }] }, ['/webCamComments/1/eventStart type_invalid']],
-    ['an object in place of a text', { examDate: {} }, ['/examDate type_invalid']],
-    ['an object in place of a list', { webCamComments: {} }, ['/webCamComments type_invalid']],
-    ['a list in place of an object', { examMetaData: [] }, ['/examMetaData type_invalid']],
+    ['an object instead of a text', { examDate: {} }, ['/examDate type_invalid']],
+    ['an object instead of a list', { webCamComments: {} }, ['/webCamComments type_invalid']],
+    ['a list instead of an object', { examMetaData: [] }, ['/examMetaData type_invalid']],
     [
       'a text in a list of objects',
       { desktopComments: ['x', null] },
