@@ -226,7 +226,10 @@ export class FollowBooking extends Command<BookedEligibility> {
   }
 }
 
-/** A result was accepted: COMPLETED. In the caller's transaction; null when the record was COMPLETED before. */
+/**
+ * Marks the record as COMPLETED after an accepted result, in the caller's transaction; returns null when the record was
+ * COMPLETED before.
+ */
 export class CompleteEligibility extends Command<BookedEligibility | null> {
   constructor(readonly svcEligibilityId: string) {
     super();
