@@ -107,7 +107,7 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
 
 const NO_BODY = new Set([204, 304]);
 
-/** False when another process listens there. */
+/** Returns false when another process listens on the port. */
 function listen(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -117,7 +117,7 @@ function listen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-/** Cuts off a body that is longer than any notification. */
+/** Reads a body, truncated beyond the size of any notification. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
