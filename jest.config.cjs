@@ -19,6 +19,7 @@ const swc = (syntax) => [
 const esmPackages = [
   '@nestjs',
   'jose',
+  'uuid',
   'usa-states',
   'oauth4webapi',
   'openid-client',

@@ -63,13 +63,7 @@ export class LaunchLinks {
     if (!record || !(caller.isOperator || caller.accountCodes.has(record.account_code)))
       throw eligibilityNotFound.error();
     if (record.launch_url === null) throw launchNotAvailable.error();
-    if (record.available_from !== null && now < record.available_from) {
-      const available_from = formatDateTime(record.available_from);
-      throw launchNotAvailable.error({
-        detail: `The exam can be launched from ${available_from} on.`,
-        members: { available_from },
-      });
-    }
+    assertNotEarly(record, now);
     const token = generatedToken(this.config);
     const expiresAt = new Date(now.getTime() + LAUNCH_LIFE_S * 1000);
     await this.unitOfWork.run(async () => {
@@ -79,30 +73,29 @@ export class LaunchLinks {
     return { record, expiresAt, launchUrl: `${this.config.baseUrl}/launch/${token}` };
   }
 
-  /**
-   * Redeems a URL and returns the address to which the candidate is redirected. @throws DomainError not_found,
-   * launch_gone
-   */
+  /** The address to send the candidate to. @throws DomainError not_found, launch_gone, launch_not_available */
   async redeem(token: string): Promise<string> {
     if (!GENERATED_TOKEN.test(token)) throw notFound.error();
     const now = this.clock.now();
     const hash = sha256(token);
-    const { launch, record } = await this.unitOfWork.run(async () => {
+    const address = await this.unitOfWork.run(async () => {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
-      if (!launch) return { launch, record: null };
+      if (!launch) return null;
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
-      // Rolls back, so that a click during a hold does not use up the URL.
+      // Each refusal rolls back: the URL is not used up by a click during a hold, or after the booking was moved.
       if (record?.held) throw launchNotAvailable.error({ detail: 'The exam is on hold. Ask the exam’s organiser.' });
+      // The record may have been cancelled or closed since the URL was issued.
+      if (!record?.launch_url) throw launchGone.error();
+      assertNotEarly(record, now);
       await this.database.execute(FORGET_USED, [launch.svc_eligiblity_id, new Date(now.getTime() - USED_KEPT_MS)]);
-      this.unitOfWork.audit('launch.redeem', launch.svc_eligiblity_id, { accountCode: record?.account_code ?? null });
-      return { launch, record };
+      this.unitOfWork.audit('launch.redeem', launch.svc_eligiblity_id, { accountCode: record.account_code });
+      const target = new URL(record.launch_url);
+      target.searchParams.set('launch_token', await this.statement(record, target, now));
+      return target.toString();
     });
-    if (!launch) throw (await this.database.queryOne(IS_KNOWN, [hash])) ? launchGone.error() : notFound.error();
-    // The record may have been cancelled or closed since the URL was issued.
-    if (!record?.launch_url) throw launchGone.error();
-    const target = new URL(record.launch_url);
-    target.searchParams.set('launch_token', await this.statement(record, target, now));
-    return target.toString();
+    if (address === null)
+      throw (await this.database.queryOne(IS_KNOWN, [hash])) ? launchGone.error() : notFound.error();
+    return address;
   }
 
   private async statement(record: LaunchSubject, target: URL, now: Date): Promise<string> {
@@ -118,6 +111,16 @@ export class LaunchLinks {
       exp: issuedAt + TOKEN_LIFE_S,
     });
   }
+}
+
+/** @throws DomainError launch_not_available, with `available_from` */
+function assertNotEarly({ available_from: from }: LaunchSubject, now: Date): void {
+  if (from === null || now >= from) return;
+  const available_from = formatDateTime(from);
+  throw launchNotAvailable.error({
+    detail: `The exam can be launched from ${available_from} on.`,
+    members: { available_from },
+  });
 }
 
 @QueryHandler(FindLaunchTime)

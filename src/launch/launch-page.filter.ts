@@ -4,12 +4,17 @@ import type { DomainError } from '../platform/errors.js';
 import { ProblemFilter, statusOf } from '../platform/http/problem.filter.js';
 import { launchGone, launchNotAvailable } from './launch.errors.js';
 
-/** Returns the next step for a candidate, who reads it minutes before an exam. */
-function adviceOf({ problem }: DomainError): [title: string, advice: string] {
+/** Shows a candidate a page with the next step, in the minutes before an exam. */
+function adviceOf({ problem, members }: DomainError): [title: string, advice: string] {
   if (problem === launchGone)
     return [
       'This link has been used or has expired',
       'A link to an exam works once, for five minutes. Go back to the page or e-mail where you got it and ask for a new one.',
+    ];
+  if (problem === launchNotAvailable && typeof members['available_from'] === 'string')
+    return [
+      'It is too early for your exam',
+      `The exam can be started from ${members['available_from'].replace('T', ' ').replace('Z', '')} UTC on. Get a new link at that time.`,
     ];
   if (problem === launchNotAvailable)
     return [

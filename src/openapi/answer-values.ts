@@ -133,8 +133,14 @@ export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
   },
   'POST /admin/subscriptions': { state: 'UNVERIFIED' },
   'GET /health/live': { status: 'ok' },
-  'GET /health/ready': { status: 'ok', parts: { database: 'ok', migrations: 'ok', delivery: 'ok' } },
-  'GET /health/ready 503': { status: 'unavailable', parts: { database: 'down', migrations: 'ok', delivery: 'ok' } },
+  'GET /health/ready': {
+    status: 'ok',
+    parts: { database: 'ok', migrations: 'ok', 'delivery loop': 'ok', deliveries: 'ok' },
+  },
+  'GET /health/ready 503': {
+    status: 'unavailable',
+    parts: { database: 'down', migrations: 'ok', 'delivery loop': 'ok' },
+  },
   'GET /': {
     name: 'Candidate Eligibility, Assessment Results and Event Notification Service',
     version: '1.0.0',

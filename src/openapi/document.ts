@@ -40,6 +40,8 @@ export function openApiDocument(
   surroundings = surroundingsOf(config) ?? ANYWHERE,
 ): OpenAPIObject {
   const base = config.publicUrl ?? config.basePath;
+  // An address outside paths must be absolute.
+  const address = config.publicUrl ?? `http://localhost:${config.port || 3000}${config.basePath}`;
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Candidate Eligibility, Assessment Results and Event Notification Service')
@@ -49,7 +51,7 @@ export function openApiDocument(
     )
     .setVersion(version)
     .addServer(base === '' ? '/' : base)
-    .setExternalDoc('Each schema as a JSON Schema (2020-12) at an address of its own', `${base}${SCHEMAS}`)
+    .setExternalDoc('Each schema as a JSON Schema (2020-12) at an address of its own', `${address}${SCHEMAS}`)
     .addOAuth2(
       {
         type: 'oauth2',

@@ -55,7 +55,12 @@ export class Erasure {
   /** Returns the number of records to erase. @throws DomainError candidate_not_found, candidate_has_open_booking */
   async assertErasable(candidate: Candidate): Promise<number> {
     const records = await this.recordsOf(candidate);
-    if (records.some(({ status }) => status === 'SCHEDULED')) throw candidateHasOpenBooking.error();
+    const booked = records.flatMap(({ status, booking_code: code }) => (status === 'SCHEDULED' ? [code] : []));
+    if (booked.length > 0)
+      throw candidateHasOpenBooking.error({
+        detail: `Cancel the booking ${booked.join(', ')} first, or wait for the exam.`,
+        members: { booking_code: booked[0] },
+      });
     return records.length;
   }
 

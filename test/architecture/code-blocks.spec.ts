@@ -23,6 +23,7 @@ const RUN_BY: Record<string, string> = {
   'README.md: Start': 'test/guide/readme.e2e.ts',
   'README.md: A walk through': 'test/guide/readme.e2e.ts',
   'docs/clients.md: From a token to the feed': 'scripts/walk.mjs',
+  'docs/clients.md: A generated client': 'tools/openapi/check.mjs',
   'docs/import.md: A file in': 'test/guide/documents.e2e.ts',
   'docs/install.md: From nothing to the first event': 'scripts/walk.mjs',
   'docs/notifications.md: The request': 'test/guide/documents.e2e.ts',
@@ -68,7 +69,8 @@ function faultOf(language: string, code: string): string | null {
         return unknown.length === 0 ? null : `no such script: ${unknown.map(([, name]) => name).join()}`;
       }
       case 'js':
-        transformSync(code, { loader: 'js' });
+      case 'ts':
+        transformSync(code, { loader: language });
         return null;
       case 'json':
         JSON.parse(code);

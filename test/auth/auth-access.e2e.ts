@@ -47,7 +47,7 @@ const comparable = ({ status, body, headers }: Answer) => {
 };
 
 describe('every route of the document', () => {
-  it('is protected by one scope, or declared open', () => {
+  it('requires exactly one scope, or is declared open', () => {
     const routes = protectedRoutes();
     expect(routes.length).toBeGreaterThan(30);
     const open = declaredRoutes(app.app).filter(({ access }) => access === 'public' || access === 'client');
@@ -56,7 +56,7 @@ describe('every route of the document', () => {
     ).toBe(true);
   });
 
-  it('has the scope of its kind of work', () => {
+  it('requires the scope for its kind of work', () => {
     const expected = ({ method, template }: Route): Scope => {
       if (template.startsWith('/admin')) return 'admin';
       if (template === '/registrations/registration/results' || template === '/accounts/{account_code}')
@@ -69,7 +69,7 @@ describe('every route of the document', () => {
       expect([route.method, route.template, route.scope]).toEqual([route.method, route.template, expected(route)]);
   });
 
-  it('lets nobody in without a token, or with a token of every scope but its own', async () => {
+  it('refuses a call without a token, or with a token of every scope except its own', async () => {
     const account = await app.given.account();
     for (const { method, template, scope, scopes } of protectedRoutes()) {
       const path = fill(template, account);
@@ -89,7 +89,7 @@ describe('every route of the document', () => {
     }
   });
 
-  it("answers for another's account as for one that does not exist, byte for byte", async () => {
+  it('answers an account of somebody else like an unknown account, byte for byte', async () => {
     const foreign = await app.given.account();
     const token = await app.given.token([await app.given.account()]);
     const routes = protectedRoutes().filter(
@@ -111,7 +111,7 @@ describe('every route of the document', () => {
 describe('the bearer token (RFC 6750)', () => {
   const path = '/admin/users';
 
-  it('gets one answer when it is malformed, unknown, expired or revoked', async () => {
+  it('receives the same answer when it is malformed, unknown, expired or revoked', async () => {
     const expired = await app.given.operator();
     await app.given.sql('UPDATE access_tokens SET expires_at = now()');
     const revoked = await app.given.operator();
@@ -124,7 +124,7 @@ describe('the bearer token (RFC 6750)', () => {
     expect(answers[0].status).toBe(401);
   });
 
-  it('is taken from the header alone, its scheme in any case', async () => {
+  it('is read only from the header, its scheme in any case', async () => {
     const token = await app.given.operator();
     expect((await app.call('GET', path, { headers: { authorization: `bearer ${token}` } })).status).toBe(200);
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -143,8 +143,8 @@ describe('the bearer token (RFC 6750)', () => {
   });
 });
 
-describe('accounts', () => {
-  it('are left at the very next call, in every process', async () => {
+describe('the accounts of a user', () => {
+  it("are closed to the user's tokens at the next call after a removal, in every process", async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       const oauth = new OAuth(app);
@@ -163,7 +163,7 @@ describe('accounts', () => {
     }
   });
 
-  it('are those of the user to a token without the scope admin, even when its user is an operator', async () => {
+  it('limit a token without the scope admin, even when its user is an operator', async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });
@@ -174,7 +174,7 @@ describe('accounts', () => {
     expect((await ask(operator.account)).body.code).toBe('candidate_not_found');
   });
 
-  it('are all open to a token with the scope admin, and an unknown one is 400', async () => {
+  it('do not limit a token with the scope admin, for which an unknown account is 400', async () => {
     const account = await app.given.account();
     const oauth = new OAuth(app);
     const operator = await oauth.login({ scopes: SCOPES });
@@ -188,7 +188,7 @@ describe('accounts', () => {
   });
 });
 
-it('limits the requests of an application and user, and says so', async () => {
+it('limits the requests of an application and user, and reports the limit', async () => {
   const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '3' }, databaseUrl: app.databaseUrl });
   try {
     const token = await app.given.operator();
@@ -206,7 +206,7 @@ it('limits the requests of an application and user, and says so', async () => {
   }
 });
 
-it('refuses a route that declares nothing', async () => {
+it('refuses a route that declares no scope', async () => {
   @Controller('silent')
   class SilentController {
     @Get()
@@ -228,7 +228,7 @@ it('refuses a route that declares nothing', async () => {
   }
 });
 
-it('answers two applications in one process each from its own database', async () => {
+it('serves two applications in one process from a database each', async () => {
   const other = await startApp({ env: { SECRETS_KEY: randomBytes(32).toString('base64') } });
   try {
     const token = await app.given.operator();

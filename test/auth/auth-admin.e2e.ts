@@ -32,7 +32,7 @@ describe('/admin/users', () => {
     ...changes,
   });
 
-  it('makes a user who can log in, and shows everything but the password', async () => {
+  it('creates a user who can log in, and shows everything except the password', async () => {
     const account = await app.given.account();
     const user = body({ account_codes: [account, account], scopes: ['read', 'create', 'read'] });
     const answer = await call('POST', '/admin/users', user);
@@ -53,7 +53,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it('takes names of A-Z, a-z, 0-9 and ._@+- alone; a path with another is 404', async () => {
+  it('accepts names of A-Z, a-z, 0-9 and ._@+- only; a path with any other name is 404', async () => {
     const odd = 'Zo.e_O-Neill+test@example.org';
     expect((await call('POST', '/admin/users', body({ username: odd }))).body.username).toBe(odd);
     const username = 'Zoë O’Neill';
@@ -62,7 +62,7 @@ describe('/admin/users', () => {
     expect((await call('PUT', path, { disabled: true })).body.code).toBe('not_found');
   });
 
-  it('a password cannot be cleared, nor the name of an application: named beside the other faults', async () => {
+  it("refuses null for a password or an application's name, and names the other faults, too", async () => {
     const { body: user } = await call('POST', '/admin/users', body({}));
     expect(
       faults(await call('PUT', `/admin/users/${user.username}`, { password: null, scopes: ['write'] })).sort(),
@@ -75,7 +75,7 @@ describe('/admin/users', () => {
     ]);
   });
 
-  it.each(['system', 'Several'])('takes no name that the audit log has for something else: %s', async (username) => {
+  it.each(['system', 'Several'])('refuses a name that has another meaning in the audit log: %s', async (username) => {
     expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
   });
 
@@ -124,14 +124,14 @@ describe('/admin/users', () => {
     expect(answer.body.errors[0].pointer).toBe(`/${name}`);
   });
 
-  it('takes passwords of 12 and of 128 characters, counted as characters', async () => {
+  it('accepts passwords of 12 to 128 characters, counted as code points', async () => {
     const keys = Array.from({ length: 128 }, (_, at) => String.fromCodePoint(0x1f400 + ((at * 37) % 200))).join('');
     for (const password of ['x7-Qp!m2Zk_9', keys])
       expect((await call('POST', '/admin/users', body({ password }))).status).toBe(201);
   });
 
   it.each(['password1234', ' '.repeat(12), 'short', 'x'.repeat(129), 'Qwertyuiop12'])(
-    'refuses %j as a password, and keeps the old one',
+    'refuses %j as a password, and keeps the old password',
     async (password) => {
       expect(faults(await call('POST', '/admin/users', body({ password })))).toEqual(['/password password_weak']);
       const login = await oauth.login();
@@ -141,14 +141,14 @@ describe('/admin/users', () => {
     },
   );
 
-  it('refuses the user name as a password, in any case', async () => {
+  it('refuses the username as a password, in any case', async () => {
     const username = 'some.long.user.name';
     expect(faults(await call('POST', '/admin/users', body({ username, password: 'Some.Long.User.Name' })))).toEqual([
       '/password password_weak',
     ]);
   });
 
-  it('names a weak password and unknown accounts beside the faults of form, of a new user and of a change', async () => {
+  it('names a weak password and unknown accounts together with faults of form, on create and on update', async () => {
     const wrong = { password: 'password1234', account_codes: ['NOSUCH', 1], scopes: ['write'] };
     const all = [
       '/account_codes/0 account_not_found',
@@ -161,7 +161,7 @@ describe('/admin/users', () => {
     expect(faults(await call('PUT', `/admin/users/${user.username}`, wrong)).sort()).toEqual(all);
   });
 
-  it('refuses unknown accounts by their place, and a name that is taken', async () => {
+  it('refuses unknown accounts by their position, and a name that is taken', async () => {
     const account = await app.given.account();
     const unknown = await call('POST', '/admin/users', body({ account_codes: ['NOSUCH', account, 'NONE'] }));
     expect(faults(unknown)).toEqual(['/account_codes/0 account_not_found', '/account_codes/2 account_not_found']);
@@ -174,7 +174,7 @@ describe('/admin/users', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409, 409]);
   });
 
-  it('merges changes, and null clears', async () => {
+  it('changes only the members sent, and null clears a member', async () => {
     const [one, two] = [await app.given.account(), await app.given.account()];
     const user = body({ account_codes: [one] });
     await call('POST', '/admin/users', user);
@@ -227,7 +227,7 @@ describe('/admin/users', () => {
 });
 
 describe('/admin/applications', () => {
-  it('makes an application, and shows its secret this once', async () => {
+  it('creates an application, and shows its secret only once', async () => {
     const answer = await call('POST', '/admin/applications', { name: 'Portal', scopes: ['read'] });
     expect(answer.status).toBe(201);
     expect(answer.body).toEqual({
@@ -250,7 +250,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.create', consumer_key)).toHaveLength(1);
   });
 
-  it('replaces the old secret, which is dead at once', async () => {
+  it('replaces the old secret, which is invalid at once', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const rotated = await call('POST', `/admin/applications/${login.consumer_key}/rotate-secret`);
@@ -263,7 +263,7 @@ describe('/admin/applications', () => {
     expect(await audited('application.rotate_secret', login.consumer_key)).toHaveLength(1);
   });
 
-  it('merges changes, and null clears', async () => {
+  it('changes only the members sent to an application, and null clears a member', async () => {
     const { consumer_key } = await oauth.application(['read'], ['password']);
     const put = (changes: object) => call('PUT', `/admin/applications/${consumer_key}`, changes);
     expect((await put({})).body).toMatchObject({ name: 'test', scopes: ['read'], grants: ['password'] });
@@ -315,7 +315,7 @@ describe('the command line', () => {
     return { consumer_key: consumer_key, consumer_secret: consumer_secret };
   };
 
-  it('makes an operator, rotates the secret, disables the user', async () => {
+  it('creates an operator, rotates the secret and disables the user', async () => {
     const password = 'from standard input';
     const made = await run(['create-operator', '--username', 'root'], `${password}\n`);
     expect([made.code, made.err]).toEqual([0, '']);
@@ -333,7 +333,7 @@ describe('the command line', () => {
     expect(await audited('user.create', 'root')).toMatchObject([{ actor: 'system', request_id: null }]);
   });
 
-  it('says what is wrong, and never repeats the password', async () => {
+  it('reports faults, and never repeats the password', async () => {
     const short = await run(['create-operator', '--username', 'root2'], 'tooshort\n');
     expect(short.code).toBe(1);
     expect(short.err).toBe('password: Must have at least 12 characters.\n');
@@ -357,7 +357,7 @@ describe('the command line', () => {
   });
 });
 
-it('keeps secrets, passwords and tokens out of every row', async () => {
+it('stores no secret, password or token in clear in any row', async () => {
   const login = await oauth.login();
   const tokens = await oauth.tokens(login);
   await oauth.byPassword({ ...login, username: login.password, password: login.consumer_secret });
@@ -388,7 +388,7 @@ it('keeps secrets, passwords and tokens out of every row', async () => {
   }
 });
 
-it('keeps secrets, passwords and tokens out of the log', async () => {
+it('writes no secret, password or token to the log', async () => {
   let log = '';
   // Log lines go to the descriptor of stdout itself, several at once.
   const writeSync = fs.writeSync;

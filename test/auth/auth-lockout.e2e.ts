@@ -23,8 +23,8 @@ const fail = async (login: Login, times = ATTEMPTS) => {
     expect((await oauth.byPassword({ ...login, password: 'wrong' })).body.error).toBe('invalid_grant');
 };
 
-describe('a lock-out', () => {
-  it('holds for the application that guessed, and for no other', async () => {
+describe('a lockout after wrong passwords', () => {
+  it('applies to the application that guessed, and to no other', async () => {
     const login = await oauth.login();
     const stranger = { ...login, ...(await oauth.application()) };
     await fail(stranger, 2 * ATTEMPTS);
@@ -32,7 +32,7 @@ describe('a lock-out', () => {
     expect((await oauth.byPassword(login)).status).toBe(200);
   });
 
-  it('is ended by POST /admin/users/{username}/unlock, through every application', async () => {
+  it('is lifted by POST /admin/users/{username}/unlock, for every application', async () => {
     const login = await oauth.login();
     const elsewhere = { ...login, ...(await oauth.application()) };
     await fail(login);
@@ -47,7 +47,7 @@ describe('a lock-out', () => {
     expect([unknown.status, unknown.body.code]).toEqual([404, 'not_found']);
   });
 
-  it('is ended by npm run admin -- unlock-user', async () => {
+  it('is lifted by npm run admin -- unlock-user', async () => {
     const login = await oauth.login();
     await fail(login);
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
@@ -69,7 +69,7 @@ describe('refused password grants', () => {
     await Promise.all([1, 2, 3].map(() => app.app.get(TokenRefusals, { strict: false }).write()));
   };
 
-  it('of one application and address within a minute are one audit row, with their count', async () => {
+  it('from one application and address within a minute become one audit row with their count', async () => {
     const login = await oauth.login();
     await fail(login, 5);
     expect(await audited(login.consumer_key)).toEqual([]);
@@ -95,7 +95,7 @@ describe('refused password grants', () => {
     expect(await app.given.sql('SELECT * FROM token_refusals')).toEqual([]);
   });
 
-  it('name an existing user, and neither a text typed instead of a name nor one of several', async () => {
+  it('name an existing user, but neither an unknown text nor a single user among several', async () => {
     const unknown = await oauth.login();
     const typed = 'a password in the wrong field';
     await fail({ ...unknown, username: typed }, 2);
@@ -114,7 +114,7 @@ describe('refused password grants', () => {
     expect(found).toBe(0);
   });
 
-  it('are written at the end of their minute without anybody asking', async () => {
+  it('are written at the end of their minute without another request', async () => {
     const login = await oauth.login();
     await fail(login, 1);
     await app.given.sql(`UPDATE token_refusals SET since = since - interval '1 minute'`);
@@ -124,7 +124,7 @@ describe('refused password grants', () => {
   });
 });
 
-it('OPERATOR_PASSWORDS=off refuses the password grant to users with admin or support, as any other', async () => {
+it('refuses the password grant to users with admin or support, like any wrong password, under OPERATOR_PASSWORDS=off', async () => {
   const without = await startApp({ env: { ...env, OPERATOR_PASSWORDS: 'off' }, databaseUrl: app.databaseUrl });
   try {
     const elsewhere = new OAuth(without);

@@ -41,7 +41,7 @@ describe('the last operator', () => {
   const put = (username: string, body: object) => app.call('PUT', `/admin/users/${username}`, { token, body });
 
   it.each([{ disabled: true }, { scopes: ['read'] }, { scopes: null }])(
-    'keeps the right that %j would take, by route and by command line',
+    'keeps the right that %j would remove, by route and by command line',
     async (change) => {
       expect((await put(second.username, change)).status).toBe(200);
       const before = (await app.call('GET', `/admin/users/${first.username}`, { token })).body;
@@ -59,7 +59,7 @@ describe('the last operator', () => {
     },
   );
 
-  it('is the one of two who disable each other at the same moment, in two processes', async () => {
+  it('remains when two operators disable each other at the same moment, in two processes', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       for (let round = 0; round < 5; round++) {
@@ -77,7 +77,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('can sign in: by password only while operators may, and as somebody of the provider only while there is one', async () => {
+  it('can always sign in: by password while allowed, or by identity provider while one is configured', async () => {
     const { username } = second;
     await app.given.sql(`INSERT INTO operator_identities VALUES ('https://id.example', 'person', $1)`, [username]);
     // Nobody comes from a provider here.
@@ -103,7 +103,7 @@ describe('the last operator', () => {
     }
   });
 
-  it('always finds the console: its application is neither disabled nor without admin', async () => {
+  it('can always use the console: its application can neither be disabled nor lose the scope admin', async () => {
     await signedIn(app, first);
     for (const body of [{ disabled: true }, { scopes: ['support'] }, { scopes: null }, { scopes: [], name: 'Other' }])
       expect(refusal(await app.call('PUT', CONSOLE, { token, body }))).toEqual([409, 'console_application']);
@@ -116,7 +116,7 @@ describe('the last operator', () => {
   });
 });
 
-describe('a right that was taken away and given back', () => {
+describe('a right that was removed and granted again', () => {
   let app: TestApp;
   let oauth: OAuth;
   let login: Login;
@@ -142,7 +142,7 @@ describe('a right that was taken away and given back', () => {
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
     ['a scope of the application', () => application({ scopes: ['read'] }), () => application({ scopes: SCOPES })],
     ['the application', () => application({ disabled: true }), () => application({ disabled: false })],
-  ] as const)('revives no token that had it: %s', async (_what, take, give) => {
+  ] as const)('does not revive a token that had it: %s', async (_what, take, give) => {
     const tokens = await oauth.tokens(login, { scope: 'read update' });
     await oauth.commands.execute(take());
     await oauth.commands.execute(give());
@@ -156,21 +156,21 @@ describe('a right that was taken away and given back', () => {
     ['a scope', () => user({ scopes: ['admin'] }), () => user({ scopes: SCOPES })],
     ['an account', () => user({ accountCodes: [] }), () => user({ accountCodes: [login.account] })],
     ['the user', () => user({ disabled: true }), () => user({ disabled: false })],
-  ] as const)('revives no session of the console: %s', async (_what, take, give) => {
+  ] as const)('does not revive a console session: %s', async (_what, take, give) => {
     const jar = await signedIn(app, login);
     await oauth.commands.execute(take());
     await oauth.commands.execute(give());
     expect((await inConsole(app, jar, '/admin/jobs')).status).toBe(401);
   });
 
-  it('leaves alone what did not have it', async () => {
+  it('leaves tokens valid that did not have it', async () => {
     const { access_token } = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(user({ scopes: ['read', 'create'], accountCodes: [login.account] }));
     await oauth.commands.execute(application({ scopes: ['read'], name: 'Other' }));
     expect((await oauth.knock(login, access_token)).status).toBe(404);
   });
 
-  it('is named by the audit log, also where the command line took it', async () => {
+  it('is recorded in the audit log, even when the command line removed it', async () => {
     await app.call('PUT', `/admin/users/${login.username}`, { token: admin, body: { scopes: null } });
     await runAdminCommand(['disable-user', '--username', login.username], app.app);
     const rows = await app.given.sql(
@@ -182,7 +182,7 @@ describe('a right that was taken away and given back', () => {
 });
 
 describe('OPERATOR_PASSWORDS=off', () => {
-  it('ends what operators got by a password before, for good, and nothing of clients', async () => {
+  it('revokes for good the tokens that operators obtained by password, and no tokens of clients', async () => {
     const app = await startApp();
     const oauth = new OAuth(app);
     const [staff, client] = [await oauth.login({ scopes: ['read', 'support'] }), await oauth.login()];
@@ -221,7 +221,7 @@ describe('OPERATOR_PASSWORDS=off', () => {
     }
   });
 
-  it('gives no operator a new password', async () => {
+  it('does not allow a new password for an operator', async () => {
     const app = await startApp({ env: { OPERATOR_PASSWORDS: 'off' } });
     try {
       const token = await app.given.operatorOfProvider();

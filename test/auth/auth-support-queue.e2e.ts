@@ -191,8 +191,8 @@ function notFound(route: string): string {
     : 'not_found';
 }
 
-describe('the scope support, on every route that takes it', () => {
-  it('is walked through here: no route is left out', async () => {
+describe('the scope support, on every route that accepts it', () => {
+  it('is tested here on every route', async () => {
     const { body } = await app.call('GET', '/openapi.json');
     const documented = Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, operations]) =>
       Object.entries(operations)
@@ -203,7 +203,7 @@ describe('the scope support, on every route that takes it', () => {
     expect(documented.sort()).toEqual(walked.sort());
   });
 
-  it.each(Object.keys(LISTS))('%s shows what is of its accounts alone', async (path) => {
+  it.each(Object.keys(LISTS))('lists only entries of its accounts at %s', async (path) => {
     const query = path.endsWith('summary') ? '' : `limit=200${NEEDED[path] ?? ''}`;
     const answer = await ask('GET', `${path}?${query}`);
     expect(answer.status).toBe(200);
@@ -214,7 +214,7 @@ describe('the scope support, on every route that takes it', () => {
   });
 
   it.each(Object.keys(LISTS).filter((path) => LISTS[path]))(
-    '%s refuses a filter for another account, known or not, before it looks at the rest of the form',
+    'refuses a filter for another account at %s, known or not, before any other check of the form',
     async (path) => {
       const refused = await ask('GET', `${path}?account_code=${foreign.account}&limit=0`);
       const unknown = await ask('GET', `${path}?account_code=NOBODY&limit=0`);
@@ -230,7 +230,7 @@ describe('the scope support, on every route that takes it', () => {
     },
   );
 
-  it('does nothing to what is of another account', async () => {
+  it('changes nothing of another account', async () => {
     const state = () =>
       app.given.sql(
         `SELECT (SELECT json_agg(n ORDER BY position) FROM notifications n WHERE account_code = $1) AS notifications,
@@ -260,7 +260,7 @@ describe('the scope support, on every route that takes it', () => {
 });
 
 describe('bulk jobs of staff', () => {
-  it('count and take what is of their accounts alone, whatever the filter leaves open', async () => {
+  it('count and include only notifications of their accounts, whatever the filter leaves open', async () => {
     const dry = await ask('POST', '/admin/error-queue/resolve', { ...REASON, filter: {}, dry_run: true });
     expect([dry.status, dry.body.matched]).toEqual([200, 2]);
     const started = await ask('POST', '/admin/error-queue/resend', { ...REASON, filter: {} });
@@ -278,7 +278,7 @@ describe('bulk jobs of staff', () => {
     expect(marks(mine).some((mark) => items.text.includes(mark))).toBe(true);
   });
 
-  it('are seen by those to whom all of their accounts belong', async () => {
+  it('are visible to staff who have all accounts of the job', async () => {
     const none = { ...REASON, filter: { failure: 'dns' } };
     const ofAll = await jobs.start('error-queue/resolve', { filter: { failure: 'dns' } });
     const ofBoth = (await ask('POST', '/admin/error-queue/resolve', none, supportOfBoth)).body.job_id as string;
@@ -305,7 +305,7 @@ describe('bulk jobs of staff', () => {
     expect(refusal(await ask('GET', `/admin/jobs/${ofNone.body.job_id}`))).toEqual([404, 'not_found']);
   });
 
-  it('steer no erasure', async () => {
+  it('do not allow staff to pause or abort an erasure', async () => {
     const { scene, operator } = mine.subscribed;
     const record = await app.given.eligibility(scene);
     const path = `/admin/accounts/${mine.account}/candidates/${record['candidate'].candidate_id}/erase`;
@@ -317,7 +317,7 @@ describe('bulk jobs of staff', () => {
     expect(answer.headers.get('www-authenticate')).toContain('scope="admin"');
   });
 
-  it('leave audit rows that the staff of the account reads', async () => {
+  it('write audit rows that the staff of the account can read', async () => {
     const rows = (await ask('GET', '/admin/audit?action=job.resend')).body as Record<string, unknown>[];
     expect(rows.map(({ account_code }) => account_code)).toEqual([mine.account]);
   });

@@ -29,7 +29,7 @@ async function subscriptionOf(account: string): Promise<string> {
 }
 
 describe('the scope support', () => {
-  it('holds, releases and approves records of its accounts, and of no other', async () => {
+  it('holds, releases and approves records of its accounts only', async () => {
     const own = await app.given.eligibility(mine);
     const other = await app.given.eligibility(foreign);
     for (const [action, body] of [
@@ -46,7 +46,7 @@ describe('the scope support', () => {
     expect(refusal(await ask('POST', '/admin/eligibilities/AB2CD3EF/release'))).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('sees, suspends and resumes subscriptions of its accounts, and changes none', async () => {
+  it('sees, suspends and resumes subscriptions of its accounts, and edits none', async () => {
     const own = await subscriptionOf(mine.account);
     const other = await subscriptionOf(foreign.account);
     const list = await ask('GET', '/admin/subscriptions');
@@ -90,7 +90,7 @@ describe('the scope support', () => {
     expect(new Set(rows.map(({ account_code }) => account_code))).toEqual(new Set([mine.account]));
   });
 
-  it('opens neither users, applications, accounts, the catalogue nor the routes of clients', async () => {
+  it('has no access to users, applications, accounts, the catalogue and the routes of clients', async () => {
     const { account } = mine;
     for (const [method, path] of [
       ['GET', '/admin/users'],
@@ -111,7 +111,7 @@ describe('the scope support', () => {
       expect([method, path, ...refusal(await ask(method, path))]).toEqual([method, path, 403, 'insufficient_scope']);
   });
 
-  it('is one that users and applications can be given', async () => {
+  it('can be given to users and applications', async () => {
     const username = app.given.unique('helper-');
     const made = await ask(
       'POST',

@@ -23,7 +23,7 @@ const operation = (name: string) => {
   return found;
 };
 
-test('every operation of the document keeps the accounts apart', async () => {
+test('keeps accounts apart in every operation of the document', async () => {
   const faults: Record<string, string[]> = {};
   for (const one of table.operations) {
     const found = await table.faults(one);
@@ -155,7 +155,7 @@ const MUTANTS: [what: string, text: string, by: string, where: string][] = [
   ],
 ];
 
-describe('the table of callers', () => {
+describe('the table of callers in the isolation test', () => {
   test.each(MUTANTS)(
     'catches %s that forgets the account',
     async (_what, text, by, where) => {

@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 const knock = async (token: string) => (await new OAuth(app).knock(login, token)).status;
 
-it('oauth4webapi: discovery, password, refresh, introspect, revoke, and the errors of each', async () => {
+it('oauth4webapi discovers the server, gets, refreshes, introspects and revokes tokens, and receives each error', async () => {
   const options = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(app.url);
   const server = await oauth.processDiscoveryResponse(
@@ -81,7 +81,7 @@ it('oauth4webapi: discovery, password, refresh, introspect, revoke, and the erro
   ).rejects.toMatchObject({ cause: [{ scheme: 'basic', parameters: { realm: expect.any(String) } }] });
 });
 
-it('openid-client: discovery, password, refresh, introspect, revoke, protected resource', async () => {
+it('openid-client discovers the server, gets, refreshes, introspects and revokes tokens, and calls the API', async () => {
   const config = await openid.discovery(
     new URL(app.url),
     login.consumer_key,
@@ -112,7 +112,7 @@ it('openid-client: discovery, password, refresh, introspect, revoke, protected r
 });
 
 // It reads every answer as JSON, and throws on one that is none: that of a revocation too.
-it('simple-oauth2: password, refresh, revoke one token and both, and the errors of each', async () => {
+it('simple-oauth2 gets and refreshes tokens, revokes one and both, and receives each error', async () => {
   const clientWith = (secret: string) =>
     new ResourceOwnerPassword({
       client: { id: login.consumer_key, secret },
@@ -150,7 +150,7 @@ it('simple-oauth2: password, refresh, revoke one token and both, and the errors 
   });
 });
 
-it('curl: the call of the specification, and with every character in the password', async () => {
+it('curl makes the call of the specification, and sends every character in a password', async () => {
   const commands = new OAuth(app);
   const odd = await commands.login({ scopes: ['read'] });
   const { stdout: simple } = await run('curl', [

@@ -18,7 +18,7 @@ afterAll(() => app.close());
 const alive = async (token: string) => (await oauth.knock(login, token)).status === 404;
 
 describe('POST /revoke (RFC 7009)', () => {
-  it('ends an access token alone', async () => {
+  it('revokes only the access token that it is sent', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const answer = await oauth.post('/revoke', login, { token: access_token, token_type_hint: 'refresh_token' });
     expect([answer.status, answer.text]).toEqual([200, '{}']);
@@ -29,7 +29,7 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it('ends the whole family with a refresh token', async () => {
+  it('revokes the whole family of a refresh token', async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     expect((await oauth.post('/revoke', login, { token: second.refresh_token })).status).toBe(200);
@@ -38,13 +38,13 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, second.refresh_token)).body.error).toBe('invalid_grant');
   });
 
-  it('takes an unknown, a malformed and an already revoked token as done', async () => {
+  it('answers an unknown, malformed or revoked token like a valid one', async () => {
     const { access_token } = await oauth.tokens(login);
     for (const token of ['A'.repeat(43), 'no token', access_token, access_token])
       expect((await oauth.post('/revoke', login, { token, token_type_hint: 'unheard_of' })).status).toBe(200);
   });
 
-  it("does not end another client's token", async () => {
+  it("does not revoke another client's token", async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const other = await oauth.application();
     for (const token of [access_token, refresh_token]) {
@@ -55,13 +55,13 @@ describe('POST /revoke (RFC 7009)', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it('needs a client and a token', async () => {
+  it('requires a client and a token', async () => {
     expect((await oauth.post('/revoke', null, { token: 'x' })).body.error).toBe('invalid_client');
     expect((await oauth.post('/revoke', login, {})).body.error).toBe('invalid_request');
     expect((await app.call('GET', '/revoke')).status).toBe(405);
   });
 
-  it('leaves an audit row by the user of the token', async () => {
+  it('writes an audit row with the user of the token', async () => {
     const { access_token } = await oauth.tokens(login);
     await oauth.post('/revoke', login, { token: access_token });
     const rows = await app.given.sql(`SELECT actor FROM audit_log WHERE action = 'token.revoke' ORDER BY id DESC`);
@@ -72,7 +72,7 @@ describe('POST /revoke (RFC 7009)', () => {
 describe('POST /introspect (RFC 7662)', () => {
   const ask = async (token: string, client = login) => (await oauth.post('/introspect', client, { token })).body;
 
-  it('tells what an access token stands for', async () => {
+  it('returns the user, client, scope and lifetime of an access token', async () => {
     const now = Math.floor(Date.now() / 1000);
     const { access_token } = await oauth.tokens(login, { scope: 'update read' });
     const answer = await oauth.post('/introspect', login, { token: access_token });
@@ -92,7 +92,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(answer.body.exp - answer.body.iat).toBe(3600);
   });
 
-  it('tells that a refresh token is active while it is usable', async () => {
+  it('reports a refresh token as active while it can be used', async () => {
     const { refresh_token } = await oauth.tokens(login);
     const active = await ask(refresh_token);
     expect(active).toMatchObject({ active: true, client_id: login.consumer_key, username: login.username });
@@ -102,7 +102,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(refresh_token)).toEqual({ active: false });
   });
 
-  it('says nothing but inactive of every other token', async () => {
+  it('reports every other token as inactive, and nothing more', async () => {
     const stranger = { ...login, ...(await oauth.application()) };
     const tokens = await oauth.tokens(login);
     expect(await ask(tokens.access_token, stranger)).toEqual({ active: false });
@@ -114,7 +114,7 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(tokens.refresh_token)).toEqual({ active: false });
   });
 
-  it('sees disabled users and lost scopes at once', async () => {
+  it('applies disabled users and removed scopes at once', async () => {
     const wide = await oauth.tokens(login);
     const narrow = await oauth.tokens(login, { scope: 'read' });
     await oauth.commands.execute(new UpdateApplication(login.consumer_key, { scopes: ['read'] }));
@@ -125,13 +125,13 @@ describe('POST /introspect (RFC 7662)', () => {
     expect(await ask(narrow.refresh_token)).toEqual({ active: false });
   });
 
-  it('needs a client and a token', async () => {
+  it('requires a client and a token to introspect', async () => {
     expect((await oauth.post('/introspect', null, { token: 'x' })).status).toBe(401);
     expect((await oauth.post('/introspect', login, {})).body.error).toBe('invalid_request');
   });
 });
 
-it('GET /.well-known/oauth-authorization-server (RFC 8414)', async () => {
+it('GET /.well-known/oauth-authorization-server returns the metadata of RFC 8414', async () => {
   const answer = await app.call('GET', '/.well-known/oauth-authorization-server');
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toMatch(/^application\/json\b/);

@@ -28,14 +28,14 @@ describe('limits that hold across processes', () => {
     await one.close();
   });
 
-  describe('lock-out', () => {
+  describe('a lockout of a user name', () => {
     const withWrongPassword = (by: OAuth, login: Login) => by.byPassword({ ...login, password: 'wrong' });
     /** As if so much time had gone by for every lock-out. */
     const pass = (seconds: number) =>
       one.given.sql('UPDATE login_attempts SET forget_at = forget_at - make_interval(secs => $1)', [seconds]);
     beforeEach(() => one.given.sql('TRUNCATE token_request_counts, login_attempts'));
 
-    it('locks a user name in every process, for its time, and not longer', async () => {
+    it('applies in every process for its duration, and no longer', async () => {
       const login = await oauth.login();
       await withWrongPassword(oauth, login);
       await withWrongPassword(elsewhere, login);
@@ -57,7 +57,7 @@ describe('limits that hold across processes', () => {
       expect(rows).toEqual([{ actor: 'system', subject: login.username }]);
     });
 
-    it('counts wrong passwords in a row only', async () => {
+    it('counts only consecutive wrong passwords', async () => {
       const login = await oauth.login();
       for (let round = 0; round < 3; round++) {
         await withWrongPassword(oauth, login);
@@ -66,7 +66,7 @@ describe('limits that hold across processes', () => {
       }
     });
 
-    it('judges no more of many parallel guesses than of guesses in a row', async () => {
+    it('checks no more parallel guesses than consecutive ones', async () => {
       const login = await oauth.login();
       const wrong = Array.from({ length: 20 }, () => withWrongPassword(oauth, login));
       const answers = await Promise.all([...wrong, oauth.byPassword(login)]);
@@ -83,7 +83,7 @@ describe('limits that hold across processes', () => {
       expect((await oauth.byPassword({ ...login, password })).status).toBe(200);
     });
 
-    it('counts for unknown names too, and stores no name in clear', async () => {
+    it('counts unknown names, too, and stores no name in clear', async () => {
       const login = await oauth.login();
       const username = 'a password typed into the wrong field';
       await oauth.byPassword({ ...login, username });
@@ -95,8 +95,8 @@ describe('limits that hold across processes', () => {
     });
   });
 
-  describe('quota of an address', () => {
-    it('is counted by all processes together, and answered with 429 and Retry-After', async () => {
+  describe('the quota of an address', () => {
+    it('is shared by all processes, and exceeding it is 429 with Retry-After', async () => {
       const third = await startApp({
         env: { SECRETS_KEY, TOKEN_RATE_LIMIT_PER_MINUTE: '10' },
         databaseUrl: one.databaseUrl,
@@ -125,7 +125,7 @@ describe('limits that hold across processes', () => {
     });
   });
 
-  it('answers the API more often than it hashes while token requests flood in', async () => {
+  it('answers API calls more often than it hashes passwords during a flood of token requests', async () => {
     const login = await oauth.login();
     const { access_token } = await oauth.tokens(login);
     const flood = Promise.all(Array.from({ length: 200 }, () => oauth.byPassword(login)));
@@ -144,8 +144,8 @@ describe('limits that hold across processes', () => {
     // Hashing gives way to everybody: on a busy machine it takes its time.
   }, 300_000);
 
-  describe('sweep', () => {
-    it('takes away what has expired, batch by batch, and leaves what lives and what somebody holds', async () => {
+  describe('the sweep of tokens', () => {
+    it('deletes expired tokens batch by batch, and keeps valid and locked tokens', async () => {
       const login = await oauth.login();
       const live = await oauth.tokens(login);
       const dead = await oauth.tokens(login);
@@ -193,7 +193,7 @@ describe('limits that hold across processes', () => {
   });
 });
 
-it('answers 503 with Retry-After while the database is away, and recovers without a restart', async () => {
+it('answers 503 with Retry-After while the database is unreachable, and recovers without a restart', async () => {
   const database = await cloneDatabase();
   const gate = await openGate(Number(new URL(database.url).port));
   const url = new URL(database.url);

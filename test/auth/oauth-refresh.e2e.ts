@@ -20,7 +20,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   const alive = async (token: string) => (await oauth.knock(login, token)).status === 404;
 
-  it('rotates: a new pair each time, the earlier access token lives on', async () => {
+  it('issues a new pair each time, and the earlier access token stays valid', async () => {
     const first = await oauth.tokens(login);
     const answer = await oauth.byRefreshToken(login, first.refresh_token);
     expect(answer.status).toBe(200);
@@ -34,7 +34,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, answer.body.refresh_token)).status).toBe(200);
   });
 
-  it('ends the whole family when a used token comes again, access tokens included', async () => {
+  it('revokes the whole family, access tokens included, when a used token is sent again', async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     expectInvalidGrant(await oauth.byRefreshToken(login, first.refresh_token));
@@ -45,7 +45,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(row).toEqual({ actor: login.username });
   });
 
-  it('leaves the other families of the user alone', async () => {
+  it('keeps the other families of the user', async () => {
     const [one, other] = [await oauth.tokens(login), await oauth.tokens(login)];
     await oauth.byRefreshToken(login, one.refresh_token);
     expectInvalidGrant(await oauth.byRefreshToken(login, one.refresh_token));
@@ -53,7 +53,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, other.refresh_token)).status).toBe(200);
   });
 
-  it('lets exactly one of ten parallel requests with one token win', async () => {
+  it('accepts exactly one of ten parallel requests with one token', async () => {
     for (let round = 0; round < 3; round++) {
       const { refresh_token } = await oauth.tokens(login);
       const answers = await Promise.all(Array.from({ length: 10 }, () => oauth.byRefreshToken(login, refresh_token)));
@@ -76,7 +76,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
   });
 
-  it('does not let another application use a token, nor use it up, nor end its family', async () => {
+  it('does not let another application use, use up or revoke a token', async () => {
     const other = await oauth.application();
     const first = await oauth.tokens(login);
     expectInvalidGrant(await oauth.byRefreshToken(other, first.refresh_token));
@@ -86,7 +86,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.body.access_token)).toBe(true);
   });
 
-  it('lets the scope shrink for the access token, and never grow', async () => {
+  it('lets the access token have a smaller scope, never a larger one', async () => {
     const first = await oauth.tokens(login, { scope: 'read update' });
     const shrunk = await oauth.byRefreshToken(login, first.refresh_token, { scope: 'read' });
     expect(shrunk.body.scope).toBe('read');
@@ -108,7 +108,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  it('ends at the absolute life of the first grant, however often it was refreshed', async () => {
+  it("expires at the end of the first grant's absolute lifetime, however often it was refreshed", async () => {
     const first = await oauth.tokens(login);
     const second = (await oauth.byRefreshToken(login, first.refresh_token)).body;
     const [{ family }] = (await app.given.sql(
@@ -122,15 +122,15 @@ describe('POST /token with grant_type=refresh_token', () => {
     expect(await alive(second.access_token)).toBe(true);
   });
 
-  it('ends access tokens at their time', async () => {
+  it('expires access tokens on time', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     await app.given.sql(`UPDATE access_tokens SET expires_at = now()`);
     expect(await alive(access_token)).toBe(false);
     expect((await oauth.byRefreshToken(login, refresh_token)).status).toBe(200);
   });
 
-  describe('changes of user and application, seen at once', () => {
-    it('a disabled user', async () => {
+  describe('changes of user and application, effective at once', () => {
+    it('revokes the tokens of a disabled user', async () => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       await oauth.commands.execute(new UpdateUser(login.username, { disabled: true }));
       const refused = await oauth.knock(login, access_token);
@@ -142,7 +142,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', (disabled: boolean) => new UpdateUser(login.username, { disabled })],
       ['application', (disabled: boolean) => new UpdateApplication(login.consumer_key, { disabled })],
-    ])('a disabled %s: enabling revives no token', async (_who, change) => {
+    ])('does not revive tokens of a disabled %s that is enabled again', async (_who, change) => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       await oauth.commands.execute(change(true));
       await oauth.commands.execute(change(false));
@@ -154,7 +154,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', () => `/admin/users/${login.username}`],
       ['application', () => `/admin/applications/${login.consumer_key}`],
-    ])('of a %s that is told what it is already, no token ends', async (_who, path) => {
+    ])('keeps the tokens of a %s when an update changes nothing', async (_who, path) => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       const operator = await app.given.operator();
       for (const body of [{ disabled: false }, { disabled: null }, {}])
@@ -172,7 +172,7 @@ describe('POST /token with grant_type=refresh_token', () => {
         () => new UpdateApplication(login.consumer_key, { disabled: false }),
       ],
     ] as const)(
-      '%s that a statement outside of the service disabled: enabling revives no token',
+      'does not revive tokens when %s that SQL disabled are enabled again',
       async (table, key, value, enable) => {
         const { access_token } = await oauth.tokens(login);
         await app.given.sql(`UPDATE ${table} SET disabled = true WHERE ${key} = $1`, [value()]);
@@ -181,7 +181,7 @@ describe('POST /token with grant_type=refresh_token', () => {
       },
     );
 
-    it('a disabled application', async () => {
+    it('revokes the tokens of a disabled application', async () => {
       const { access_token } = await oauth.tokens(login);
       await oauth.commands.execute(new UpdateApplication(login.consumer_key, { disabled: true }));
       expect(await alive(access_token)).toBe(false);
@@ -190,7 +190,7 @@ describe('POST /token with grant_type=refresh_token', () => {
     it.each([
       ['user', () => new UpdateUser(login.username, { scopes: ['read', 'create'] })],
       ['application', () => new UpdateApplication(login.consumer_key, { scopes: ['read', 'create'] })],
-    ])('a scope taken away from the %s', async (_who, change) => {
+    ])('removes a scope from tokens when it is removed from the %s', async (_who, change) => {
       const wide = await oauth.tokens(login, { scope: 'read update' });
       const narrow = await oauth.tokens(login, { scope: 'read' });
       await oauth.commands.execute(change());
@@ -202,7 +202,7 @@ describe('POST /token with grant_type=refresh_token', () => {
       expect([rest.status, rest.body.scope]).toEqual([200, 'read']);
     });
 
-    it('a lock-out does not end tokens already issued', async () => {
+    it('keeps tokens that were issued before a lockout', async () => {
       const { access_token, refresh_token } = await oauth.tokens(login);
       for (let attempt = 0; attempt < 5; attempt++) await oauth.byPassword({ ...login, password: 'wrong' });
       expectInvalidGrant(await oauth.byPassword(login));

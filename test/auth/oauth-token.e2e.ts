@@ -46,14 +46,14 @@ describe('POST /token with grant_type=password', () => {
     expect(answer.headers.get('allow')).toContain('POST');
   });
 
-  describe('scope', () => {
-    it('grants all that application and user may both have, when none is asked', async () => {
+  describe('the scope of a password grant', () => {
+    it('grants every scope that application and user share, when none is requested', async () => {
       const both = await oauth.login({ scopes: ['update', 'read'], applicationScopes: ['read', 'create', 'update'] });
       expect((await oauth.tokens(both)).scope).toBe('read update');
       expect((await oauth.tokens(both, { scope: '' })).scope).toBe('read update');
     });
 
-    it('grants exactly what is asked', async () => {
+    it('grants exactly the requested scopes', async () => {
       expect((await oauth.tokens(login, { scope: 'update read' })).scope).toBe('read update');
     });
 
@@ -67,16 +67,16 @@ describe('POST /token with grant_type=password', () => {
       },
     );
 
-    it('refuses a login that has no scope in common with the application', async () => {
+    it('refuses a login without a scope in common with the application', async () => {
       const none = await oauth.login({ scopes: ['read'], applicationScopes: ['update'] });
       expectError(await oauth.byPassword(none), 400, 'invalid_scope');
     });
   });
 
-  describe('client authentication', () => {
+  describe('client authentication at the token endpoint', () => {
     const form = { grant_type: 'password', username: 'u', password: 'p' };
 
-    it('answers no, unknown, wrong and disabled clients with the same bytes', async () => {
+    it('answers missing, unknown, wrong and disabled clients with the same bytes', async () => {
       const disabled = await oauth.application();
       await oauth.commands.execute(new UpdateApplication(disabled.consumer_key, { disabled: true }));
       const answers = [
@@ -102,7 +102,7 @@ describe('POST /token with grant_type=password', () => {
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
     });
 
-    it('form-decodes both halves of the credentials', async () => {
+    it('decodes both halves of the credentials as form data', async () => {
       const encode = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
       const credentials = `${encode(login.consumer_key)}:${encode(login.consumer_secret)}`;
       const answer = await oauth.post(
@@ -114,7 +114,7 @@ describe('POST /token with grant_type=password', () => {
       expect(answer.status).toBe(200);
     });
 
-    it('refuses a secret in the body and the name of another client there, even beside Basic', async () => {
+    it('refuses a secret or the name of another client in the body, even beside Basic', async () => {
       const { consumer_key, consumer_secret } = login;
       expectError(await oauth.byPassword(login, { client_secret: consumer_secret }), 400, 'invalid_request');
       expectError(await oauth.byPassword(login, { client_id: 'other' }), 400, 'invalid_request');
@@ -122,7 +122,7 @@ describe('POST /token with grant_type=password', () => {
     });
   });
 
-  describe('form', () => {
+  describe('the form of a token request', () => {
     const good = () =>
       new URLSearchParams({ grant_type: 'password', username: login.username, password: login.password }).toString();
 
@@ -145,7 +145,7 @@ describe('POST /token with grant_type=password', () => {
       expectError(await oauth.post('/token', login, body, { 'content-type': type }), 400, 'invalid_request');
     });
 
-    it('refuses a request without a type and a body', async () => {
+    it('refuses a request without a content type and a body', async () => {
       const answer = await app.call('POST', '/token', { headers: { authorization: basic(login) } });
       expectError(answer, 400, 'invalid_request');
     });
@@ -157,13 +157,13 @@ describe('POST /token with grant_type=password', () => {
       },
     );
 
-    it('refuses more than 16 KiB with 413, and takes 16 KiB', async () => {
+    it('refuses more than 16 KiB with 413, and accepts 16 KiB', async () => {
       const filled = (bytes: number) => `${good()}&x=`.padEnd(bytes, 'y');
       expectError(await oauth.post('/token', login, filled(16 * 1024 + 1)), 413, 'invalid_request');
       expect((await oauth.post('/token', login, filled(16 * 1024))).status).toBe(200);
     });
 
-    it('ignores parameters that it does not know, and a charset of UTF-8', async () => {
+    it('ignores unknown parameters and the charset UTF-8', async () => {
       const answer = await oauth.post('/token', login, `${good()}&audience=x%0A&resource=`, {
         'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
       });
@@ -171,7 +171,7 @@ describe('POST /token with grant_type=password', () => {
     });
   });
 
-  describe('grants', () => {
+  describe('the grant types of an application', () => {
     it.each(['client_credentials', 'authorization_code', 'PASSWORD', 'constructor'])(
       'does not support %s',
       async (grant) => {
@@ -180,7 +180,7 @@ describe('POST /token with grant_type=password', () => {
       },
     );
 
-    it('holds an application to its grants, and sees a change at once', async () => {
+    it("applies a change of an application's grant types at once", async () => {
       const bound = await oauth.login({ grants: ['password'] });
       const { refresh_token } = await oauth.tokens(bound);
       expectError(await oauth.byRefreshToken(bound, refresh_token), 400, 'unauthorized_client');
@@ -190,8 +190,8 @@ describe('POST /token with grant_type=password', () => {
     });
   });
 
-  describe('logins that fail', () => {
-    it('answers a wrong password, an unknown, a disabled and a locked user with the same bytes in the same time', async () => {
+  describe('a login that fails', () => {
+    it('receives the same bytes in the same time for a wrong password, an unknown, a disabled and a locked user', async () => {
       const disabled = await oauth.login();
       await oauth.commands.execute(new UpdateUser(disabled.username, { disabled: true }));
       const locked = await oauth.login();
@@ -222,7 +222,7 @@ describe('POST /token with grant_type=password', () => {
     });
   });
 
-  it('ends the tokens of a user whose password changes', async () => {
+  it('revokes the tokens of a user whose password changes', async () => {
     const { access_token, refresh_token } = await oauth.tokens(login);
     const password = 'another long password';
     await oauth.commands.execute(new UpdateUser(login.username, { password }));
@@ -233,7 +233,7 @@ describe('POST /token with grant_type=password', () => {
     expect((await oauth.byPassword(login)).status).toBe(200);
   });
 
-  it('leaves no token of the old password that was granted while the password changed', async () => {
+  it('revokes tokens of the old password that were granted while the password changed', async () => {
     const victim = await oauth.login();
     const grants = Array.from({ length: 30 }, () => oauth.byPassword(victim));
     await oauth.commands.execute(new UpdateUser(victim.username, { password: 'another long password' }));

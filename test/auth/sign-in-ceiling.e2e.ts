@@ -5,7 +5,7 @@ import { OAuth, type Login } from '../support/oauth';
 
 const SECRETS_KEY = randomBytes(32).toString('base64');
 
-describe('the ceiling of wrong passwords for one name', () => {
+describe('the hourly limit of wrong passwords for one name', () => {
   const LOCKOUT_ATTEMPTS = 3;
   let one: TestApp;
   let two: TestApp;
@@ -34,7 +34,7 @@ describe('the ceiling of wrong passwords for one name', () => {
   const guessed = (times: number) =>
     one.given.sql(`UPDATE login_attempts SET failures = $1 WHERE consumer_key = ''`, [times]);
 
-  it('is 100 an hour from all addresses, through all applications and in all processes; then nothing is judged', async () => {
+  it('is 100 over all addresses, applications and processes; after that no password is checked', async () => {
     const login = await operator();
     const [through, elsewhere] = [new OAuth(one), new OAuth(two)];
     const refusal = (await elsewhere.byPassword(wrong(await operator()))).text;
@@ -72,7 +72,7 @@ describe('the ceiling of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 1 }]);
   });
 
-  it('says of an unknown name what it says of a known one', async () => {
+  it('receives the same answer for an unknown name as for a known name', async () => {
     const login = { ...(await operator()), username: 'nobody-here' };
     await signIn(one, login);
     await guessed(100);
@@ -80,7 +80,7 @@ describe('the ceiling of wrong passwords for one name', () => {
     expect([answer.status, answer.body.code]).toEqual([429, 'rate_limited']);
   });
 
-  it('is ended by unlocking the user', async () => {
+  it('is reset by unlocking the user', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(100);
@@ -90,7 +90,7 @@ describe('the ceiling of wrong passwords for one name', () => {
     expect((await signIn(two, login)).status).toBe(204);
   });
 
-  it('holds for guesses that are made at the same time', async () => {
+  it('applies to simultaneous guesses', async () => {
     const login = await operator();
     await signIn(one, wrong(login));
     await guessed(97);
@@ -98,7 +98,7 @@ describe('the ceiling of wrong passwords for one name', () => {
     expect(await counted()).toMatchObject([{ failures: 100 }]);
   });
 
-  it('is not used up by an application that tries a name it has locked for itself', async () => {
+  it("does not count an application's further attempts after its own lockout of the name", async () => {
     const login = await operator();
     for (let at = 0; at < LOCKOUT_ATTEMPTS + 3; at++) await new OAuth(one).byPassword(wrong(login));
     expect(await counted()).toMatchObject([{ failures: LOCKOUT_ATTEMPTS }]);

@@ -45,7 +45,7 @@ const grantOf = ({ username, password }: Login, address: string) => ({
   headers: { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-for': address },
 });
 
-it('of strangers at the console’s form keeps no client from its token, and no operator from making a user', async () => {
+it('issues tokens to clients and lets operators create users while strangers flood the console’s sign-in', async () => {
   const login = await oauth.login();
   const operator = await app.given.operator();
   await floodWith('/console/session', (at) => ({
@@ -65,7 +65,7 @@ it('of strangers at the console’s form keeps no client from its token, and no 
   for (const response of refused) expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 }, 180_000);
 
-it('of token requests from one address keeps no other address of the application waiting, and no other application', async () => {
+it('serves other addresses and other applications while token requests from one address flood in', async () => {
   const flooding = await oauth.login();
   const elsewhere = await oauth.login();
   const other = await oauth.login();

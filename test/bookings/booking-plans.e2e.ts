@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('a batch of bookings looks up its records by their keys, however young the table was', async () => {
+it('looks up the records of a batch of bookings by their keys, even when the table was new at planning', async () => {
   const scene = await app.given.scene();
   // The own upkeep of the server is no part of the test.
   await app.given.sql('ALTER TABLE eligibilities SET (autovacuum_enabled = off)');

@@ -30,7 +30,7 @@ const eventsOf = async (booking: Record_) =>
 const remote = { booking_on: inDays(3), delivery_mode: 'SVC_REMOTE_PROCTORED' };
 
 describe('§6 Bookings', () => {
-  it('POST answers 201 with every member of the booking; GET reads it', async () => {
+  it('POST answers 201 with every member of the booking, and GET returns the booking', async () => {
     const record = await app.given.eligibility(scene);
     const sent = siteBooking();
     const answer = await call('POST', pathOf(record), sent);
@@ -48,7 +48,7 @@ describe('§6 Bookings', () => {
     expect((await call('GET', bookingPath(answer.body))).body).toEqual(answer.body);
   });
 
-  it('SVC_REMOTE_PROCTORED has no place; the time zone is optional', async () => {
+  it('SVC_REMOTE_PROCTORED has no place, and its time zone is optional', async () => {
     const without = await app.given.booking(scene, await app.given.eligibility(scene), {
       ...remote,
       ...{ location_code: null, location_name: undefined, location_address: undefined, location_timezone: null },
@@ -134,7 +134,7 @@ describe('§6 Bookings', () => {
       { ...siteBooking(), location_timezone: zone },
       [`/location_timezone ${zone === '' ? 'blank' : 'time_zone_invalid'}`],
     ]),
-  ])('%s is 400, on booking and on moving', async (_title, body, faults) => {
+  ])('%s is 400, for a booking and for a move', async (_title, body, faults) => {
     const record = await app.given.eligibility(scene);
     const booked = await call('POST', pathOf(record), body);
     expect([booked.status, booked.body.code, faultsOf(booked).sort()]).toEqual([400, 'validation_error', faults]);
@@ -149,12 +149,12 @@ describe('§6 Bookings', () => {
     'US/Eastern',
     'Pacific/Chatham',
     'UTC',
-  ])('the zone %s is an IANA name', async (zone) => {
+  ])('the zone %s is accepted as an IANA name', async (zone) => {
     const booking = await app.given.booking(scene, await app.given.eligibility(scene), { location_timezone: zone });
     expect(booking['location_timezone']).toBe(zone);
   });
 
-  it('only inside the window of the eligibility, both ends included; the past is allowed where the window holds it', async () => {
+  it('a booking must be inside the window of the eligibility, both ends included, even if it is in the past', async () => {
     const changes = { schedule_start_date: inDays(-10), eligibility_end_date: inDays(10) };
     const record = await app.given.eligibility(scene, changes);
     for (const booking_on of [inDays(-11), inDays(11)]) {
@@ -176,7 +176,7 @@ describe('§6 Bookings', () => {
     expect([moved.status, moved.body.booking_on]).toEqual([200, changes.eligibility_end_date]);
   });
 
-  it('where no record exists at all: 404 eligibility_not_found', async () => {
+  it('booking without any record is 404 eligibility_not_found', async () => {
     const answer = await call(
       'POST',
       pathOf({ candidate: { candidate_id: 'nobody' }, test_code: scene.testCode }),
@@ -185,7 +185,7 @@ describe('§6 Bookings', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'eligibility_not_found']);
   });
 
-  it('an unknown booking, and one of another account, is 404 booking_not_found', async () => {
+  it('an unknown booking, and a booking of another account, is 404 booking_not_found', async () => {
     const other = await app.given.scene();
     const foreign = await app.given.booking(other, await app.given.eligibility(other));
     for (const code of ['ABCDEFGHJK', 'x', foreign['booking_code'] as string]) {
@@ -208,12 +208,12 @@ describe('§6 Bookings', () => {
     [{ excused: 1 }, '/excused type_invalid'],
     [{ excused: true, reason: 'ill' }, '/reason unknown_field'],
     [undefined, ' required'],
-  ])('absence %j is 400', async (body, fault) => {
+  ])('an absence of %j is 400', async (body, fault) => {
     const answer = await call('POST', `${bookingPath({ booking_code: 'ABCDEFGHJK' })}/absence`, body);
     expect([answer.status, faultsOf(answer)]).toEqual([400, [fault]]);
   });
 
-  it('a closed booking is 403 booking_closed and stays as it is', async () => {
+  it('changing a closed booking is 403 booking_closed and leaves it unchanged', async () => {
     const close: Record<string, (booking: Record_) => Promise<unknown>> = {
       CANCELLED: (booking) => call('DELETE', bookingPath(booking)),
       ABSENT: (booking) => call('POST', `${bookingPath(booking)}/absence`, { excused: false }),
@@ -236,7 +236,7 @@ describe('§6 Bookings', () => {
     }
   });
 
-  it('each change raises its event: sequence 1, 2, 3 …, strictly increasing seconds, the trace of the request', async () => {
+  it('each change raises its event: sequence 1, 2, 3 …, strictly increasing seconds, and the trace of the request', async () => {
     const record = await app.given.eligibility(scene, { client_eligibility_id: app.given.unique('EL-') });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const booked = await call('POST', pathOf(record), siteBooking(), {
@@ -271,7 +271,7 @@ describe('§6 Bookings', () => {
     expect(events[1]['data']).not.toHaveProperty('location_code');
   });
 
-  it('a refused change leaves neither state nor event', async () => {
+  it('a refused change changes no state and raises no event', async () => {
     const booking = await app.given.booking(scene, await app.given.eligibility(scene));
     await call('PUT', bookingPath(booking), { ...siteBooking(), booking_on: inDays(400) });
     expect(await eventsOf(booking)).toHaveLength(1);

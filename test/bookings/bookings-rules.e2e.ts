@@ -66,8 +66,8 @@ async function statusOf(testCode = scene.testCode): Promise<string> {
   return (await app.call('GET', path, { token: scene.token })).body[0].status as string;
 }
 
-describe('a PUT of the appointment as it stands', () => {
-  it('is 200, changes nothing and raises nothing', async () => {
+describe('a PUT of the unchanged appointment', () => {
+  it('answers 200, changes nothing and raises no event', async () => {
     const code = await booked();
     await app.given.settled();
     const [before, told] = [await call('GET', code), await events()];
@@ -79,7 +79,7 @@ describe('a PUT of the appointment as it stands', () => {
     expect(await events()).toEqual(told);
   });
 
-  it('is a move as soon as one member differs', async () => {
+  it('moves the booking as soon as one member differs', async () => {
     const code = await booked();
     await call('PUT', code, { ...at(0), location_name: 'Shelbyville Test Center' });
     await app.given.settled();
@@ -97,7 +97,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(testCode, at(1000))).status).toBe(201);
   });
 
-  it('are refused while the other exam lasts, and taken when it has ended', async () => {
+  it('are refused until the other exam is over, and accepted from its end on', async () => {
     await setTest(scene.testCode, 'duration_minutes', 90);
     const [during, after, before] = [await otherTest(), await otherTest(), await otherTest({ duration_minutes: 60 })];
     const first = await booked();
@@ -107,7 +107,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await book(before, at(-60 * 60_000))).status).toBe(201);
   });
 
-  it('are taken with allow_overlap, and when the other booking was cancelled', async () => {
+  it('are accepted with allow_overlap, and when the other booking was cancelled', async () => {
     const [one, two] = [await otherTest(), await otherTest()];
     const first = await booked();
     expect((await book(one, { ...at(0), allow_overlap: true })).status).toBe(201);
@@ -124,7 +124,7 @@ describe('two bookings of one candidate that overlap', () => {
     expect((await call('PUT', second, { ...at(0), allow_overlap: true })).status).toBe(200);
   });
 
-  it('are never both taken, when they come at the same moment', async () => {
+  it('are never both accepted when they arrive at the same moment', async () => {
     for (let round = 0; round < 10; round++) {
       candidate = app.given.unique('C-');
       const tests = [await otherTest(), await otherTest(), await otherTest()];
@@ -133,7 +133,7 @@ describe('two bookings of one candidate that overlap', () => {
     }
   });
 
-  it('concern the candidate of one account alone', async () => {
+  it('are compared for the candidate of one account only', async () => {
     await booked();
     const other = await app.given.scene();
     const there = await app.given.eligibility(other, { candidate: { candidate_id: candidate } });
@@ -142,7 +142,7 @@ describe('two bookings of one candidate that overlap', () => {
 });
 
 describe('the cut-off for changes of a test', () => {
-  it('bars clients from moving and cancelling later than that, and staff from nothing', async () => {
+  it('refuses clients who move or cancel later than the cut-off, and allows staff to', async () => {
     const code = await booked(scene.testCode, { ...siteBooking(), booking_on: dateTime(Date.now() + 20 * HOUR_MS) });
     await setTest(scene.testCode, 'change_cutoff_hours', 24);
     const later = { ...siteBooking(), booking_on: dateTime(Date.now() + 30 * HOUR_MS) };
@@ -157,7 +157,7 @@ describe('the cut-off for changes of a test', () => {
     expect((await call('DELETE', second, undefined, await app.given.operator())).status).toBe(204);
   });
 
-  it('is set with the test, and read back', async () => {
+  it('is set with the test, and returned', async () => {
     const operator = await app.given.operator();
     const path = `/admin/accounts/${scene.account}/tests/CUT-OFF`;
     const portions = [{ portion_code: 'MAIN', portion_name: null }];
@@ -208,7 +208,7 @@ describe('an absence that is excused afterwards', () => {
     expect((await absence(missed, true)).body.code).toBe('booking_closed');
   });
 
-  it('raises one event, when it is excused twice at the same moment', async () => {
+  it('raises one event when it is excused twice at the same moment', async () => {
     const code = await booked();
     await absence(code, false);
     const answers = await Promise.all([absence(code, true), absence(code, true)]);
@@ -216,7 +216,7 @@ describe('an absence that is excused afterwards', () => {
   });
 });
 
-it('the effective_date strictly increases over all bookings of a record', async () => {
+it('effective_date strictly increases over all bookings of a record', async () => {
   for (let n = 0; n < 4; n++) expect((await call('DELETE', await booked())).status).toBe(204);
   await booked();
   await app.given.settled();

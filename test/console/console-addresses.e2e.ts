@@ -42,7 +42,7 @@ async function expectHarmless(path: string): Promise<void> {
 
 const query = (name: string, value: string) => `?${new URLSearchParams({ [name]: value }).toString()}`;
 
-describe('an address that somebody else wrote', () => {
+describe('an address written by somebody else', () => {
   const lists = {
     '/queue': 'subscription_id',
     '/queue/notifications': 'booking_code',
@@ -66,7 +66,7 @@ describe('an address that somebody else wrote', () => {
     expect(driver.refusals().filter((refusal) => !/^4(00|03|04) GET /.test(refusal))).toEqual([]);
   });
 
-  it('that asks for a choice which there is not is answered with what is wrong', async () => {
+  it('with an unknown choice of a filter is answered with the fault', async () => {
     for (const path of [
       `/queue/notifications${query('failure', SCRIPT)}`,
       `/queue/notifications${query('http_status', LINK)}`,
@@ -80,7 +80,7 @@ describe('an address that somebody else wrote', () => {
     expect(driver.refusals().every((refusal) => refusal.startsWith('400 GET '))).toBe(true);
   });
 
-  it('takes filters that no page has, twice, or with brackets, for nothing', async () => {
+  it('with unknown, repeated or bracketed filters is shown without them', async () => {
     for (const search of [
       '?__proto__[hacked]=1',
       '?constructor=1&toString=2',
@@ -96,7 +96,7 @@ describe('an address that somebody else wrote', () => {
   });
 
   const named = ['/notifications/', '/jobs/', '/partners/', '/work/unmatched/', '/candidates/A/', '/setup/accounts/'];
-  it.each(named)('that names what there is not below %s says so', async (path) => {
+  it.each(named)('of an unknown item below %s shows that it does not exist', async (path) => {
     for (const id of [UNKNOWN, MARKUP, SCRIPT, LINK, LONG.slice(0, 500), '..%2f..%2fadmin', '\u0000', "'"]) {
       const name = id.includes('%') ? id : encodeURIComponent(id);
       await driver.goTo(`${path}${name}`);
@@ -112,7 +112,7 @@ describe('an address that somebody else wrote', () => {
     expect(driver.refusals().filter((refusal) => !/^4(00|03|04|14) GET /.test(refusal))).toEqual([]);
   });
 
-  it('is answered with the same page and policy, with any text in it', async () => {
+  it('is answered with the same page and policy, whatever text it contains', async () => {
     const plain = await fetch(`${app.url}/console/queue`);
     const html = await plain.text();
     for (const path of [`/queue${query('a', SCRIPT)}`, `/jobs?${encodeURIComponent(MARKUP)}`, `/queue#${MARKUP}`]) {
@@ -130,7 +130,7 @@ describe('an address that somebody else wrote', () => {
     }
   });
 
-  it('leads nowhere else when it comes from the sign-in', async () => {
+  it('never leads to another origin after the sign-in', async () => {
     await driver.page.evaluate(`sessionStorage.setItem('console-return-to', '//evil.example/console/')`);
     await driver.goTo('');
     await driver.title('Overview');
@@ -138,7 +138,7 @@ describe('an address that somebody else wrote', () => {
   });
 });
 
-it('an address of a partner or a candidate that is a script is never a link', async () => {
+it("shows a partner's or candidate's script address as text, never as a link", async () => {
   // The service takes no such address; a row that got in otherwise is shown as text.
   const refused = await subscribed.patch({ partner_url: LINK });
   expect(refused.status).toBe(400);

@@ -62,7 +62,7 @@ class Listener {
 /** So long as a look at the database, and one more. */
 const aLook = () => new Promise((resolve) => setTimeout(resolve, 5_000));
 
-it('tells what has changed by its name, and nothing before', async () => {
+it('sends the names of changed topics, and nothing before a change', async () => {
   const listener = await Listener.of(subscribed.operator);
   const { headers } = listener.response;
   expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -83,7 +83,7 @@ it('tells what has changed by its name, and nothing before', async () => {
   listener.stop();
 }, 60_000);
 
-it('sends a change as soon as the stream is there', async () => {
+it('sends a change that occurs as soon as the stream is open', async () => {
   const held = await app.given.eligibility(subscribed.scene);
   const listener = await Listener.of(subscribed.operator);
   await subscribed.admin('POST', `eligibilities/${held['svc_eligiblity_id']}/hold`, { reason: 'Identity' });
@@ -91,7 +91,7 @@ it('sends a change as soon as the stream is there', async () => {
   listener.stop();
 }, 60_000);
 
-it('sends a new item that arrives as another one leaves', async () => {
+it('sends a new item that arrives as another leaves the list', async () => {
   const records = [await app.given.eligibility(subscribed.scene), await app.given.eligibility(subscribed.scene)];
   const [one, other] = records.map((record) => record['svc_eligiblity_id'] as string);
   await subscribed.admin('POST', `eligibilities/${one}/hold`, { reason: 'Identity' });
@@ -107,7 +107,7 @@ it('sends a new item that arrives as another one leaves', async () => {
   listener.stop();
 }, 60_000);
 
-it('tells staff of some accounts of these alone', async () => {
+it('sends staff only the changes of their accounts', async () => {
   const mine = await Listener.of(await app.given.token([subscribed.scene.account], ['support']));
   const other = await Listener.of(await app.given.token([(await app.given.scene()).account], ['support']));
   await aLook();
@@ -119,7 +119,7 @@ it('tells staff of some accounts of these alone', async () => {
   other.stop();
 }, 60_000);
 
-it('tells staff of one account nothing of the jobs and imports of another', async () => {
+it('sends staff of one account nothing about jobs and imports of another', async () => {
   const { account, testCode, token } = subscribed.scene;
   const [mine, other] = [account, (await app.given.scene()).account].map((one) => app.given.token([one], ['support']));
   const ofMine = await Listener.of(await mine);
@@ -140,7 +140,7 @@ it('tells staff of one account nothing of the jobs and imports of another', asyn
   for (const listener of [ofMine, ofOther]) listener.stop();
 }, 60_000);
 
-it('ends with the session, which does not last longer by it', async () => {
+it('closes with the session, and does not extend it', async () => {
   const login = await new OAuth(app).login({ scopes: SCOPES });
   const jar = new CookieJar();
   const { username, password } = login;
@@ -173,7 +173,7 @@ it('ends with the session, which does not last longer by it', async () => {
   expect(listener.text.endsWith('event: end\ndata: {}\n\n')).toBe(true);
 }, 60_000);
 
-it('is refused to clients, and beyond ten of one user', async () => {
+it('is refused to clients, and beyond ten streams of one user', async () => {
   expect((await Listener.of(subscribed.scene.token)).response.status).toBe(403);
   const token = await app.given.operator();
   const listeners = await Promise.all(Array.from({ length: 10 }, () => Listener.of(token)));
@@ -187,7 +187,7 @@ it('is refused to clients, and beyond ten of one user', async () => {
   });
 });
 
-it('does not hold up the end of the process', async () => {
+it('does not delay the shutdown of the process', async () => {
   const other = await startApp();
   const token = await other.given.operator();
   const response = await fetch(`${other.url}/admin/events`, { headers: { authorization: `Bearer ${token}` } });

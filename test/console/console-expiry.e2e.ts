@@ -23,7 +23,7 @@ afterAll(async () => {
 const unauthorized = () =>
   driver.refusals().filter((refusal) => refusal.startsWith('401 ') && !refusal.includes('GET'));
 
-describe('a session that ends over a half-filled form keeps what was typed, and does it once after the new sign-in', () => {
+describe('a form that is open when the session expires keeps its input and is submitted once after the new sign-in:', () => {
   it('the settings of a partner', async () => {
     await driver.goTo(`/partners/${subscribed.id}/settings`);
     await driver.page.getByLabel('Authentication at the partner').selectOption('basic');
@@ -41,7 +41,7 @@ describe('a session that ends over a half-filled form keeps what was typed, and 
     expect(unauthorized()).toEqual([`401 PATCH /admin/subscriptions/${subscribed.id}`]);
   });
 
-  it('a dialog that asks why: what was not sent stays, and what is sent then is what was typed', async () => {
+  it('a dialog with a reason, which keeps its input and submits it', async () => {
     const record = await app.given.eligibility(subscribed.scene);
     const candidate = record['candidate'].candidate_id as string;
     const id = record['svc_eligiblity_id'] as string;
@@ -58,7 +58,7 @@ describe('a session that ends over a half-filled form keeps what was typed, and 
     expect(unauthorized()).toEqual([`401 POST /admin/eligibilities/${id}/hold`]);
   });
 
-  it('a form of the set-up, where a wrong password and Escape take nothing away', async () => {
+  it('a form of the set-up, whose input survives a wrong password and Escape', async () => {
     const username = app.given.unique('late-');
     await driver.goTo('/setup/users');
     await driver.button('New user …').click();
@@ -83,7 +83,7 @@ describe('a session that ends over a half-filled form keeps what was typed, and 
     expect(unauthorized()).toEqual(['401 POST /admin/users']);
   });
 
-  it('a resend of many: one job, with the reason that was typed', async () => {
+  it('a resend of many, which creates one job with the typed reason', async () => {
     await queueMany(subscribed, 3);
     await driver.goTo(`/queue/notifications?subscription_id=${subscribed.id}`);
     await driver.button('Resend …').click();

@@ -34,7 +34,7 @@ const scrolled = () => driver.page.evaluate<number>('Math.round(scrollY)');
 const links = () => driver.page.locator('main tbody td.main a');
 
 describe('a list of the console', () => {
-  it('lies where it was left after going on and back, with the rows that were fetched', async () => {
+  it('keeps its scroll position and loaded rows after going to a page and back', async () => {
     // Slow enough to be ended by the renewal of the list that follows when the page has become live.
     await driver.page.route(
       /cursor=/,
@@ -64,7 +64,7 @@ describe('a list of the console', () => {
     expect(await links().count()).toBe(ROWS);
   });
 
-  it('is worked by keyboard: rows are chosen, a dialog is left by Escape, and the focus is where it was', async () => {
+  it('is usable by keyboard: rows are selected, Escape closes a dialog, and the focus returns', async () => {
     await driver.goTo('/queue/notifications');
     await links().first().waitFor();
     await driver.page.getByLabel('All rows shown').focus();
@@ -91,7 +91,7 @@ describe('a list of the console', () => {
     expect(await focused('tagName')).toBe('H1');
   });
 
-  it('has on every page its number of rows, a choice of columns and a CSV', async () => {
+  it('has a number of rows, a choice of columns and a CSV on every page', async () => {
     const { account } = subscribed.scene;
     const catalogue = ['tests', 'schools', 'accommodations', 'attribute-keys', 'vouchers'];
     const lists: [path: string, count: number][] = [
@@ -145,7 +145,7 @@ describe('a list of the console', () => {
     expect(await driver.page.evaluate('navigator.clipboard.readText()')).toBe(await cell.locator('code').textContent());
   });
 
-  it('says that it failed, and works when it is asked again', async () => {
+  it('shows that loading failed, and works after "Try again"', async () => {
     await app.given.sql('ALTER TABLE audit_log RENAME TO audit_log_away');
     try {
       await driver.goTo('/audit');
@@ -164,7 +164,7 @@ describe('a list of the console', () => {
     expect(new Set(driver.refusals())).toEqual(new Set(['500 GET /admin/audit', '500 GET /admin/audit/seals']));
   });
 
-  it('keeps what it showed when it cannot be renewed, and says of when it is', async () => {
+  it('keeps its rows when a refresh fails, and shows their age', async () => {
     await driver.goTo('/queue/notifications');
     await driver.button('Show more').waitFor();
     await app.given.sql('ALTER TABLE notifications RENAME TO notifications_away');

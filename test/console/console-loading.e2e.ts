@@ -57,11 +57,11 @@ async function expectLoading(path: string, content: string): Promise<void> {
 
 const CONTENT = 'main table.table, main .tiles, main .empty, main .facts';
 
-describe('a page whose answers take their time', () => {
+describe('a page whose answers are slow', () => {
   beforeAll(() => answerSlowly());
   afterAll(() => driver.page.unrouteAll({ behavior: 'ignoreErrors' }));
 
-  it('says so, and moves nothing when they come', async () => {
+  it('shows that it is loading, and does not move when the answers arrive', async () => {
     for (const path of [
       '',
       '/queue',
@@ -87,7 +87,7 @@ describe('a page whose answers take their time', () => {
     }
   }, 180_000);
 
-  it('leaves the rows of before where they are, dimmed, while those of another filter come', async () => {
+  it('keeps the previous rows, dimmed, while the rows of another filter load', async () => {
     await driver.goTo('/queue/notifications');
     const rows = driver.page.locator('main tbody tr');
     await rows.first().waitFor();

@@ -76,7 +76,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/console/session')).body.sign_in).toEqual({ password: false, organisation: true });
   });
 
-  it('gives support for the accounts that groups name and that exist', async () => {
+  it('gives support for the existing accounts that groups name', async () => {
     const groups = [`exam-support-${account}`, 'exam-support-GONE'];
     await provider.person({ sub: 'person-2', email: 'jo.doe@example.org', groups });
     const { jar } = await signIn();
@@ -90,7 +90,7 @@ describe('signing in at the organisation', () => {
     expect((await call(jar, '/admin/users')).status).toBe(403);
   });
 
-  it('reads the groups at each sign-in: what was taken away ends with it', async () => {
+  it('reads the groups at each sign-in: a removed group removes its rights', async () => {
     const person = { sub: 'person-3', preferred_username: 'kim' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -107,7 +107,7 @@ describe('signing in at the organisation', () => {
     expect(await session(again.jar)).toBeNull();
   });
 
-  it('refuses whom no group lets in, and leaves no user of them', async () => {
+  it('refuses a person without a matching group, and creates no user', async () => {
     await provider.person({ sub: 'person-4', preferred_username: 'stranger' });
     const { status, page, jar } = await signIn();
     expect(status).toBe(403);
@@ -116,7 +116,7 @@ describe('signing in at the organisation', () => {
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'stranger'`)).toEqual([]);
   });
 
-  it('lets nobody take the place of a user who was made here', async () => {
+  it('never gives a person the account of a local user with the same name', async () => {
     const local = await new OAuth(app).login({ scopes: ['admin'] });
     await provider.person({ sub: 'person-5', preferred_username: local.username, groups: [`exam-support-${account}`] });
     const { jar } = await signIn();
@@ -129,7 +129,7 @@ describe('signing in at the organisation', () => {
     expect((await session(second.jar)).username).toBe(username);
   });
 
-  it('gives nobody a name that the audit log has for something else', async () => {
+  it('gives nobody a username that has another meaning in the audit log', async () => {
     await provider.person({ sub: 'person-10', preferred_username: 'system', groups: ['exam-admins'] });
     expect((await session((await signIn()).jar)).username).toBe('person-10');
   });
@@ -142,7 +142,7 @@ describe('signing in at the organisation', () => {
     expect((await signIn()).status).toBe(403);
   });
 
-  it('takes an answer once, and in the browser that began it alone', async () => {
+  it('accepts an answer of the provider once, and only in the browser that began the sign-in', async () => {
     await provider.person({ sub: 'person-7', preferred_username: 'noor', groups: ['exam-admins'] });
     const jar = new CookieJar();
     const [, address] = await jar.follow(start(), isCallback);
@@ -162,7 +162,7 @@ describe('signing in at the organisation', () => {
     expect((await fetch(tampered, { redirect: 'manual', headers: { cookie: kept } })).status).toBe(400);
   });
 
-  it('finishes a begun sign-in once, of two processes at the same moment too', async () => {
+  it('completes a sign-in once, even with two processes at the same moment', async () => {
     await provider.person({ sub: 'person-12', preferred_username: 'once', groups: ['exam-admins'] });
     const second = await startApp({
       databaseUrl: app.databaseUrl,
@@ -191,7 +191,7 @@ describe('signing in at the organisation', () => {
     }
   });
 
-  it('lets two tabs of a browser sign in at once, and keeps few cookies of sign-ins that nobody finished', async () => {
+  it('lets two tabs of a browser sign in at once, and keeps few cookies of unfinished sign-ins', async () => {
     await provider.person({ sub: 'person-13', preferred_username: 'tabs', groups: ['exam-admins'] });
     const jar = new CookieJar();
     const first = await jar.visit(start());
@@ -205,7 +205,7 @@ describe('signing in at the organisation', () => {
     expect(jar.header.match(/console-sign-in/g)).toHaveLength(5);
   });
 
-  it('names what groups gave and took in the audit log, and only what changed', async () => {
+  it('records in the audit log the rights that groups added and removed, and nothing unchanged', async () => {
     const person = { sub: 'person-14', preferred_username: 'audited' };
     const changed = async () => {
       const rows = await app.given.sql(
@@ -231,7 +231,7 @@ describe('signing in at the organisation', () => {
     ]);
   });
 
-  it('does not take groups that it is not told for none: nobody is signed in, and nothing changes', async () => {
+  it('refuses the sign-in and changes nothing when the provider does not send the groups', async () => {
     const person = { sub: 'person-15', preferred_username: 'many' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -248,21 +248,21 @@ describe('signing in at the organisation', () => {
   });
 
   it.each(['exam-support-A\u0000B', 'exam-support-\ud800', `exam-support-${'A'.repeat(1000)}`])(
-    'takes the group %j for one of no account',
+    'treats the group %j as a group without an account',
     async (group) => {
       await provider.person({ sub: 'person-16', preferred_username: 'odd\u0000', groups: [group, 'exam-admins'] });
       expect(await session((await signIn()).jar)).toMatchObject({ username: 'odd-', scopes: ['admin'] });
     },
   );
 
-  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('lets nobody in as the subject %j', async (sub) => {
+  it.each([' ', 'ü', 'x'.repeat(256), 'a\u0007b'])('refuses the subject %j', async (sub) => {
     await provider.person({ sub, preferred_username: 'nobody-at-all', groups: ['exam-admins'] });
     const { status, jar } = await signIn();
     expect([status, await session(jar)]).toEqual([502, null]);
     expect(await app.given.sql(`SELECT FROM users WHERE username = 'nobody-at-all'`)).toEqual([]);
   });
 
-  it('keeps the last operator who can sign in, when no group gives admin to her any more', async () => {
+  it('keeps the last operator who can sign in, even if no group gives her admin any more', async () => {
     const person = { sub: 'person-17', preferred_username: 'last' };
     await provider.person({ ...person, groups: ['exam-admins'] });
     const { jar } = await signIn();
@@ -289,7 +289,7 @@ describe('signing in at the organisation', () => {
     expect([put.status, put.body.errors]).toMatchObject([400, [{ code: 'password_elsewhere' }]]);
   });
 
-  it('says so when the provider refuses, or cannot be reached', async () => {
+  it('shows that the provider refused or cannot be reached', async () => {
     await provider.person(null);
     const { status, page } = await signIn();
     expect([status, page.includes('You were not signed in')]).toEqual([403, true]);
@@ -317,7 +317,7 @@ describe('signing out', () => {
     app.call('DELETE', path, { headers: { ...FROM_CONSOLE, cookie: jar.header } });
 
   it.each(['/console/session', '/console/sessions'])(
-    'by DELETE %s leads on to the provider where that is asked for, and ends the session there',
+    'by DELETE %s continues at the provider if requested, and ends the session there',
     async (path) => {
       await provider.person({ sub: 'person-8', preferred_username: 'robin', groups: ['exam-admins'] });
       const { jar } = await signIn();
@@ -341,7 +341,7 @@ describe('signing out', () => {
     },
   );
 
-  it('says nothing of the provider unasked, nor to somebody who did not sign in there', async () => {
+  it('does not mention the provider unless requested, nor to a user who signed in by password', async () => {
     await provider.person({ sub: 'person-9', preferred_username: 'sam', groups: ['exam-admins'] });
     const { jar } = await signIn();
     const plain = await signOut(jar, '/console/session');
@@ -357,7 +357,7 @@ describe('signing out', () => {
 });
 
 describe('in a browser', () => {
-  it('signing out at the organisation too leads there and back, and nobody comes in unasked', async () => {
+  it('signing out at the organisation ends both sessions, and the next visit requires a new sign-in', async () => {
     await provider.person({ sub: 'person-11', preferred_username: 'alex', groups: ['exam-admins'] });
     const browser = await startBrowser();
     try {
@@ -387,7 +387,7 @@ describe('in a browser', () => {
     }
   });
 
-  it('who was made here is not offered it', async () => {
+  it('a local user is not offered to sign out at the organisation', async () => {
     const plain = await startApp({
       env: {
         OIDC_ISSUER: provider.issuer,
@@ -408,7 +408,7 @@ describe('in a browser', () => {
   });
 });
 
-it('is not there without its settings', async () => {
+it('offers no sign-in at an organisation without its settings', async () => {
   const plain = await startApp({ databaseUrl: app.databaseUrl });
   try {
     for (const path of ['/console/sign-in', CALLBACK]) expect((await plain.call('GET', path)).status).toBe(404);

@@ -26,7 +26,7 @@ const head = (text: string) => driver.page.locator('.page-head', { hasText: text
 const open = () => driver.goTo(`/partners/${subscribed.id}`);
 
 describe('partners in the console', () => {
-  it('a partner whose every attempt fails is not shown as well, and what waits for it is counted', async () => {
+  it('a partner is shown as FAILING when every attempt fails, with the count of waiting notifications', async () => {
     await row().getByText('UP', { exact: true }).waitFor();
     subscribed.partner.answer({ status: 400, body: `No ${MARKUP}` });
     await subscribed.booking();
@@ -38,7 +38,7 @@ describe('partners in the console', () => {
     await driver.title('Error queue');
   });
 
-  it('one partner shows its attempts of seven days, its certificate and how it signs in', async () => {
+  it('the page of a partner shows its attempts of seven days, its certificate and its authentication', async () => {
     await driver.goTo('/partners');
     await driver.link(subscribed.partner.url).click();
     await driver.title(subscribed.partner.url);
@@ -55,7 +55,7 @@ describe('partners in the console', () => {
     await driver.expectGoodPage('partner');
   });
 
-  it('a sample of any change is reported step by step, with what the partner said as text', async () => {
+  it("a sample of any change is reported step by step, with the partner's answer as text", async () => {
     await driver.page.getByLabel('A sample of').selectOption('EXAM_COMPLETED');
     await driver.button('Send a sample').click();
     const report = driver.page.locator('.report');
@@ -69,7 +69,7 @@ describe('partners in the console', () => {
     expect(subscribed.partner.requests.at(-1)!.json).toMatchObject({ change_reason: 'EXAM_COMPLETED' });
   });
 
-  it('a new address has to be verified: refused it says why, and ACTIVE it is when the partner answers', async () => {
+  it('a new address must be verified: the page shows the reason of a refusal, and ACTIVE after a 200', async () => {
     const answer = await subscribed.patch({ partner_url: `${subscribed.partner.url}/moved` });
     expect(answer.body).toMatchObject({ state: 'UNVERIFIED' });
     await open();
@@ -96,7 +96,7 @@ describe('partners in the console', () => {
     expect((await subscribed.post('verify')).status).toBe(200);
   });
 
-  it('its settings are changed, those alone that were touched, and a fault is shown at its field', async () => {
+  it('changed settings are sent alone, and a fault is shown at its field', async () => {
     const before = await subscribed.subscription();
     await driver.link('Settings').click();
     await driver.title('Settings of a partner');
@@ -120,7 +120,7 @@ describe('partners in the console', () => {
     expect({ ...before, ...after, wait_ms: before['wait_ms'], auth: before['auth'] }).toEqual(before);
   });
 
-  it('signs in by headers, and by OAuth 2.0 with a signature, as an operator enters it', async () => {
+  it('headers, and OAuth 2.0 with a signature, can be entered as authentication', async () => {
     const save = async (type: string, fields: Record<string, string>) => {
       await driver.link('Settings').click();
       await driver.page.getByLabel('Authentication at the partner').selectOption(type);
@@ -162,7 +162,7 @@ describe('partners in the console', () => {
     });
   });
 
-  it('asks for the credentials when the address goes to another host, and warns of an address that is there twice', async () => {
+  it('a new host requires the credentials again, and a duplicate address is warned of', async () => {
     await driver.link('Settings').click();
     await driver.page.getByLabel('Address').fill('https://other.example/hooks');
     await driver.button('Save').click();
@@ -181,7 +181,7 @@ describe('partners in the console', () => {
     await open();
   });
 
-  it('is suspended and resumed, with what that means before it is done', async () => {
+  it('a partner can be suspended and resumed, after a dialog that explains the effect', async () => {
     await open();
     await driver.button('Suspend …').click();
     await driver.page.getByText('No notifications are sent until you resume').waitFor();
@@ -195,7 +195,7 @@ describe('partners in the console', () => {
     expect((await subscribed.subscription())['state']).toBe('ACTIVE');
   });
 
-  it('gets a new secret, which is shown once', async () => {
+  it('a new secret is shown once', async () => {
     await driver.button('Rotate the secret …').click();
     await driver.inDialog('Create new secret').click();
     const secret = await driver.dialog('The new signing secret').locator('code').textContent();
@@ -205,7 +205,7 @@ describe('partners in the console', () => {
     expect(await driver.page.getByText(secret!).count()).toBe(0);
   });
 
-  it('gets once more what it has lost', async () => {
+  it('notifications that a partner lost can be replayed', async () => {
     const booking = await subscribed.booking();
     const delivered = () => subscribed.partner.requests.filter(({ json }) => json?.booking_code === booking).length;
     await eventually(() => delivered() === 1);
@@ -219,7 +219,7 @@ describe('partners in the console', () => {
     await eventually(() => delivered() === 2);
   });
 
-  it('is deleted when that was typed, and how much goes unsent was said', async () => {
+  it('a partner is deleted after its name was typed, with the number of unsent notifications in the dialog', async () => {
     subscribed.partner.answer({ status: 400 });
     await subscribed.booking();
     await eventually(async () => (await subscribed.queue()).length === 2);

@@ -42,7 +42,7 @@ describe('the error queue in the console', () => {
   const fact = (term: string) => driver.page.locator('.facts > div', { hasText: term }).locator('dd').textContent();
   const legend = (text: string) => driver.page.locator('.progress-legend', { hasText: text }).first().waitFor();
 
-  it('shows its causes: how many, since when, the next exam, and what to do about it', async () => {
+  it('shows each cause with its number, age, next exam and remedy', async () => {
     const cause = row('Refused');
     await cause.waitFor();
     const cells = await cause.getByRole('cell').allTextContents();
@@ -74,7 +74,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('queue-cause');
   });
 
-  it('shows one notification, and what a partner and a candidate wrote as text', async () => {
+  it('shows one notification, and texts of partners and candidates as text', async () => {
     await driver.link(bookings[0]).click();
     await driver.title(`Booking created ${bookings[0]}`);
     await driver.page.getByText(`No such exam ${MARKUP}`).waitFor();
@@ -85,7 +85,7 @@ describe('the error queue in the console', () => {
     await driver.expectGoodPage('notification');
   });
 
-  it('makes a command of it that sends the same, without the secret', async () => {
+  it('copies a notification as a curl command that sends the same request without the secret', async () => {
     await driver.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.url });
     await driver.button('Copy as curl').click();
     await driver.told('Copied.');
@@ -96,7 +96,7 @@ describe('the error queue in the console', () => {
     expect(command).toContain(MARKUP.replaceAll('"', '\\"'));
   });
 
-  it('resolves it with a reason, by the keyboard alone', async () => {
+  it('resolves a notification with a reason, by keyboard alone', async () => {
     await driver.button('Resolve …').focus();
     await driver.page.keyboard.press('Enter');
     await driver.dialog('Resolve this notification?').waitFor();
@@ -113,7 +113,7 @@ describe('the error queue in the console', () => {
     expect(resolved['state']).toBe('RESOLVED');
   });
 
-  it('resends one, and shows that it failed again', async () => {
+  it('resends a notification, and shows that it failed again', async () => {
     await driver.goTo(`/notifications?booking_code=${bookings[1]}`);
     await driver.link(bookings[1]).click();
     await driver.button('Resend …').click();
@@ -123,7 +123,7 @@ describe('the error queue in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'ERROR QUEUE' }).waitFor();
   });
 
-  it('resends rows that were chosen by hand', async () => {
+  it('resends selected rows', async () => {
     subscribed.partner.answer({ status: 200 });
     await driver.goTo('/queue/notifications');
     const ids = (await subscribed.queue()).map(({ id }) => id as string);
@@ -136,7 +136,7 @@ describe('the error queue in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
   });
 
-  it('resends a cause in four clicks: counted and shown first, one job however often it is clicked', async () => {
+  it('resends a cause in four clicks: the matches are shown first, and a double click creates one job', async () => {
     await driver.goTo('/queue');
     await row('Refused').waitFor();
     driver.clicks.length = 0;
@@ -162,7 +162,7 @@ describe('the error queue in the console', () => {
     await driver.page.getByText('The error queue is empty').waitFor();
   });
 
-  it('leads from the alert over the repaired partner to the group that was resent in five clicks', async () => {
+  it('leads in five clicks from the alert over the corrected partner to the resent group', async () => {
     subscribed.partner.answer({ status: 401 });
     await failed(2);
     await driver.goTo('/queue');
@@ -184,7 +184,7 @@ describe('the error queue in the console', () => {
     expect(await subscribed.queue()).toHaveLength(0);
   });
 
-  it('lets another operator see a job, pause it, and abort it', async () => {
+  it('lets another operator see, pause and abort a job', async () => {
     subscribed.partner.answer({ status: 400 });
     await failed(2);
     subscribed.partner.answer({ status: 400, delayMs: 1500 });
@@ -212,7 +212,7 @@ describe('the error queue in the console', () => {
     await other.page.close();
   });
 
-  it('saves a list as a CSV that no spreadsheet takes for formulas', async () => {
+  it('saves a list as a CSV in which a spreadsheet finds no formulas', async () => {
     await driver.goTo('/jobs');
     const [file] = await Promise.all([driver.page.waitForEvent('download'), driver.button('CSV').click()]);
     expect(file.suggestedFilename()).toBe('jobs.csv');
@@ -223,7 +223,7 @@ describe('the error queue in the console', () => {
     expect(lines).toHaveLength(4);
   });
 
-  it('lets columns be chosen, and remembers them', async () => {
+  it('lets the operator choose columns, and remembers them', async () => {
     await driver.goTo('/notifications');
     await driver.button('Columns').click();
     await driver.page.getByRole('menuitemcheckbox', { name: 'Account' }).click();

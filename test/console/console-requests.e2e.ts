@@ -46,8 +46,8 @@ async function askedFor(perform: () => Promise<void>, content: string): Promise<
 
 const link = (name: string) => driver.page.locator('main').getByRole('link', { name }).first();
 
-describe('what is opened asks for each of its parts once', () => {
-  it('the causes, one of them, more of it, and a notification', async () => {
+describe('each part of a page is requested once when it opens:', () => {
+  it('the causes, a single cause, its next rows, and a notification', async () => {
     await open('');
     await driver.page.locator('.tile').first().waitFor();
     const area = driver.page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: 'Error queue' });
@@ -69,7 +69,7 @@ describe('what is opened asks for each of its parts once', () => {
     ]);
   });
 
-  it('what a cause has: its number and the first of it', async () => {
+  it('the resend dialog of a cause, with the count and the first matches', async () => {
     await open('/queue');
     await driver.page.locator('main tbody tr').first().waitFor();
     const dialog = () => driver.button(/^Resend … Refused/).click();
@@ -89,7 +89,7 @@ describe('what is opened asks for each of its parts once', () => {
     ]);
   });
 
-  it('a candidate, of whom all is shown together', async () => {
+  it('a candidate, with all parts of the page', async () => {
     await driver.goTo(`/candidates?q=${candidate}`);
     const row = driver.page.locator('main tbody td.main a');
     await row.waitFor();

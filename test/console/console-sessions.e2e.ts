@@ -43,7 +43,7 @@ async function signedIn(login = operator): Promise<Browser> {
 const refusal = ({ status, body }: Answer) => [status, body?.code];
 
 describe('a session of the console', () => {
-  it('is in a cookie that no script reads and no other site sends, and in no answer', async () => {
+  it('is stored in a cookie that no script can read and no other site can send, and appears in no answer', async () => {
     const browser = new Browser();
     const answer = await browser.signIn(operator);
     expect(answer.headers.getSetCookie()).toEqual([
@@ -69,7 +69,7 @@ describe('a session of the console', () => {
     expect(found).toBe(0);
   });
 
-  it('takes the place of a token on every route, with the scopes of the user', async () => {
+  it('is accepted like a token on every route, with the scopes of the user', async () => {
     const browser = await signedIn();
     expect((await browser.call('GET', '/admin/error-queue')).status).toBe(200);
     expect((await browser.call('POST', '/admin/accounts', { name: 'From the console' })).status).toBe(201);
@@ -88,7 +88,7 @@ describe('a session of the console', () => {
     ]);
   });
 
-  it('counts for nothing in a request that another site could make, nor as a token', async () => {
+  it('is refused in a request that another site could make, and as a bearer token', async () => {
     const browser = await signedIn();
     const forgeries: Record<string, string>[] = [
       {},
@@ -115,7 +115,7 @@ describe('a session of the console', () => {
     expect(refusal(await app.call('GET', '/admin/error-queue', { token }))).toEqual([401, 'unauthorized']);
   });
 
-  it('lives through a restart and in every process', async () => {
+  it('survives a restart and is valid in every process', async () => {
     const browser = await signedIn();
     const other = await startApp({
       databaseUrl: app.databaseUrl,
@@ -131,7 +131,7 @@ describe('a session of the console', () => {
     }
   });
 
-  it('ends after half an hour without a call, and in the end whatever happens', async () => {
+  it('expires after half an hour without a call, and at its absolute lifetime in any case', async () => {
     const browser = await signedIn();
     const family = `(SELECT family_id FROM token_families WHERE username = '${operator.username}')`;
     const lasts = async () =>
@@ -163,7 +163,7 @@ describe('a session of the console', () => {
     expect((await browser.call('GET', '/console/session')).body.session).toBeNull();
   });
 
-  it('ends by signing out, here or everywhere, and by a new sign-in in the same browser', async () => {
+  it('is ended by signing out, here or everywhere, and by a new sign-in in the same browser', async () => {
     const [here, there] = [await signedIn(), await signedIn()];
     const cookie = here.jar.header;
     expect((await here.call('DELETE', '/console/session')).status).toBe(204);
@@ -186,7 +186,7 @@ describe('a session of the console', () => {
     expect((await app.call('GET', '/admin/jobs', { token: access_token })).status).toBe(200);
   });
 
-  it('ends at once with the user: disabled, without the scope, or with a new password', async () => {
+  it('is ended at once when the user is disabled, loses the scope or has a new password', async () => {
     const admin = await app.given.operator();
     const changes = [{ disabled: true }, { scopes: ['read'] }, { password: 'eleven slow otters sing' }];
     for (const change of changes) {
@@ -198,8 +198,8 @@ describe('a session of the console', () => {
   });
 });
 
-describe('signing in by password', () => {
-  it('is refused alike for everybody who may not, and audited', async () => {
+describe('signing in by password at the console', () => {
+  it('is refused identically to all users without permission, and audited', async () => {
     const client = await new OAuth(app).login();
     const gone = await new OAuth(app).login({ scopes: SCOPES });
     await app.given.sql('UPDATE users SET disabled = true WHERE username = $1', [gone.username]);
@@ -220,7 +220,7 @@ describe('signing in by password', () => {
     ]);
   });
 
-  it('locks a guessed name for the guesser’s address alone', async () => {
+  it('locks a guessed username for the guesser’s address only', async () => {
     const behind = await startApp({
       databaseUrl: app.databaseUrl,
       env: { LOCKOUT_ATTEMPTS: '3', TRUST_PROXY: '1', SECRETS_KEY: app.config.secretsKeys[0].toString('base64') },
@@ -242,7 +242,7 @@ describe('signing in by password', () => {
     }
   });
 
-  it('is counted with the token requests of the address, and refused where operators sign in elsewhere', async () => {
+  it('counts towards the token requests of the address, and is refused under OPERATOR_PASSWORDS=off', async () => {
     const strict = await startApp({
       databaseUrl: app.databaseUrl,
       env: { OPERATOR_PASSWORDS: 'off', TOKEN_RATE_LIMIT_PER_MINUTE: '2' },

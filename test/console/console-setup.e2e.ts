@@ -20,8 +20,8 @@ afterAll(async () => {
 const field = (label: string) => driver.page.getByLabel(label).first();
 const inDialog = (label: string) => driver.dialog().getByLabel(label).first();
 
-describe('the set-up', () => {
-  it('opens an account and keeps its settings, by the rules of the document', async () => {
+describe('the set-up pages', () => {
+  it('open an account and store its settings, by the rules of the document', async () => {
     await driver.title('Accounts');
     await driver.expectGoodPage('setup');
     await driver.button('Open an account …').click();
@@ -49,7 +49,7 @@ describe('the set-up', () => {
     ['accommodations', 'Accommodations', 'New accommodation …', 'Accommodation code', 'A-CONSOLE', 'Name'],
     ['attribute-keys', 'Attribute keys', 'New attribute key …', 'Key', 'k-console', 'Name'],
     ['vouchers', 'Vouchers', 'New voucher …', 'Voucher code', 'V-CONSOLE', 'Value'],
-  ])('makes, changes and deletes %s', async (kind, title, make, codeLabel, code, other) => {
+  ])('create, change and delete %s', async (kind, title, make, codeLabel, code, other) => {
     const account = await app.given.account();
     await driver.goTo(`/setup/accounts/${account}/${kind}`);
     await driver.title(title);
@@ -68,7 +68,7 @@ describe('the set-up', () => {
     await driver.told('Deleted.');
   });
 
-  it('makes and disables users, and shows the secret of an application once', async () => {
+  it('create and disable users, and show the secret of an application once', async () => {
     await driver.goTo('/setup/users');
     await driver.title('Users');
     const username = app.given.unique('made-');
@@ -100,7 +100,7 @@ describe('the set-up', () => {
     await driver.expectGoodPage('setup-applications');
   });
 
-  it('connects a client: the lines that it ends with work', async () => {
+  it('connect a client with command lines that work', async () => {
     const { account } = await app.given.scene();
     const username = app.given.unique('client-');
     await driver.goTo('/setup/connect-client');
@@ -124,7 +124,7 @@ describe('the set-up', () => {
     expect((await app.call('GET', address, { token: access_token })).body).toEqual([]);
   });
 
-  it('connects a partner: a sample is delivered, and it gets events', async () => {
+  it('connect a partner: a sample is delivered, and the partner receives events', async () => {
     const { account } = await app.given.scene();
     const partner = await startPartner();
     try {

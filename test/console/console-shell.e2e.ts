@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually';
 const ASSETS = join(__dirname, '../../dist/console/assets');
 const MOST_BYTES = 250 * 1024;
 
-describe('the console as files', () => {
+describe('the files of the console', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp({ env: { BASE_PATH: '/v1' } });
@@ -18,7 +18,7 @@ describe('the console as files', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}${path}`, { headers, redirect: 'manual' });
 
-  it('is one page at every address of its areas, under a policy that lets no markup in', async () => {
+  it('are one page at every address, under a policy that allows no injected markup', async () => {
     for (const path of [
       '/console',
       '/console/queue',
@@ -41,7 +41,7 @@ describe('the console as files', () => {
       expect([path, (await get(path)).status]).toEqual([path, 404]);
   });
 
-  it('lets its files be kept for ever, compressed where that is understood', async () => {
+  it('may be cached forever, and are compressed for browsers that accept it', async () => {
     const html = await (await get('/console')).text();
     const [, script] = /<script[^>]* src="([^"]+)"/.exec(html)!;
     const address = new URL(script, `${app.url}/console`).pathname.replace('/v1', '');
@@ -53,7 +53,7 @@ describe('the console as files', () => {
     expect(await compressed.text()).toBe(await plain.text());
   });
 
-  it(`takes less than ${MOST_BYTES / 1024} KiB of JavaScript for its first page`, async () => {
+  it(`include less than ${MOST_BYTES / 1024} KiB of JavaScript for the first page`, async () => {
     const driver = await ConsoleDriver.start(app);
     let loaded: Map<string, number>;
     try {
@@ -97,14 +97,14 @@ describe('the shell of the console', () => {
     await app?.close();
   });
 
-  it('leads to the address that was asked for, and keeps nothing of the session where scripts reach', async () => {
+  it('opens the requested address after the sign-in, and stores nothing of the session where scripts can read it', async () => {
     await driver.title('Notifications');
     expect(await driver.page.getByLabel('State').inputValue()).toBe('PENDING');
     const kept = await driver.page.evaluate('JSON.stringify([{...localStorage}, document.cookie])');
     expect(kept).toBe('[{},""]');
   });
 
-  it('survives F5, a pasted link in a new tab, and goes back', async () => {
+  it('supports reload, a pasted link in a new tab, and the back button', async () => {
     await driver.page.reload();
     await driver.title('Notifications');
     const tab = await driver.page.context().newPage();
@@ -119,7 +119,7 @@ describe('the shell of the console', () => {
     expect(driver.page.url()).toBe(`${app.url}/console/notifications?state=PENDING`);
   });
 
-  it('asks who is signed in, and for what a page shows, while the program is still on its way', async () => {
+  it('requests the session and the data of the page while the program is still loading', async () => {
     const tab = await driver.page.context().newPage();
     for (const [file, path] of [
       ['app', '/console/session'],
@@ -136,7 +136,7 @@ describe('the shell of the console', () => {
     await tab.close();
   });
 
-  it('says so when the program cannot be loaded', async () => {
+  it('shows an error when the program cannot be loaded', async () => {
     const tab = await driver.page.context().newPage();
     await tab.route('**/assets/app-*.js', (route) => route.abort());
     await tab.goto(`${app.url}/console`);
@@ -144,7 +144,7 @@ describe('the shell of the console', () => {
     await tab.close();
   });
 
-  it('is worked by keyboard: skip link, palette, and / for the search of a page', async () => {
+  it('is usable by keyboard: skip link, palette, and / for the search of a page', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
     await driver.page.keyboard.press('Tab');
@@ -167,7 +167,7 @@ describe('the shell of the console', () => {
     );
   });
 
-  it('fades nothing for who asked for less motion, on a page and in a dialog', async () => {
+  it('has no transitions under reduced motion, on a page and in a dialog', async () => {
     const fading = () =>
       driver.page.evaluate<number>(
         `[...document.querySelectorAll('body *')].filter((element) => parseFloat(getComputedStyle(element).transitionDuration) > 0).length`,
@@ -184,7 +184,7 @@ describe('the shell of the console', () => {
     await driver.page.keyboard.press('Escape');
   });
 
-  it('keeps what was typed when the session ends, and repeats the call after a new sign-in', async () => {
+  it('keeps the input when the session expires, and repeats the call after a new sign-in', async () => {
     await driver.goTo('/notifications');
     await driver.title('Notifications');
     await driver.expire();
@@ -202,7 +202,7 @@ describe('the shell of the console', () => {
     expect(driver.refusals()).toEqual(['401 GET /admin/notifications', '403 POST /console/session']);
   });
 
-  it('leads to the API documentation, where routes are tried with the session, without a token', async () => {
+  it('links to the API documentation, where routes can be called with the session, without a token', async () => {
     await driver.link('API documentation').click();
     const { page } = driver;
     const operation = page.locator('.opblock', { has: page.locator('[data-path="/admin/overview"]') });
@@ -227,7 +227,7 @@ describe('the shell of the console', () => {
     expect(driver.refusals()).toEqual(['401 GET /admin/overview']);
   });
 
-  it('has good pages', async () => {
+  it('passes the checks of layout and accessibility on the home page and the page for an unknown address', async () => {
     await driver.goTo('');
     await driver.title('Overview');
     await driver.expectGoodPage('home-empty');
@@ -236,7 +236,7 @@ describe('the shell of the console', () => {
     await driver.expectGoodPage('not-found');
   });
 
-  it('signs out everywhere, and shows nothing more', async () => {
+  it('ends every session of the user and shows no data afterwards', async () => {
     const there = await driver.another();
     await there.page.close();
     await driver.goTo('');

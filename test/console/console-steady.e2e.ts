@@ -53,14 +53,14 @@ async function refusedWith(status: number, count: number): Promise<void> {
   await eventually(async () => (await subscribed.queue()).length === before + count);
 }
 
-describe('a live list', () => {
+describe('a list with live updates', () => {
   beforeEach(async () => {
     await driver.goTo('/work/approvals');
     await rest();
     await row('Middle').waitFor();
   });
 
-  it('holds back what comes and keeps what goes while the pointer is on it, and says so', async () => {
+  it('holds back new rows and keeps removed rows while the pointer is on it, and shows their number', async () => {
     await row('Middle').getByRole('button').hover();
     const before = await place('Middle');
     await waiting('Later');
@@ -74,7 +74,7 @@ describe('a live list', () => {
     expect(await names()).toEqual(['Later', 'Middle', 'Oldest']);
   });
 
-  it('shows it when the pointer leaves', async () => {
+  it('applies the updates when the pointer leaves', async () => {
     await row('Middle').hover();
     await waiting('Last');
     await held('1 new').waitFor();
@@ -83,7 +83,7 @@ describe('a live list', () => {
     expect(await held('1 new').count()).toBe(0);
   });
 
-  it('holds it back for the focus of the keyboard, which goes on from there', async () => {
+  it('holds updates back while it has the keyboard focus, and keeps the focus when it applies them', async () => {
     await row('Middle').getByRole('button').focus();
     await driver.page.keyboard.press('Tab');
     await driver.page.keyboard.press('Shift+Tab');
@@ -97,7 +97,7 @@ describe('a live list', () => {
     expect(await driver.page.evaluate(`document.activeElement.querySelector('table') !== null`)).toBe(true);
   });
 
-  it('shows at once what the operator has done, wherever the pointer is', async () => {
+  it("shows the operator's own changes at once, wherever the pointer is", async () => {
     await row('Later').getByRole('button').click();
     await driver.inDialog('Approve').click();
     await row('Middle').hover();
@@ -106,7 +106,7 @@ describe('a live list', () => {
   });
 });
 
-it('the error queue by cause holds back a new cause while somebody points at one, and counts on', async () => {
+it('holds a new cause back in the error queue while the pointer is on a cause, and updates the counts', async () => {
   await refusedWith(400, 2);
   await driver.goTo('/queue');
   await rest();

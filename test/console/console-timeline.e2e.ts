@@ -38,8 +38,8 @@ const events = () => driver.page.locator('.timeline > li');
 const texts = (selector: string) => events().locator(selector).allTextContents();
 const EVENTS = ['Booking created', 'Booking rescheduled', 'Booking rescheduled', 'Booking cancelled'];
 
-describe('the time line of a booking', () => {
-  it('has its events alone, in their order, each with what became of it, and says which one is shown', async () => {
+describe('the timeline of a booking', () => {
+  it('has only its events, in order, each with its outcome, and marks the current event', async () => {
     const [, second] = (await of(booking)).sort((one, other) => one['event_sequence'] - other['event_sequence']);
     await driver.goTo(`/notifications/${second['id']}`);
     await events().first().waitFor();
@@ -51,14 +51,14 @@ describe('the time line of a booking', () => {
     expect(current).toEqual([null, 'true', null, null]);
   });
 
-  it('leads from one event to the next', async () => {
+  it('links from one event to the next', async () => {
     await events().nth(3).getByRole('link').click();
     await driver.title(`Booking cancelled ${booking}`);
     await eventually(async () => expect(await events().nth(3).getAttribute('aria-current')).toBe('true'));
     expect(await texts('.sequence')).toEqual(['1', '2', '3', '4']);
   });
 
-  it('is on the page of the candidate too: events and notifications, newest first', async () => {
+  it('is also on the page of the candidate: events and notifications, newest first', async () => {
     await driver.goTo(`/candidates/${subscribed.scene.account}/${record['candidate'].candidate_id}`);
     const rows = (name: string, column: string) =>
       driver.page.getByRole('region', { name }).locator(`td[data-label="${column}"]`);

@@ -28,7 +28,7 @@ const statusOf = async (id: string) =>
   (await app.given.sql('SELECT status FROM eligibilities WHERE svc_eligiblity_id = $1', [id]))[0]['status'] as string;
 
 describe('the work lists', () => {
-  it('approve accommodations, from a list that others change while it is looked at', async () => {
+  it('approve accommodations from a list that others change at the same time', async () => {
     const code = await app.given.accommodation(scene.account, true);
     const special_accommodations = [code];
     const { svc_eligiblity_id: id } = await record({
@@ -98,7 +98,7 @@ describe('the work lists', () => {
     expect(await statusOf(id as string)).toBe('COMPLETED');
   });
 
-  it('show whose exam a typed code is before the result is accepted for it: three clicks from the list', async () => {
+  it('show in three clicks which exam a typed code belongs to before the result is accepted', async () => {
     const eligibility = await record({ first_name: 'Typed', last_name: 'Exam' });
     const id = eligibility['svc_eligiblity_id'] as string;
     const { booking_code: code } = await app.given.booking(scene, eligibility);
@@ -124,7 +124,7 @@ describe('the work lists', () => {
     expect(await statusOf(id)).toBe('COMPLETED');
   });
 
-  it('download the bytes of a body that is no JSON object', async () => {
+  it('download the bytes of a body that is not a JSON object', async () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
     await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
     await driver.goTo('/work/unmatched');
@@ -156,7 +156,7 @@ describe('the work lists', () => {
     await driver.page.getByText('Every result found its exam.').waitFor();
   });
 
-  it('try a file, import it, and have its report', async () => {
+  it('check a file, import it, and show its report', async () => {
     await driver.goTo('/work/imports');
     await driver.title('Imports');
     const csv = `candidate_id,first_name,last_name,test_code\nUP-1,Ada,L,${scene.testCode}\nUP-2,Ada,L,NO-SUCH-TEST\n`;
@@ -185,7 +185,7 @@ describe('the work lists', () => {
     expect(await app.given.sql(`SELECT 1 FROM eligibilities WHERE candidate_id = 'UP-1'`)).toHaveLength(1);
   });
 
-  it('show how far an import is while it runs, without moving what is pointed at', async () => {
+  it('show the progress of a running import without moving the row under the pointer', async () => {
     const gate = new pg.Client({ connectionString: app.databaseUrl });
     await gate.connect();
     await gate.query('SELECT pg_advisory_lock(1)');

@@ -36,7 +36,7 @@ const showing = (members: object, token = support) =>
   }, 10_000);
 
 describe('the overview', () => {
-  it('of an account in which all is well', async () => {
+  it('shows no problems for an account without any', async () => {
     const body = await showing({ partners: { well: 1 } });
     expect(body).toEqual({
       at: expect.any(String),
@@ -57,7 +57,7 @@ describe('the overview', () => {
     expect(body.hours[23].from).toBe(new Date().toISOString().slice(0, 13) + ':00:00Z');
   });
 
-  it('counts what partners do not have, by the time left to the exam, and the attempts of the hour', async () => {
+  it('counts undelivered notifications by the time left to the exam, and the attempts of the hour', async () => {
     subscribed.partner.answer({ status: 400 });
     for (const hours of [1, 20, 21, 24 * 9])
       await subscribed.booking({ booking_on: dateTime(Date.now() + hours * HOUR_MS) });
@@ -74,7 +74,7 @@ describe('the overview', () => {
     expect([failed, delivered]).toEqual([4, 0]);
   });
 
-  it('shows partners that are not well: failing though UP, DOWN, suspended, unverified, with an ending certificate', async () => {
+  it('shows partners with problems: failing while UP, DOWN, suspended, unverified, with an expiring certificate', async () => {
     await refused(subscribed, 2);
     const failing = await showing({ partners: { well: 0, failing: 1, down: 0 } });
     const { id, scene } = subscribed;
@@ -111,7 +111,7 @@ describe('the overview', () => {
     await showing({ partners: { suspended: 0, unverified: 1 } });
   });
 
-  it('counts unmatched results, approvals and holds, and lists jobs under way', async () => {
+  it('counts unmatched results, approvals and holds, and lists running jobs', async () => {
     const { scene } = subscribed;
     const accommodation = await app.given.accommodation(scene.account, true);
     await app.given.eligibility(scene, { candidate: { special_accommodations: [accommodation] } });
@@ -128,7 +128,7 @@ describe('the overview', () => {
     await showing({ jobs: [] });
   });
 
-  it('of support staff is that of their accounts; of operators that of all', async () => {
+  it('shows support staff their accounts, and operators all accounts', async () => {
     await refused(subscribed, 1);
     const elsewhere = await app.given.token([(await app.given.scene()).account], ['support']);
     await showing({ undelivered: { total: 1 } });
@@ -142,7 +142,7 @@ describe('the overview', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('counts hours that are over once, and the last two again', async () => {
+  it('counts completed hours once, and the last two hours again', async () => {
     await app.given.sql(
       `INSERT INTO notification_attempts (notification_position, subscription_id, at, duration_ms, trigger, http_status)
        SELECT 1, $1::uuid, date_trunc('hour', now()) - interval '1 minute', 7, 'FIRST', 200 FROM generate_series(1, 3)`,
@@ -160,7 +160,7 @@ describe('the overview', () => {
 describe('the list of partners', () => {
   const list = async (query = '', token = support) => app.call('GET', `/admin/partners${query}`, { token });
 
-  it('has what waits for each and its attempts hour by hour', async () => {
+  it("shows each partner's waiting notifications and its attempts by the hour", async () => {
     subscribed.partner.answer({ status: 400, delayMs: 20 });
     await subscribed.booking();
     await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
@@ -179,7 +179,7 @@ describe('the list of partners', () => {
     expect(p95_ms.at(-1)).toBeGreaterThanOrEqual(20);
   });
 
-  it('is that of the accounts in reach, page by page, without those that are deleted', async () => {
+  it('contains the accounts of the caller, page by page, without deleted partners', async () => {
     const other = await Subscribed.start(app);
     try {
       const first = await list('?limit=1', subscribed.operator);
@@ -197,7 +197,7 @@ describe('the list of partners', () => {
 });
 
 describe('the list of imports', () => {
-  it('has those of the accounts in reach, newest first, by state', async () => {
+  it('contains the accounts of the caller, newest first, filtered by state', async () => {
     const { scene } = subscribed;
     const send = (name: string) =>
       app.call('POST', `/accounts/${scene.account}/eligibility-imports?dry_run=true`, {

@@ -48,7 +48,7 @@ describe('§5 Create', () => {
     });
   });
 
-  it('keeps what was sent: GET answers what create answered', async () => {
+  it('stores every member that was sent: GET returns the answer of create', async () => {
     const [school, accommodation, key] = await Promise.all([
       app.given.school(scene.account),
       app.given.accommodation(scene.account, false),
@@ -78,7 +78,7 @@ describe('§5 Create', () => {
     expect(read.body).toEqual([created.body]);
   });
 
-  it('answers what the database has, not what was sent', async () => {
+  it('answers with the values in the database, not the values that were sent', async () => {
     await app.given.sql(`CREATE FUNCTION other_suffix() RETURNS trigger LANGUAGE plpgsql
       AS $$ BEGIN NEW.suffix = 'III'; RETURN NEW; END $$`);
     await app.given.sql(`CREATE TRIGGER other_suffix BEFORE INSERT ON eligibilities FOR EACH ROW
@@ -87,7 +87,7 @@ describe('§5 Create', () => {
     expect(created.body.candidate.suffix).toBe('III');
   });
 
-  it('is PENDING with an accommodation that requires approval, else ELIGIBLE', async () => {
+  it('answers PENDING with an accommodation that requires approval, otherwise ELIGIBLE', async () => {
     const free = await app.given.accommodation(scene.account, false);
     const reviewed = await app.given.accommodation(scene.account, true);
     const pending = await create(body({ candidate: { special_accommodations: [free, reviewed] } }));
@@ -97,13 +97,13 @@ describe('§5 Create', () => {
     expect(eligible.body).toMatchObject({ status: 'ELIGIBLE', eligibility_status_message: null });
   });
 
-  it('is ELIGIBLE but not eligible_to_schedule before its window, with a reason', async () => {
+  it('answers ELIGIBLE but not eligible_to_schedule before the window begins, with a reason', async () => {
     const { body: record } = await create(body({ schedule_start_date: dateTime(Date.now() + 3_600_000) }));
     expect(record).toMatchObject({ status: 'ELIGIBLE', eligible_to_schedule: false });
     expect(record.eligibility_status_message).toEqual(expect.any(String));
   });
 
-  it('ignores read-only members, whatever they hold', async () => {
+  it('ignores read-only members, whatever their values', async () => {
     const answer = await create({
       ...body(),
       ...{ status: 'COMPLETED', eligible_to_schedule: 'no', eligibility_status_message: { constructor: [] } },
@@ -166,7 +166,7 @@ describe('§5 Create', () => {
     expect(voucher).toEqual({ uses: 0 });
   });
 
-  it('needs one or more known portions for a test of several', async () => {
+  it('requires one or more known portions for a test of several portions', async () => {
     const portions = ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null }));
     const several = await app.given.test(scene.account, { portions });
     const withPortions = (codes?: unknown) => create({ ...app.given.eligibilityBody(several), portion_codes: codes });
@@ -176,7 +176,7 @@ describe('§5 Create', () => {
     expect((await withPortions(['P2', 'P2', 'P1'])).body.portion_codes).toEqual(['P2', 'P1']);
   });
 
-  it('redeems vouchers in the same transaction: one bad code, and there is no record and no use', async () => {
+  it('redeems vouchers in the same transaction: one invalid code, and neither record nor redemption is stored', async () => {
     const good = await app.given.voucher(scene.account);
     const refused = await create(
       body({ voucher_codes: [good, 'NONE', 'NONE'], candidate: { candidate_id: 'refused' } }),
@@ -191,7 +191,7 @@ describe('§5 Create', () => {
 });
 
 describe('§5 Create: one live record for account, candidate and test', () => {
-  it('a second is duplicate_eligibility with the id of the first', async () => {
+  it('refuses a second live record with duplicate_eligibility and the id of the first', async () => {
     const sent = body();
     const first = await create(sent);
     const second = await create(sent);
@@ -199,17 +199,20 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect(second.body.svc_eligiblity_id).toBe(first.body.svc_eligiblity_id);
   });
 
-  it.each(['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'])('a %s record does not block a new one', async (status) => {
-    const sent = body();
-    const { body: first } = await create(sent);
-    await app.given.sql('UPDATE eligibilities SET status = $2 WHERE svc_eligiblity_id = $1', [
-      first.svc_eligiblity_id,
-      status,
-    ]);
-    expect((await create(sent)).status).toBe(200);
-  });
+  it.each(['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'])(
+    'creates a new record beside a %s record',
+    async (status) => {
+      const sent = body();
+      const { body: first } = await create(sent);
+      await app.given.sql('UPDATE eligibilities SET status = $2 WHERE svc_eligiblity_id = $1', [
+        first.svc_eligiblity_id,
+        status,
+      ]);
+      expect((await create(sent)).status).toBe(200);
+    },
+  );
 
-  it('a record whose window is over gives way, and is EXPIRED from then on', async () => {
+  it('replaces a record whose window is over, which becomes EXPIRED', async () => {
     const sent = body();
     const { body: first } = await create(sent);
     await app.given.sql(`UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1`, [
@@ -226,7 +229,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     ]);
   });
 
-  it('reads what there is of the candidate and test, however many records are expired', async () => {
+  it('reads only records of the candidate and test, however many other records are expired', async () => {
     for (let n = 0; n < 10; n++) expect((await create(body())).status).toBe(200);
     await app.given.records(20_000, scene, { candidate_id: `'over-' || n`, status: `'EXPIRED'` });
     const read = await app.given.recordsRead(async () => {
@@ -235,7 +238,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect(read).toBeLessThan(2000);
   });
 
-  it('the same candidate may have another test, and another account the same candidate and test', async () => {
+  it('accepts the same candidate for another test, and the same candidate and test in another account', async () => {
     const sent = body();
     await create(sent);
     const otherTest = await app.given.test(scene.account);
@@ -248,7 +251,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect(elsewhere.status).toBe(200);
   });
 
-  it('client_eligibility_id is unique per account among records that are not CANCELLED', async () => {
+  it('requires client_eligibility_id to be unique per account among records that are not CANCELLED', async () => {
     const id = app.given.unique('EL-');
     const first = body({ client_eligibility_id: id });
     await create(first);
@@ -263,7 +266,7 @@ describe('§5 Create: one live record for account, candidate and test', () => {
     expect((await create(body({ client_eligibility_id: id }))).status).toBe(200);
   });
 
-  it('candidate data are kept per eligibility: a second record of a candidate leaves the first as it was', async () => {
+  it('keeps candidate data per eligibility: a second record of a candidate does not change the first', async () => {
     const sent = body();
     await create(sent);
     const otherTest = await app.given.test(scene.account);

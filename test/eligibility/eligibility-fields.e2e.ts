@@ -40,7 +40,7 @@ const CANDIDATE_TEXTS: [string, number][] = [
 ];
 
 describe('§5 field rules: lengths in code points', () => {
-  it.each(CANDIDATE_TEXTS)('candidate.%s takes %i characters and not one more', async (name, max) => {
+  it.each(CANDIDATE_TEXTS)('candidate.%s accepts %i characters and no more', async (name, max) => {
     const longest = '𝒳'.repeat(max);
     const accepted = await create(bodyWith(`candidate.${name}`, longest));
     expect([accepted.status, accepted.body.candidate[name]]).toEqual([200, longest]);
@@ -52,7 +52,7 @@ describe('§5 field rules: lengths in code points', () => {
     ]);
   });
 
-  it('province_state takes 100 characters outside of the United States', async () => {
+  it('province_state accepts 100 characters outside of the United States', async () => {
     const abroad = (province: string) => {
       const body = bodyWith('candidate.country', 'DE');
       body['candidate'].province_state = province;
@@ -134,7 +134,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ['eligibility_end_date', '2020-01-01T00:00:00Z', 'end_date_past'],
     ['schedule_start_date', '2999-01-01T00:00:00Z', 'end_date_before_start'],
   ];
-  it('a date without a time: the remedy is named', async () => {
+  it('a date without a time is refused with a hint at the required form', async () => {
     const { body } = await create({
       ...bodyWith('eligibility_end_date', '2030-05-14'),
       schedule_start_date: '2030-05-14',
@@ -165,12 +165,12 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     ],
     ['voucher_codes', ['x'.repeat(51), null], ['0 too_long', '1 type_invalid']],
     ['candidate.special_accommodations', ['NONE', 5], ['0 accommodation_unknown', '1 type_invalid']],
-  ])('§5 every entry of %s is judged in its place', async (path, value, faults) => {
+  ])('§5 every faulty entry of %s has its own fault', async (path, value, faults) => {
     const answer = await create(bodyWith(path, value));
     expect(faultsOf(answer).sort()).toEqual(faults.map((fault) => `${pointerTo(path)}/${fault}`).sort());
   });
 
-  it('§5 additional attributes: known keys, no key twice, a value of at most 1000', async () => {
+  it('§5 additional attributes must have known keys, no repeated key, and values of at most 1000 characters', async () => {
     const key = await app.given.attributeKey(scene.account);
     const at = '/candidate/additional_attributes';
     const answer = await create(
@@ -204,7 +204,7 @@ describe('§5 field rules: refused with 400, the member’s own code and its poi
     expect(faultsOf(twice)).toEqual([`${at}/1/key attribute_key_repeated`]);
   });
 
-  it('§2 a fault of an attribute’s value hides none of its key', async () => {
+  it('§2 a fault in an attribute’s value does not hide a fault in its key', async () => {
     const key = await app.given.attributeKey(scene.account);
     const at = '/candidate/additional_attributes';
     const answer = await create(
@@ -243,7 +243,7 @@ describe('§5 field rules: accepted', () => {
     ['portion_codes', null, ['MAIN']],
     ['portion_codes', [], ['MAIN']],
   ];
-  it.each(accepted)('%s = %j is kept as %j', async (path, value, kept) => {
+  it.each(accepted)('%s = %j is stored as %j', async (path, value, kept) => {
     const answer = await create(bodyWith(path, value));
     expect(answer.status).toBe(200);
     const [name, member] = path.split('.') as [string, string?];
@@ -252,15 +252,18 @@ describe('§5 field rules: accepted', () => {
 
   it.each(
     'Online Phone Walkin Import Mail Email Fax IVR ExpressMail VoiceResponse Application oNLINE expressmail'.split(' '),
-  )('registration_mode %s', async (mode) => {
+  )('registration_mode %s is accepted', async (mode) => {
     expect((await create(bodyWith('registration_mode', mode))).status).toBe(200);
   });
 
-  it.each('NY DC PR GU VI AS MP AA AE AP'.split(' '))('province_state %s in the United States', async (province) => {
-    expect((await create(bodyWith('candidate.province_state', province))).status).toBe(200);
-  });
+  it.each('NY DC PR GU VI AS MP AA AE AP'.split(' '))(
+    'province_state %s is accepted in the United States',
+    async (province) => {
+      expect((await create(bodyWith('candidate.province_state', province))).status).toBe(200);
+    },
+  );
 
-  it('province_state and country are free of each other outside of the United States, and optional', async () => {
+  it('province_state and country are optional and independent of each other outside of the United States', async () => {
     for (const [country, province] of [
       ['DE', 'Bayern'],
       [null, 'Anywhere'],

@@ -24,7 +24,7 @@ const sql = (assignment: string, record: Record_) =>
   app.given.sql(`UPDATE eligibilities SET ${assignment} WHERE svc_eligiblity_id = $1`, [idOf(record)]);
 
 describe('§5 Launch', () => {
-  it('testLaunchInfo answers a launch_url of 43 characters, good for 300 s, single use', async () => {
+  it('testLaunchInfo answers a launch_url of 43 characters, valid for 300 s and one use', async () => {
     const record = await app.given.eligibility(scene);
     const before = Date.now();
     const { status, body } = await info(idOf(record));
@@ -71,7 +71,7 @@ describe('§5 Launch', () => {
     expect(decodeProtectedHeader(token).alg).toBe('ES256');
   });
 
-  it('the key set holds public keys alone', async () => {
+  it('the key set contains only public keys', async () => {
     const { status, body } = await app.call('GET', '/.well-known/jwks.json');
     expect(status).toBe(200);
     for (const key of body.keys) {
@@ -80,7 +80,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('works once: used is 410, and of 20 redemptions at once one is 303', async () => {
+  it('a link works once: a used link is 410, and of 20 redemptions at once one is 303', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     const answers = await Promise.all(Array.from({ length: 20 }, () => app.call('GET', path)));
     expect(answers.filter((answer) => answer.status === 303)).toHaveLength(1);
@@ -88,13 +88,13 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', path)).status).toBe(410);
   });
 
-  it('a HEAD request, as of a preview of the link, does not use it up', async () => {
+  it('a HEAD request, as sent for a preview of the link, does not use it up', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     expect((await app.call('HEAD', path)).status).toBe(405);
     expect((await app.call('GET', path)).status).toBe(303);
   });
 
-  it('an earlier one stays valid beside a later one', async () => {
+  it('an earlier link stays valid beside a later link', async () => {
     const record = await app.given.eligibility(scene);
     const [first, second] = [await launchPath(record), await launchPath(record)];
     expect(first).not.toBe(second);
@@ -102,7 +102,7 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', second)).status).toBe(303);
   });
 
-  it('expired is 410, unknown is 404', async () => {
+  it('an expired link is 410, an unknown link is 404', async () => {
     const path = await launchPath(await app.given.eligibility(scene));
     await app.given.sql(`UPDATE launches SET expires_at = now() - interval '1 second' WHERE used_at IS NULL`);
     expect((await app.call('GET', path)).status).toBe(410);
@@ -110,7 +110,7 @@ describe('§5 Launch', () => {
       expect([code, (await app.call('GET', `/launch/${code}`)).status]).toEqual([code, 404]);
   });
 
-  it('what expired unused a month ago is swept up, and of what was used the last of a record stays', async () => {
+  it('links that expired unused a month ago are deleted; of the used links of a record the last is kept', async () => {
     const record = await app.given.eligibility(scene);
     const [unused, recent, used, last] = [
       await launchPath(record),
@@ -135,16 +135,22 @@ describe('§5 Launch', () => {
     expect((await app.call('GET', last)).status).toBe(410);
   });
 
-  it('is 410 when the candidate was cancelled or completed in between', async () => {
+  it('a link is 410 when the candidate was cancelled or completed in the meantime', async () => {
     for (const assignment of [`status = 'CANCELLED'`, `status = 'COMPLETED'`]) {
       const record = await app.given.eligibility(scene);
       const path = await launchPath(record);
       await sql(assignment, record);
       expect((await app.call('GET', path)).status).toBe(410);
+      const used = await app.given.sql(
+        `SELECT 1 FROM launches WHERE svc_eligiblity_id = $1 AND used_at IS NOT NULL
+         UNION ALL SELECT 1 FROM audit_log WHERE subject = $1 AND action = 'launch.redeem'`,
+        [idOf(record)],
+      );
+      expect(used).toEqual([]);
     }
   });
 
-  it('a click during a hold is 403 and does not use it up, for a booked record too', async () => {
+  it('a click during a hold is 403 and does not use the link up, for a booked record too', async () => {
     const booked = await app.given.eligibility(scene);
     await app.given.booking(scene, booked);
     const operator = await app.given.operator();
@@ -168,14 +174,14 @@ describe('§5 Launch', () => {
     ['sec-purpose', 'prefetch;prerender'],
     ['purpose', 'prefetch'],
     ['x-moz', 'prefetch'],
-  ])('a request with %s: %s is 204 and does not use it up', async (name, value) => {
+  ])('a request with %s: %s is 204 and does not use the link up', async (name, value) => {
     const path = await launchPath(await app.given.eligibility(scene));
     const answer = await app.call('GET', path, { headers: { [name]: value } });
     expect([answer.status, answer.headers.get('location')]).toEqual([204, null]);
     expect((await app.call('GET', path)).status).toBe(303);
   });
 
-  it('a browser gets a page that says what to do, a program the problem document', async () => {
+  it('a browser receives a page that says what to do, a program receives the problem document', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     const path = await launchPath(await app.given.eligibility(scene));
     expect((await app.call('GET', path, { headers: { accept } })).status).toBe(303);
@@ -190,7 +196,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('of a booked exam can be had from launch_minutes_before its start on', async () => {
+  it('a link for a booked exam is issued from launch_minutes_before its start on', async () => {
     const early = await app.given.scene();
     await app.given.sql('UPDATE tests SET launch_minutes_before = 30 WHERE account_code = $1', [early.account]);
     const record = await app.given.eligibility(early);
@@ -203,11 +209,18 @@ describe('§5 Launch', () => {
       available_from: dateTime(start - 1_800_000),
     });
     await sql(`booking_on = now() + interval '29 minutes'`, record);
-    expect((await info(idOf(record), early.token)).status).toBe(200);
+    const { launch_url } = (await info(idOf(record), early.token)).body;
+    const path = new URL(launch_url as string).pathname;
+    await sql(`booking_on = now() + interval '32 minutes'`, record);
+    expect((await app.call('GET', path)).body).toMatchObject({ status: 403, available_from: expect.any(String) });
+    const page = await app.call('GET', path, { headers: { accept: 'text/html' } });
+    expect(page.text).toMatch(/too early[^]*can be started from \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/);
+    await sql(`booking_on = now() + interval '29 minutes'`, record);
+    expect((await app.call('GET', path)).status).toBe(303);
   });
 
   it.each(['abc', 'ABCDEFGHJ', 'ABCD-FGH', 'ABCDEFG%C3%89', 'ABCDEFG%EF%BC%91', '%00', 'ABCD%2FFGH'])(
-    'not 8 alphanumerics (%s) is 400',
+    'an id that is not 8 alphanumerics (%s) is 400',
     async (id) => {
       const answer = await info(id);
       expect([answer.status, answer.body.code]).toEqual([400, 'validation_error']);
@@ -215,7 +228,7 @@ describe('§5 Launch', () => {
     },
   );
 
-  it('unknown and another account’s are 404, the same but for the address', async () => {
+  it('an unknown id and an id of another account receive the same 404, except for the address', async () => {
     const other = await app.given.scene();
     const foreign = await info(idOf(await app.given.eligibility(other)));
     const unknown = await info('ZZZZZZZZ');
@@ -225,7 +238,7 @@ describe('§5 Launch', () => {
     expect((await info(idOf(await app.given.eligibility(scene)), await app.given.operator())).status).toBe(200);
   });
 
-  it('403 launch_not_available outside of the window, and for a test without a launch_url', async () => {
+  it('launching outside of the window, or a test without a launch_url, is 403 launch_not_available', async () => {
     const early = await app.given.eligibility(scene, { schedule_start_date: dateTime(Date.now() + 60_000) });
     const bare = await app.given.scene({ launch_url: null });
     const late = await app.given.eligibility(scene);
@@ -241,7 +254,7 @@ describe('§5 Launch', () => {
     }
   });
 
-  it('is stored as a hash alone', async () => {
+  it('only a hash of the link is stored', async () => {
     const code = (await launchPath(await app.given.eligibility(scene))).split('/').at(-1)!;
     const rows = await app.given.sql(`SELECT encode(token_hash, 'escape') AS hash FROM launches`);
     expect(rows.some((row) => String(row['hash']).includes(code))).toBe(false);

@@ -58,7 +58,7 @@ async function pagesOf(query: string): Promise<{ rows: number; statements: numbe
   return { rows: (answer.body as unknown[]).length, statements: statements.length, pages };
 }
 
-describe('the list of an account reads no more than its page', () => {
+describe('the list of an account', () => {
   it.each([
     ['limit=50', 50],
     ['limit=50&status=active', 50],
@@ -75,13 +75,13 @@ describe('the list of an account reads no more than its page', () => {
     ['client_eligibility_id=NOBODY', 0],
     ['client_eligibility_id=CL-7', 1],
     ['client_eligibility_id=cl-7', 0],
-  ])('%s', async (query, rows) => {
+  ])('reads no more than its page for %s', async (query, rows) => {
     const found = await pagesOf(query.replace('EMPTY', empty).replace('TEST', scene.testCode));
     expect(found.rows).toBe(rows);
     expect(found.pages).toBeLessThan(MOST_PAGES);
   });
 
-  it('in the middle of the list too', async () => {
+  it('reads no more than its page in the middle of the list, too', async () => {
     const first = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=200&status=eligible`, {
       token: scene.token,
     });
@@ -92,10 +92,10 @@ describe('the list of an account reads no more than its page', () => {
   });
 });
 
-describe('what has changed since', () => {
+describe('the list filtered by updated_since', () => {
   const CHANGED = 1_500;
 
-  it('is found, put in order and read by one statement', async () => {
+  it('filters, sorts and reads a page in one SQL statement', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET updated_datetime = '2022-01-01Z' WHERE position % ${RECORDS / CHANGED} = 0 AND account_code = $1`,
       [scene.account],
@@ -107,7 +107,7 @@ describe('what has changed since', () => {
     expect(pages).toBeLessThan(CHANGED + MOST_PAGES);
   });
 
-  it('comes page by page, each record once, the newest first', async () => {
+  it('returns every changed record once, page by page, newest change first', async () => {
     const known = await app.given.sql(
       `SELECT svc_eligiblity_id AS id FROM eligibilities WHERE account_code = $1 AND updated_datetime > '2021-12-01Z' ORDER BY position DESC`,
       [scene.account],
@@ -126,7 +126,7 @@ describe('what has changed since', () => {
 });
 
 describe('a record whose window is over', () => {
-  it('is listed under EXPIRED alone, in its place, whether it was noted or not', async () => {
+  it('is listed only under EXPIRED, in its order, whether its expiry was recorded or not', async () => {
     const own = await app.given.scene();
     const ids: string[] = [];
     for (let n = 0; n < 6; n++) ids.unshift((await app.given.eligibility(own))['svc_eligiblity_id'] as string);

@@ -75,7 +75,7 @@ const eligibilities = () =>
   });
 
 describe('§5 properties', () => {
-  it('whatever the rules accept is returned unchanged by GET, and PUT takes it back with 204 and changes nothing', async () => {
+  it('GET returns every accepted value unchanged, and PUT of the same values answers 204 and changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(eligibilities(), async (body) => {
         const created = await post(body);
@@ -93,7 +93,7 @@ describe('§5 properties', () => {
     );
   });
 
-  it('an update with any other accepted values is what GET returns then', async () => {
+  it('GET returns the values of any accepted update', async () => {
     await fc.assert(
       fc.asyncProperty(eligibilities(), eligibilities(), async (first, second) => {
         await post(first);
@@ -116,7 +116,7 @@ describe('§5 properties', () => {
     );
   });
 
-  it('any JSON in the place of a member is either kept or refused with 400 and a pointer that exists in the input', async () => {
+  it('any JSON value of a member is either stored or refused with 400 and a pointer that exists in the input', async () => {
     const members = [
       'test_code',
       'portion_codes',

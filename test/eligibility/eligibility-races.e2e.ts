@@ -38,7 +38,7 @@ const tally = (answers: Answer[]) => {
 const one = async (text: string, value: unknown) => (await app.given.sql(text, [value]))[0] as Record_;
 
 describe('§5 races, on two applications and one database', () => {
-  it('20 identical creates: one 200, the rest 400, one record', async () => {
+  it('20 identical creates produce one 200, 19 refusals and one record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode, { client_eligibility_id: app.given.unique('EL-') });
       const answers = await at20((at) => call(at, 'POST', candidates(), body));
@@ -48,7 +48,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('20 creates of one client_eligibility_id for 20 candidates: one 200', async () => {
+  it('20 creates of one client_eligibility_id for 20 candidates produce one 200', async () => {
     const client_eligibility_id = app.given.unique('EL-');
     const answers = await at20((at) =>
       call(at, 'POST', candidates(), app.given.eligibilityBody(scene.testCode, { client_eligibility_id })),
@@ -56,7 +56,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(tally(answers)).toEqual({ '200': 1, '400 client_eligibility_id_in_use': 19 });
   });
 
-  it('20 creates that replace a record whose window is over: one 200', async () => {
+  it('20 creates that replace a record whose window is over produce one 200', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const old = await app.given.eligibility(scene, body);
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
@@ -68,7 +68,7 @@ describe('§5 races, on two applications and one database', () => {
     });
   });
 
-  it('bookings that come together: each has an event, an audit row and a feed entry of its own, and no one waits for a locked one', async () => {
+  it('simultaneous bookings each have their own event, audit row and feed entry, and do not wait for a locked record', async () => {
     const records = await Promise.all(Array.from({ length: 20 }, () => app.given.eligibility(scene)));
     const [held, over, ...free] = records;
     await app.given.sql('UPDATE eligibilities SET eligibility_end_date = now() WHERE svc_eligiblity_id = $1', [
@@ -114,7 +114,7 @@ describe('§5 races, on two applications and one database', () => {
     expect((shared[0] as { transactions: number }).transactions).toBeLessThan(free.length);
   });
 
-  it('20 redemptions of a one-use voucher, by create, update and vouchers: one wins', async () => {
+  it('of 20 redemptions of a one-use voucher, by create, update and vouchers, one succeeds', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const code = await app.given.voucher(scene.account);
       const records = await Promise.all(Array.from({ length: 14 }, () => app.given.eligibility(scene)));
@@ -138,7 +138,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('vouchers crossing over between records: never a deadlock, uses and redemptions agree', async () => {
+  it('vouchers that are swapped between records cause no deadlock, and uses agree with redemptions', async () => {
     const codes = await Promise.all(Array.from({ length: 6 }, () => app.given.voucher(scene.account, { max_uses: 3 })));
     const records = await Promise.all(Array.from({ length: 5 }, () => app.given.eligibility(scene)));
     for (let round = 0; round < ROUNDS; round++) {
@@ -156,7 +156,7 @@ describe('§5 races, on two applications and one database', () => {
     for (const row of rows) expect([row['uses'], row['uses'] <= 3]).toEqual([row['redemptions'], true]);
   });
 
-  it('two bookings of one eligibility: one 201, the other 403, one event', async () => {
+  it('of two bookings of one eligibility one is 201 and the other 403, with one event', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const answers = await Promise.all(
@@ -174,7 +174,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('cancel against booking: one of them wins, never both', async () => {
+  it('of a cancellation and a booking at once one succeeds, never both', async () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       const [booked, cancelled] = await Promise.all([
@@ -199,7 +199,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('the fates of one booking: one of cancel, absence and excused absence, or an absence that is excused then', async () => {
+  it('of a cancellation, an absence and an excused absence of one booking one succeeds, or the absence and then its excuse', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const booking = await app.given.booking(scene, await app.given.eligibility(scene));
       const path = `/accounts/${scene.account}/bookings/${booking['booking_code']}`;
@@ -218,7 +218,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('update against result: 204 or 403, never 500; the record is COMPLETED once and keeps a whole update or none', async () => {
+  it('an update during a result is 204 or 403, never 500; the record is COMPLETED once and has the whole update or none', async () => {
     for (let round = 0; round < 2 * ROUNDS; round++) {
       const record = await app.given.eligibility(scene);
       if (round % 2 === 0) await app.given.booking(scene, record);
@@ -246,7 +246,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('20 updates of one record: every one 204, the last one whole', async () => {
+  it('20 updates of one record are all 204, and the last is stored whole', async () => {
     const record = await app.given.eligibility(scene);
     const answers = await at20((at) =>
       call(at, 'PUT', pathOf(record), {
@@ -262,7 +262,7 @@ describe('§5 races, on two applications and one database', () => {
     expect(row['city']).toBe(row['suffix']);
   });
 
-  it('an expired record revived against a new create: one live record', async () => {
+  it('an expired record that is revived while another is created leaves one live record', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const record = await app.given.eligibility(scene, body);
@@ -282,7 +282,7 @@ describe('§5 races, on two applications and one database', () => {
     }
   });
 
-  it('§5 20 creates with one Idempotency-Key: one record; the others replay it or meet it in progress', async () => {
+  it('§5 20 creates with one Idempotency-Key produce one record; the others replay its answer or are refused as in progress', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const body = app.given.eligibilityBody(scene.testCode);
       const key = app.given.unique('key-');

@@ -39,7 +39,7 @@ const idsOf = (answer: { body: any }) =>
   (answer.body as { svc_eligiblity_id: string }[]).map((r) => r.svc_eligiblity_id);
 
 describe('§5 Read', () => {
-  it('GET candidates/{id}: every record of the candidate, newest first', async () => {
+  it('GET candidates/{id} returns every record of the candidate, newest first', async () => {
     const answer = await get(`/candidates/${candidate}`);
     expect([answer.status, idsOf(answer)]).toEqual([200, ids]);
     expect(answer.body.map((record: any) => record.status)).toEqual(
@@ -47,7 +47,7 @@ describe('§5 Read', () => {
     );
   });
 
-  it('GET …/tests/{test_code}: those of the test, newest first', async () => {
+  it('GET …/tests/{test_code} returns the records of the test, newest first', async () => {
     expect(idsOf(await get(`/candidates/${candidate}/tests/${otherTest}`))).toEqual([ids[2]]);
     expect(idsOf(await get(`/candidates/${candidate}/tests/${scene.testCode}`))).toEqual(
       [1, 3, 4, 5, 6].map((at) => ids[at]),
@@ -65,7 +65,7 @@ describe('§5 Read', () => {
     ['cancelled', [4]],
     ['completed', [5]],
     ['ELIGIBLE', []],
-  ])('GET …/eligibilities?status=%s', async (status, expected) => {
+  ])('GET …/eligibilities?status=%s returns the records in this status', async (status, expected) => {
     const answer = await get(`/candidates/${candidate}/eligibilities?status=${status}`);
     expect([answer.status, idsOf(answer)]).toEqual([200, expected.map((at) => ids[at])]);
   });
@@ -101,7 +101,7 @@ describe('§5 Read', () => {
         'status invalid_status_filter',
       ],
     ],
-  ])('GET %s is 400 invalid_status_filter, and every other fault is named beside it', async (path, faults) => {
+  ])('GET %s is 400 invalid_status_filter, and the answer names every other fault, too', async (path, faults) => {
     const { status, body } = await get(path);
     expect([status, body.code]).toEqual([400, 'invalid_status_filter']);
     expect(body.errors.map(({ parameter, code }: any) => `${parameter} ${code}`).sort()).toEqual([...faults].sort());
@@ -116,12 +116,12 @@ describe('§5 Read', () => {
     expect(body.errors[0].detail).toContain('Did you mean "status"?');
   });
 
-  it('GET …/eligibilities without a status answers all of them', async () => {
+  it('GET …/eligibilities without a status returns all records', async () => {
     const answer = await get(`/candidates/${candidate}/eligibilities`);
     expect([answer.status, idsOf(answer)]).toEqual([200, ids]);
   });
 
-  it('a candidate never seen in the account is 404 candidate_not_found, on all three', async () => {
+  it('a candidate that the account never had is 404 candidate_not_found, on all three routes', async () => {
     const elsewhere = await app.given.scene();
     for (const path of ['', '/eligibilities?status=all', `/tests/${scene.testCode}`]) {
       const unknown = await get(`/candidates/nobody${path}`);
@@ -141,7 +141,7 @@ describe('§5 Read', () => {
     expect((await get(`/candidates/${candidate.toLowerCase()}`)).body.code).toBe('candidate_not_found');
   });
 
-  it('GET eligibilities/{svc_id}: one record, of any status', async () => {
+  it('GET eligibilities/{svc_id} returns one record in any status', async () => {
     for (const id of ids) {
       const answer = await get(`/eligibilities/${id}`);
       expect([answer.status, answer.body.svc_eligiblity_id, answer.body.candidate.candidate_id]).toEqual([
@@ -153,7 +153,7 @@ describe('§5 Read', () => {
     expect((await get(`/eligibilities/${ids[0]}`)).body).toEqual((await get(`/candidates/${candidate}`)).body[0]);
   });
 
-  it('GET eligibilities/{svc_id}: an unknown id, and the id of another account, are the same 404', async () => {
+  it('GET eligibilities/{svc_id} answers the same 404 to an unknown id and to an id of another account', async () => {
     const other = await app.given.scene();
     const { svc_eligiblity_id: theirs } = await app.given.eligibility(other);
     for (const id of ['NOBODY22', theirs, ids[0].toLowerCase(), 'x'.repeat(50)]) {
@@ -167,7 +167,7 @@ describe('§5 Read', () => {
     expect((await get(`/eligibilities/${ids[0]}`, launch)).status).toBe(403);
   });
 
-  it('a candidate id may need encoding; an encoded slash stays a part of it, and is refused', async () => {
+  it('a candidate id may contain characters that need encoding; an encoded slash is part of the id, and is refused', async () => {
     const id = 'Zoë ?#&=+;,:@$!*()%41';
     const record = await app.given.eligibility(scene, { candidate: { candidate_id: id } });
     expect(idsOf(await get(`/candidates/${encodeURIComponent(id)}`))).toEqual([record['svc_eligiblity_id']]);
@@ -199,12 +199,12 @@ describe('§5 Cancel', () => {
     expect((await cancel(id)).body.code).toBe('eligibility_not_found');
   });
 
-  it('none at all is 404 eligibility_not_found', async () => {
+  it('answers 404 eligibility_not_found when there is no record', async () => {
     expect((await cancel('nobody')).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
     expect((await cancel(candidate, 'NEVER')).body).toMatchObject({ status: 404, code: 'eligibility_not_found' });
   });
 
-  it('cancels the live record when there are several, and no other', async () => {
+  it('cancels only the live record when there are several', async () => {
     const body = app.given.eligibilityBody(scene.testCode);
     const id = body['candidate'].candidate_id as string;
     const first = await app.given.eligibility(scene, body);
@@ -228,7 +228,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     for (let at = 0; at < 7; at++) made.unshift((await app.given.eligibility(board))['svc_eligiblity_id'] as string);
   });
 
-  it('pages by Link with an absolute address, stable while records are written', async () => {
+  it('pages by Link with an absolute address, and pages stay stable while records are written', async () => {
     const seen: string[] = [];
     let next: string | undefined =
       `${app.url}/accounts/${board.account}/eligibilities?limit=3&test_code=${board.testCode}`;
@@ -247,7 +247,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(seen).toEqual(made);
   });
 
-  it('filters by status, test_code and updated_since; an array without Link when all fit', async () => {
+  it('filters by status, test_code and updated_since, and returns an array without Link when all records fit', async () => {
     const all = await list();
     expect(all.body).toHaveLength(8);
     expect(all.headers.get('link')).toBeNull();
@@ -257,7 +257,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(await list(`?updated_since=${dateTime(Date.now() - 60_000)}`)).toMatchObject({ body: all.body });
   });
 
-  it('finds the records of a client_eligibility_id, cancelled ones too, together with the other filters', async () => {
+  it('filters by client_eligibility_id, including cancelled records, together with the other filters', async () => {
     const sceneOfOne = await app.given.scene();
     const find = async (query: string) =>
       idsOf(
@@ -286,7 +286,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect([idsOf(page), await find(new URL(next).search.slice(1))]).toEqual([[again], [cancelled]]);
   });
 
-  it('passing its end date is a change: such a record is found by updated_since', async () => {
+  it('finds a record by updated_since when its end date has passed', async () => {
     const sceneOfOne = await app.given.scene();
     const record = await app.given.eligibility(sceneOfOne);
     await app.given.sql(
@@ -325,7 +325,7 @@ describe('§5 GET /accounts/{account_code}/eligibilities for reconciliation', ()
     expect(answer.body.errors).toEqual([expect.objectContaining({ parameter, code })]);
   });
 
-  it('names all faults of the query at once; a limit over 200 is taken as 200', async () => {
+  it('names all faults of the query at once; a limit over 200 is treated as 200', async () => {
     const answer = await list('?limit=0&cursor=&test_code=%20&updated_since=x');
     expect(answer.body.errors.map((fault: any) => fault.parameter).sort()).toEqual(
       ['cursor', 'limit', 'test_code', 'updated_since'].sort(),

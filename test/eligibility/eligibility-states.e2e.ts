@@ -212,7 +212,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(await statusOf(subject)).toBe(next);
   });
 
-  it.each(STATUSES)('%s, a result is accepted', async (status) => {
+  it.each(STATUSES)('a result for a record that is %s is accepted', async (status) => {
     const subject = await REACH[status]();
     const completed = complete(subject);
     if (status === 'CANCELLED') await expect(completed).rejects.toThrow(DomainError);
@@ -229,7 +229,7 @@ describe('§5 the table of states, status × trigger', () => {
     ['cancel booking', 'EXPIRED'],
     ['excused absence', 'EXPIRED'],
     ['absence', 'ABSENT'],
-  ] as const)('SCHEDULED, window over, %s: %s', async (trigger, status) => {
+  ] as const)('a SCHEDULED record whose window is over is, after %s, %s', async (trigger, status) => {
     const subject = await scheduled();
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now(), booking_on = now() - interval '1 h' WHERE svc_eligiblity_id = $1`,
@@ -240,7 +240,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(await statusOf(subject)).toBe(status);
   });
 
-  it('EXPIRED is true at the moment of reading, no job needed', async () => {
+  it('a record is EXPIRED at the moment of reading, without a job', async () => {
     const end = Math.ceil(Date.now() / 1000) * 1000 + 1000;
     const subject = await eligible({ eligibility_end_date: dateTime(end) });
     expect(await statusOf(subject)).toBe('ELIGIBLE');
@@ -250,7 +250,7 @@ describe('§5 the table of states, status × trigger', () => {
     expect(record['eligibility_status_message']).toEqual(expect.any(String));
   });
 
-  it('PENDING turns ELIGIBLE when the accommodations are approved and no hold is left, in either order', async () => {
+  it('a PENDING record becomes ELIGIBLE when its accommodations are approved and its hold is removed, in either order', async () => {
     for (const steps of [
       ['approve-accommodations', 'release'],
       ['release', 'approve-accommodations'],
@@ -264,7 +264,7 @@ describe('§5 the table of states, status × trigger', () => {
     }
   });
 
-  it('a hold needs a reason, which the client reads; it leaves an audit row', async () => {
+  it('a hold requires a reason, which the client can read, and writes an audit row', async () => {
     const subject = await eligible();
     for (const body of [{}, { reason: '' }, { reason: ' ' }, { reason: 'x'.repeat(501) }, undefined])
       expect((await admin(subject, 'hold', body)).status).toBe(400);

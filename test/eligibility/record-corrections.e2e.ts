@@ -30,7 +30,7 @@ const endAt = (record: Made, end: Date) =>
 const past = () => new Date(Math.floor(Date.now() / 1000) * 1000 - 2000);
 
 describe('bookings of a candidate', () => {
-  it('are all there, newest first, and chosen by status and test', async () => {
+  it('are listed newest first, and filtered by status and test', async () => {
     const record = await app.given.eligibility(scene);
     const first = await app.given.booking(scene, record);
     await call('DELETE', `/accounts/${scene.account}/bookings/${first['booking_code']}`);
@@ -49,20 +49,20 @@ describe('bookings of a candidate', () => {
     ]);
   });
 
-  it('of a candidate never seen are 404, and of one without any an empty list', async () => {
+  it('are 404 for an unknown candidate, and an empty list for a candidate without bookings', async () => {
     const answer = await call('GET', `/accounts/${scene.account}/candidates/nobody/bookings`);
     expect([answer.status, answer.body.code]).toEqual([404, 'candidate_not_found']);
     const record = await app.given.eligibility(scene);
     expect((await call('GET', `${candidateOf(record)}/bookings`)).body).toEqual([]);
   });
 
-  it('need the scope bookings', async () => {
+  it('require the scope bookings', async () => {
     const token = await app.given.token([scene.account], ['read']);
     expect((await call('GET', `/accounts/${scene.account}/candidates/x/bookings`, undefined, token)).status).toBe(403);
   });
 });
 
-it('a second booking is refused with the code of the open one', async () => {
+it('refuses a second booking with the code of the open booking', async () => {
   const record = await app.given.eligibility(scene);
   const booking = await app.given.booking(scene, record);
   const { booking_on, location_timezone } = booking;
@@ -76,7 +76,7 @@ it('a second booking is refused with the code of the open one', async () => {
 });
 
 describe('vouchers', () => {
-  it('of a record are read where they are set', async () => {
+  it('of a record are read at the route that sets them', async () => {
     const codes = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)].sort();
     const record = await app.given.eligibility(scene, { voucher_codes: codes });
     expect((await call('GET', `${testOf(record)}/vouchers`)).body).toEqual({ voucher_codes: codes });
@@ -86,17 +86,20 @@ describe('vouchers', () => {
     expect([other.status, other.body.code]).toEqual([404, 'eligibility_not_found']);
   });
 
-  it.each([true, false])('of an expired record go to its successor (with vouchers of its own: %s)', async (asks) => {
-    const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
-    const { candidate } = await app.given
-      .eligibility(scene, { voucher_codes: [voucher] })
-      .then(async (record) => (await endAt(record, past()), record));
-    await app.given.eligibility(scene, { candidate, ...(asks ? { voucher_codes: [voucher] } : {}) });
-    const [{ uses }] = await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher]);
-    expect(uses).toBe(asks ? 1 : 0);
-  });
+  it.each([true, false])(
+    'of an expired record are transferred to its successor (with vouchers of its own: %s)',
+    async (asks) => {
+      const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
+      const { candidate } = await app.given
+        .eligibility(scene, { voucher_codes: [voucher] })
+        .then(async (record) => (await endAt(record, past()), record));
+      await app.given.eligibility(scene, { candidate, ...(asks ? { voucher_codes: [voucher] } : {}) });
+      const [{ uses }] = await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher]);
+      expect(uses).toBe(asks ? 1 : 0);
+    },
+  );
 
-  it('of an expired record stay when the record that would take its place is refused', async () => {
+  it('of an expired record stay redeemed when the record that would replace it is refused', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const record = await app.given.eligibility(scene, { voucher_codes: [voucher] });
     await endAt(record, past());
@@ -124,10 +127,10 @@ describe('vouchers', () => {
   });
 });
 
-describe('a result that was refused first and accepted later', () => {
+describe('a result that was refused and later accepted', () => {
   const unmatched = async () => (await new Deliveries(app).unmatched(operator)).body as Made[];
 
-  it.each(['REGISTRATION', 'ACCOUNT'])('is settled by that: %s', async (source) => {
+  it.each(['REGISTRATION', 'ACCOUNT'])('is no longer listed as unmatched: %s', async (source) => {
     const deliveries = new Deliveries(app);
     const candidateId = app.given.unique('late-');
     const clientId = app.given.unique('ce-');
@@ -154,7 +157,7 @@ describe('a result that was refused first and accepted later', () => {
   });
 });
 
-it('redeeming a launch link leaves an audit row', async () => {
+it('writes an audit row when a launch link is redeemed', async () => {
   const record = await app.given.eligibility(scene);
   const info = await call('GET', `/eligibilities/${record['svc_eligiblity_id']}/testLaunchInfo`);
   const path = new URL(info.body.launch_url as string).pathname;
@@ -166,7 +169,7 @@ it('redeeming a launch link leaves an audit row', async () => {
   expect(rows).toHaveLength(1);
 });
 
-it('year 1 stays year 1 in a process whose time zone is not UTC', async () => {
+it('stores the year 1 as the year 1 in a process whose time zone is not UTC', async () => {
   const folder = dataFolder();
   const service = await ServiceProcess.start(folder.path, { TZ: 'America/New_York' });
   try {
@@ -186,8 +189,8 @@ it('year 1 stays year 1 in a process whose time zone is not UTC', async () => {
   }
 }, 180_000);
 
-describe('a record that expires while it is read', () => {
-  it('is shown as the filter found it', async () => {
+describe('a record that expires while it is being read', () => {
+  it('is shown with the status that the filter found', async () => {
     const record = await app.given.eligibility(scene);
     const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000);
     await endAt(record, end);
@@ -209,8 +212,8 @@ describe('a record that expires while it is read', () => {
   });
 });
 
-describe('updated_since', () => {
-  it('finds an expiry at its moment, also when a new record took its place, and when that create failed', async () => {
+describe('the filter updated_since', () => {
+  it('finds an expiry at its moment, even if a new record replaced the expired one or its creation failed', async () => {
     const since = new Date(Date.now() - 1000).toISOString().slice(0, 19) + 'Z';
     const ids = async () =>
       (

@@ -50,7 +50,7 @@ const UNREADABLE: [string, string | Buffer, number, string][] = [
 ];
 
 describe('§2 every answer', () => {
-  it.each(UNREADABLE)('also that to %s is a problem document with its headers', async (_title, bytes, status, code) => {
+  it.each(UNREADABLE)('is a problem document with its headers, even for %s', async (_title, bytes, status, code) => {
     const [head, text] = (await rawBytes(app.url, bytes)).split('\r\n\r\n', 2);
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     const headers = new Headers(
@@ -74,12 +74,12 @@ describe('§2 every answer', () => {
     expect((await app.call('GET', `/problems/${code}`)).body.status).toBe(status);
   });
 
-  it('an expectation that nobody knows is not met, and the request answered', async () => {
+  it('ignores an unknown expectation, and the request is answered', async () => {
     const answer = await rawCall(app.url, 'GET', '/health/live', { headers: { expect: 'the-unexpected' } });
     expect(answer.status).toBe(200);
   });
 
-  it('what cannot be read behind a request does not run into its answer', async () => {
+  it('is complete even when unreadable bytes follow the request', async () => {
     const whole = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n';
     const texts = (await rawBytes(app.url, `${whole}garbage\r\n\r\n`)).split(/(?=HTTP\/1\.1 )/);
     for (const text of texts) {
@@ -122,7 +122,7 @@ describe('§2 every answer', () => {
   });
 
   it.each(['', 'x'.repeat(65), 'a b', 'a,b', 'é', 'a/b', '<script>'])(
-    'makes a new id for the X-Request-Id %j',
+    'has a new id when the request sends X-Request-Id %j',
     async (id) => {
       const answer = await get('/health/live', { 'x-request-id': id });
       expect(answer.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
@@ -132,7 +132,7 @@ describe('§2 every answer', () => {
 });
 
 describe('§2 problems', () => {
-  it('the catalogue lists every problem; an unknown code is 404', async () => {
+  it('are all listed in the catalogue, and an unknown code is 404', async () => {
     const { body } = await app.call('GET', '/problems');
     const codes = (body as { code: string; status: number }[]).map(({ code, status }) => `${code} ${status}`);
     for (const plain of [
@@ -145,7 +145,7 @@ describe('§2 problems', () => {
     expect((await app.call('GET', '/problems/no_such_code')).status).toBe(404);
   });
 
-  it('show nothing of the inside: no stack, SQL, path or library', async () => {
+  it('reveal no stack, SQL, path or library', async () => {
     for (const [, answer] of KINDS.filter(([kind]) => kind.startsWith('4'))) {
       const { body } = await answer();
       expect(JSON.stringify(body)).not.toMatch(
@@ -169,7 +169,7 @@ describe('§2 methods', () => {
     ['/openapi.json', 'GET, HEAD'],
     ['/health/ready', 'GET, HEAD'],
     ['/', 'GET, HEAD'],
-  ])('%s takes %s; every other method is 405 with Allow', async (template, allow) => {
+  ])('%s accepts %s, and every other method is 405 with Allow', async (template, allow) => {
     const path = template.replace('{a}', scene.account);
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND']) {
       if (allow.split(', ').includes(method)) continue;
@@ -187,7 +187,7 @@ describe('§2 methods', () => {
       }
   });
 
-  it('a process without the role api answers for its health, in any case, and nothing else', async () => {
+  it('a process without the role api answers its health routes in any case, and no others', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl, env: { ROLES: 'delivery' } });
     try {
       for (const [path, status] of [
@@ -202,7 +202,7 @@ describe('§2 methods', () => {
     }
   });
 
-  it('HEAD answers as GET does, without a body', async () => {
+  it('HEAD answers like GET, without a body', async () => {
     const path = `/accounts/${scene.account}/eligibilities`;
     const [head, plain] = [await rawCall(app.url, 'HEAD', path, { headers: bearer() }), await get(path)];
     expect([head.status, head.text, head.headers['content-length']]).toEqual([
@@ -237,14 +237,14 @@ describe('§2 odd addresses', () => {
   });
 
   it.each(['%FF', '%00', '%2F', '..', 'x'.repeat(3000), '%E2%80%8F', '__proto__', 'constructor'])(
-    'the account code %s is nobody’s',
+    'the account code %s is answered like an unknown account',
     async (segment) => {
       const answer = await rawCall(app.url, 'GET', `/accounts/${segment}/eligibilities`, { headers: bearer() });
       expect([400, 403, 404]).toContain(answer.status);
     },
   );
 
-  it('a request that is no HTTP is answered or closed, and the service lives', async () => {
+  it('a request that is not HTTP is answered or closed, and the service stays up', async () => {
     for (const bytes of [
       'GET / HTTP/1.1\r\n\r\n',
       'NONSENSE\r\n\r\n',
@@ -260,7 +260,7 @@ describe('§2 odd addresses', () => {
   });
 });
 
-describe('a message that can be understood in two ways', () => {
+describe('a message with two possible meanings', () => {
   const head = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
   const path = () => `/accounts/${scene.account}/eligibilities`;
   const mine = () => `Authorization: Bearer ${scene.token}`;
@@ -271,7 +271,7 @@ describe('a message that can be understood in two ways', () => {
     ['two types', () => [mine(), 'Content-Type: application/json', 'Content-Type: text/plain']],
     ['a transfer coding before chunked', () => [mine(), 'Transfer-Encoding: x, chunked']],
     ['chunked twice', () => [mine(), 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
-  ])('is 400 and ends the connection: %s', async (_title, headers) => {
+  ])('is refused with 400 and its connection is closed: %s', async (_title, headers) => {
     const first = head(`GET ${path()} HTTP/1.1`, 'Host: localhost', ...headers());
     const answer = await rawBytes(app.url, `${first}${head('GET /health/live HTTP/1.1', 'Host: localhost')}`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
@@ -279,14 +279,14 @@ describe('a message that can be understood in two ways', () => {
     expect(answer.split('HTTP/1.1 ')).toHaveLength(2);
   });
 
-  it('is none when a header stands twice that may', async () => {
+  it('does not include a repeated header that may be repeated', async () => {
     const headers = { authorization: `Bearer ${scene.token}`, accept: ['a/b', 'application/json'] };
     expect((await rawCall(app.url, 'GET', path(), { headers })).status).toBe(200);
   });
 });
 
-describe('§2 RateLimit', () => {
-  it('is on every answer, with a caller or without', async () => {
+describe('§2 the headers RateLimit', () => {
+  it('are on every answer, with or without a caller', async () => {
     const limited = await startApp({
       env: { RATE_LIMIT_PER_MINUTE: '6000', TOKEN_RATE_LIMIT_PER_MINUTE: '60' },
       databaseUrl: app.databaseUrl,
@@ -326,7 +326,7 @@ describe('§2 RateLimit', () => {
     }
   });
 
-  it('is on each answer; at 429 Retry-After; another user’s quota is their own', async () => {
+  it('count down with each answer; a 429 has Retry-After, and another user has a separate quota', async () => {
     const limited = await startApp({ env: { RATE_LIMIT_PER_MINUTE: '5' }, databaseUrl: app.databaseUrl });
     try {
       // The quota is of the minute of the clock: do not begin just before it ends.

@@ -38,7 +38,7 @@ describe('§2 strings', () => {
     ['a high surrogate alone', '\\ud800', 'lone_surrogate'],
     ['a low surrogate alone', '\\udc00x', 'lone_surrogate'],
     ['surrogates in the wrong order', '\\udc00\\ud800', 'lone_surrogate'],
-  ])('%s is 400, in every text of a body', async (_title, escape, code) => {
+  ])('%s is refused with 400 in every text of a body', async (_title, escape, code) => {
     expect(faultsOf(await create(withCity(`"a${escape}b"`)))).toEqual([`/candidate/city ${code}`]);
     const everywhere = json()
       .replace(/"(Ada|Lovelace|NY|US|ada@example.org)"/g, `"${escape}"`)
@@ -92,19 +92,22 @@ describe('§2 malformed JSON is 400 malformed_json', () => {
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
   });
 
-  it('so is JSON nested more than 64 levels deep, arrays and objects alike', async () => {
+  it('JSON nested more than 64 levels deep is malformed, arrays and objects alike', async () => {
     for (const deep of ['['.repeat(100_000) + ']'.repeat(100_000), '{"a":'.repeat(40_000) + '1' + '}'.repeat(40_000)]) {
       expect((await create(deep)).body).toMatchObject({ status: 400, code: 'malformed_json' });
       expect((await create(withCity(deep))).body).toMatchObject({ status: 400, code: 'malformed_json' });
     }
   });
 
-  it.each(['null', '5', '"text"', 'true', '[]'])('%s is JSON, but no object: 400 at the whole body', async (text) => {
-    expect(faultsOf(await create(text))).toEqual([' type_invalid']);
-  });
+  it.each(['null', '5', '"text"', 'true', '[]'])(
+    '%s is valid JSON but not an object: 400 at the whole body',
+    async (text) => {
+      expect(faultsOf(await create(text))).toEqual([' type_invalid']);
+    },
+  );
 });
 
-describe('§2 members that every object has', () => {
+describe('§2 names of members that every JavaScript object inherits', () => {
   it.each([
     '__proto__',
     'constructor',
@@ -114,7 +117,7 @@ describe('§2 members that every object has', () => {
     '__defineGetter__',
     'prototype',
     'then',
-  ])('%s is an unknown member like any other', async (name) => {
+  ])('%s is refused like any other unknown member', async (name) => {
     const text = json().replace('{', `{${JSON.stringify(name)}:{"admin":true},`);
     expect(faultsOf(await create(text))).toEqual([`/${name} unknown_field`]);
     const inside = json().replace('"first_name"', `${JSON.stringify(name)}:1,"first_name"`);
@@ -128,7 +131,7 @@ describe('§2 size and type of bodies', () => {
     return text + ' '.repeat(bytes - Buffer.byteLength(text));
   };
 
-  it('a body of 256 KiB is read, one byte more is 413, with or without a length', async () => {
+  it('a body of 256 KiB is accepted and a larger body is 413, with or without a length', async () => {
     expect((await create(padded(256 * 1024))).status).toBe(200);
     expect((await create(padded(256 * 1024 + 1))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
     const chunked = await raw([padded(256 * 1024 + 1)], {
@@ -138,7 +141,7 @@ describe('§2 size and type of bodies', () => {
     expect(chunked.status).toBe(413);
   });
 
-  it('a compressed body is measured unpacked', async () => {
+  it('a compressed body is measured after decompression', async () => {
     const gzip = { 'content-encoding': 'gzip' };
     expect((await create(gzipSync(json()), gzip)).status).toBe(200);
     expect((await create(gzipSync(' '.repeat(50_000_000) + json()), gzip)).status).toBe(413);
@@ -150,7 +153,7 @@ describe('§2 size and type of bodies', () => {
     });
   });
 
-  it('too wide a body is answered with at most 100 faults and one that says so', async () => {
+  it('a body with very many faults is answered with 100 faults and a note about the rest', async () => {
     for (const wide of [
       `{${Array.from({ length: 20_000 }, (_, at) => `"m${at}":1`).join()}}`,
       json().replace('}', `,"additional_attributes":[${Array(60_000).fill('{}').join()}]}`),
@@ -172,12 +175,12 @@ describe('§2 size and type of bodies', () => {
     'application/json; charset=iso-8859-1',
     'json',
     '*/*',
-  ])('%s is 415', async (type) => {
+  ])('%s is 415 unsupported_media_type', async (type) => {
     const answer = await create(json(), { 'content-type': type });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('no type at all is 415', async () => {
+  it('a body without a content type is 415', async () => {
     expect((await raw([json()])).status).toBe(415);
   });
 
@@ -188,11 +191,11 @@ describe('§2 size and type of bodies', () => {
     'application/json ; charset=Utf-8 ; q=1',
     'application/json;',
     'application/json; version',
-  ])('%s is JSON', async (type) => {
+  ])('%s is accepted as JSON', async (type) => {
     expect((await create(json(), { 'content-type': type })).status).toBe(200);
   });
 
-  it('no body, with or without Content-Length: 0, is 400 required; an empty chunked one is no JSON', async () => {
+  it('a missing body, with or without Content-Length: 0, is 400 required; an empty chunked body is not JSON', async () => {
     expect(faultsOf(await create(undefined))).toEqual([' required']);
     const empty = await raw([], { 'content-length': '0', 'content-type': 'text/plain' });
     expect([empty.status, JSON.parse(empty.text).errors[0].code]).toEqual([400, 'required']);
@@ -200,7 +203,7 @@ describe('§2 size and type of bodies', () => {
     expect([chunked.status, JSON.parse(chunked.text).code]).toEqual([400, 'malformed_json']);
   });
 
-  it('a body in chunks is a body', async () => {
+  it('a chunked body is accepted', async () => {
     const text = json();
     const answer = await raw([text.slice(0, 50), text.slice(50)], {
       'content-type': 'application/json',
@@ -209,7 +212,7 @@ describe('§2 size and type of bodies', () => {
     expect(answer.status).toBe(200);
   });
 
-  it('a body on a route that takes none is not looked at', async () => {
+  it('a body on a route without a body is ignored', async () => {
     const record = await app.given.eligibility(scene);
     const one = `${path()}/${record['candidate'].candidate_id}`;
     const headers = { authorization: `Bearer ${scene.token}`, 'content-type': 'text/plain' };
@@ -225,7 +228,7 @@ describe('§2 size and type of bodies', () => {
     expect(cancel.status).toBe(204);
   });
 
-  it('§2 the order of checks: 401, scope, account, and only then the body', async () => {
+  it('§2 checks run in order: 401, scope, account, and only then the body', async () => {
     const foreign = await app.given.account();
     const reader = await app.given.token([scene.account], ['read']);
     for (const [body, type] of [

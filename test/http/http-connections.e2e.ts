@@ -39,7 +39,7 @@ async function fill(app: TestApp, count: number): Promise<Socket[]> {
   return sockets;
 }
 
-it('one address has so many connections and no more, until one of them ends', async () => {
+it('limits the connections of one address, and accepts a new connection when one closes', async () => {
   const app = await startApp();
   const sockets = await fill(app, MOST_OF_AN_ADDRESS + AT_A_TIME);
   try {
@@ -57,7 +57,7 @@ it('one address has so many connections and no more, until one of them ends', as
   }
 });
 
-it('behind a proxy, whose connections all come from one address, they are not counted by it', async () => {
+it('does not limit the connections of a proxy, which all have the same address', async () => {
   const app = await startApp({ env: { TRUST_PROXY: '1' } });
   const sockets = await fill(app, MOST_OF_AN_ADDRESS + 1);
   try {
@@ -68,7 +68,7 @@ it('behind a proxy, whose connections all come from one address, they are not co
   }
 });
 
-it('a connection may rest for longer than proxies let theirs, and does not hold up the end of the service', async () => {
+it('keeps idle connections longer than proxies do, and closes them at shutdown without delay', async () => {
   const app = await startApp();
   const socket = await open(app);
   try {

@@ -34,7 +34,7 @@ const rule = (model: string, member: string) => {
 const optionalText = (rest: object) => ({ type: ['string', 'null'], ...rest });
 
 describe('the OpenAPI document', () => {
-  it('says of every operation what it is for, who may call it, and what each status answers with', () => {
+  it('describes the purpose, callers and answers of every operation', () => {
     expect(operations().length).toBeGreaterThan(40);
     for (const { name, path, operation } of operations()) {
       expect([name, typeof operation.summary, operation.summary?.length > 5]).toEqual([name, 'string', true]);
@@ -61,11 +61,23 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has a catalogue of errors beside it, which docs/problems.md tells as the code has it', () => {
+  it('names the parts of readiness as the service does, in its examples too', async () => {
+    const { '200': ready, '503': unready } = document.paths['/health/ready'].get.responses as Schema;
+    const { parts } = (await app.call('GET', '/health/ready')).body as { parts: object };
+    expect(Object.keys(parts).sort()).toEqual(['database', 'deliveries', 'delivery loop', 'migrations']);
+    for (const answer of [ready, unready]) {
+      const { schema: shape, example } = answer['content']['application/json'] as Schema;
+      const declared = Object.keys(shape['properties'].parts.properties as object);
+      expect(declared).toEqual(expect.arrayContaining([...Object.keys(parts), 'process']));
+      expect(declared).toEqual(expect.arrayContaining(Object.keys(example['parts'] as object)));
+    }
+  });
+
+  it('is published with a catalogue of errors that matches docs/problems.md', () => {
     expect(readFileSync(join(__dirname, '../../docs/problems.md'), 'utf8')).toBe(catalogueMarkdown());
   });
 
-  it('describes every operation, and its subject in the order of a client’s day', () => {
+  it('describes every operation, and its tags in the order of a client’s day', () => {
     const tags = (document.tags as Schema[]).map(({ name, description }) => [name, typeof description]);
     expect(tags.slice(0, 3)).toEqual([
       ['Token service', 'string'],
@@ -85,7 +97,7 @@ describe('the OpenAPI document', () => {
     expect(ofNothing.filter((name) => !name.includes(' /sandbox/'))).toEqual([]);
   });
 
-  it('has an example of every body and of every parameter that must be sent', () => {
+  it('has an example of every body and every required parameter', () => {
     for (const { name, operation } of operations()) {
       for (const media of Object.values((operation.requestBody?.content ?? {}) as Record<string, Schema>))
         expect([name, media['example']]).toEqual([name, expect.anything()]);
@@ -98,14 +110,14 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names Basic where the client authenticates, and no scheme where nobody must', () => {
+  it('requires Basic where the client authenticates, and no scheme on open routes', () => {
     const securityOf = (path: string, method: string) => document.paths[path][method].security as object[];
     expect(document.components.securitySchemes.client).toMatchObject({ type: 'http', scheme: 'basic' });
     for (const path of ['/token', '/revoke', '/introspect']) expect(securityOf(path, 'post')).toEqual([{ client: [] }]);
     expect(securityOf('/health/live', 'get')).toEqual([]);
   });
 
-  it('names BASE_URL as its server and where tokens come from, where it is set', () => {
+  it('names BASE_URL as its server and the address of the token endpoint, where BASE_URL is set', () => {
     const config = Object.assign(Object.create(app.config) as typeof app.config, {
       publicUrl: 'https://api.example/v1',
     });
@@ -144,7 +156,7 @@ describe('the OpenAPI document', () => {
     expect(statuses('/launch/{launch_code}', 'get')).toEqual(expect.arrayContaining(['303', '404', '410']));
   });
 
-  it('carries the rules of the Eligibility Model', () => {
+  it('contains the rules of the Eligibility Model', () => {
     expect(schema('EligibilityModel')['required'].sort()).toEqual(['candidate', 'test_code']);
     expect(rule('EligibilityModel', 'test_code')).toEqual({
       type: 'string',
@@ -169,7 +181,7 @@ describe('the OpenAPI document', () => {
     expect([mode.test('voiceRESPONSE'), mode.test('Telegraph')]).toEqual([true, false]);
   });
 
-  it('carries the rules of the Candidate Model', () => {
+  it('contains the rules of the Candidate Model', () => {
     expect(schema('CandidateModel')['required'].sort()).toEqual(['candidate_id', 'first_name', 'last_name']);
     const lengths = Object.entries({
       address1: 200,
@@ -207,7 +219,7 @@ describe('the OpenAPI document', () => {
     expect(rule('CandidateAttribute', 'value')).toEqual({ type: 'string', maxLength: 1000 });
   });
 
-  it('carries the rules of bookings', () => {
+  it('contains the rules of bookings', () => {
     expect(schema('BookingRequest')['required'].sort()).toEqual(['booking_on', 'delivery_mode']);
     expect(rule('BookingRequest', 'delivery_mode')).toEqual({
       type: 'string',
@@ -224,7 +236,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('says that answers carry every member of their model', () => {
+  it('marks every member of answer models as required', () => {
     for (const model of ['EligibilityResponseModel', 'BookingModel', 'TestLaunchInfo'])
       expect([model, [...schema(model)['required']].sort()]).toEqual([
         model,
@@ -232,7 +244,7 @@ describe('the OpenAPI document', () => {
       ]);
   });
 
-  it('has an example that its own rule accepts wherever it has an example', () => {
+  it('has only examples that its own rules accept', () => {
     let examples = 0;
     for (const [name, model] of Object.entries(document.components.schemas as Record<string, Schema>))
       for (const [member, property] of Object.entries((model['properties'] ?? {}) as Record<string, Schema>)) {

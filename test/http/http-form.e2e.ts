@@ -45,7 +45,7 @@ describe('§2 a query parameter that the route does not have', () => {
     expect(told(answer.body.errors)).toContain(`${parameter} unknown_parameter`);
   });
 
-  it('is refused with the nearest known name', async () => {
+  it('is refused with a hint at the nearest known name', async () => {
     const { body } = await app.call('GET', '/admin/error-queue?acount_code=X&limit=0', { token: operator });
     expect(body.errors).toEqual([
       {
@@ -57,14 +57,14 @@ describe('§2 a query parameter that the route does not have', () => {
     ]);
   });
 
-  it('is nobody’s matter elsewhere', async () => {
+  it('is ignored on routes that are open to everybody', async () => {
     for (const path of ['/health/live?x=1', '/problems?x=1', '/.well-known/jwks.json?x=1'])
       expect([path, (await app.call('GET', path)).status]).toEqual([path, 200]);
   });
 });
 
 describe('§2 the faults of a request', () => {
-  it('are named all at once, of path, query and body', async () => {
+  it('are all named at once, for path, query and body', async () => {
     const answer = await app.call('PUT', `/accounts/${scene.account}/candidates/%20x/tests/a_b?x=1`, {
       token: scene.token,
       body: { test_cod: 'T' },
@@ -79,14 +79,14 @@ describe('§2 the faults of a request', () => {
     ]);
   });
 
-  it('are at most a hundred, then one that says so', async () => {
+  it('are at most a hundred, followed by a note about the rest', async () => {
     const body = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`m${at}`, at]));
     const { errors } = (await create(body)).body;
     expect(errors).toHaveLength(101);
     expect(told(errors.slice(98))).toEqual(['/m98 unknown_field', '/m99 unknown_field', ' too_many_faults']);
   });
 
-  it.each(['.', '..'])('candidate_id %s is one', async (candidate_id) => {
+  it.each(['.', '..'])('include candidate_id %s', async (candidate_id) => {
     const body = app.given.eligibilityBody(scene.testCode);
     const { errors } = (await create({ ...body, candidate: { ...body.candidate, candidate_id } })).body;
     expect(told(errors)).toEqual(['/candidate/candidate_id candidate_id_invalid']);
@@ -101,13 +101,13 @@ describe('§2 the faults of a request', () => {
     },
   );
 
-  it.each(['\u0001', '\t', '\n', '\u007f', '\u0085', '\u009f'])('%j in a text is one', async (character) => {
+  it.each(['\u0001', '\t', '\n', '\u007f', '\u0085', '\u009f'])('include %j in a text', async (character) => {
     const body = app.given.eligibilityBody(scene.testCode);
     const { errors } = (await create({ ...body, candidate: { ...body.candidate, city: `a${character}b` } })).body;
     expect(told(errors)).toEqual(['/candidate/city control_character']);
   });
 
-  it('lines and tabs are none in a reason; other control characters are', async () => {
+  it('do not include lines and tabs in a reason, but do include other control characters', async () => {
     const record = await app.given.eligibility(scene);
     const hold = (reason: string) =>
       app.call('POST', `/admin/eligibilities/${record['svc_eligiblity_id']}/hold`, {
@@ -120,7 +120,7 @@ describe('§2 the faults of a request', () => {
 });
 
 describe('§2 the catalogue of errors', () => {
-  it('knows every code of a fault, with what it means and what to do', async () => {
+  it('explains every fault code and the remedy', async () => {
     for (const code of [
       'unknown_field',
       'unknown_parameter',
@@ -139,13 +139,13 @@ describe('§2 the catalogue of errors', () => {
     expect(new Set(codes).size).toBe(codes.length);
   });
 
-  it('names the further members of a problem', async () => {
+  it('names the additional members of a problem', async () => {
     const members = async (code: string) => (await app.call('GET', `/problems/${code}`)).body.members;
     expect(await members('duplicate_eligibility')).toEqual(['svc_eligiblity_id']);
     expect(await members('verification_failed')).toEqual(['failure', 'reason', 'http_status', 'excerpt']);
   });
 
-  it('is a page for a browser, and JSON for others', async () => {
+  it('is a page for a browser, and JSON for programs', async () => {
     const asked = (accept: string) => app.call('GET', '/problems/voucher_expired', { headers: { accept } });
     const page = await asked('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -206,8 +206,11 @@ describe('§2 a hostile body', () => {
   beforeAll(() => void jest.spyOn(app.app.get(BodyPace), 'charge').mockReturnValue(undefined));
   afterAll(() => void jest.restoreAllMocks());
 
-  it.each(HOSTILE)('%s holds up the event loop no longer than some times what reading it does', async (_name, body) => {
-    expect(body.length).toBeLessThanOrEqual(256 * 1024);
-    expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);
-  });
+  it.each(HOSTILE)(
+    '%s blocks the event loop for no more than a small multiple of its reading time',
+    async (_name, body) => {
+      expect(body.length).toBeLessThanOrEqual(256 * 1024);
+      expect((await longestDelay(body)) / ownTime(body)).toBeLessThan(15);
+    },
+  );
 });

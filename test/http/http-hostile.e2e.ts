@@ -114,7 +114,7 @@ it.each([
     [...hostile(256 * KIB - REST), ...wide(256 * KIB - REST)],
   ],
 ])(
-  '%s keeps the event loop for less than the machine takes for 100,000 values',
+  'blocks the event loop for less than the time of 100,000 values while it reads %s',
   async (_kind, path, bodies) => {
     // Eighty bodies that are as much work as their bytes allow.
     expect(Math.max(...Object.values(await delayRatios(path(), bodies)))).toBeLessThan(1);
@@ -122,7 +122,7 @@ it.each([
   240_000,
 );
 
-it('a type of thousands of blanks keeps the event loop no longer', async () => {
+it('does not block the event loop for a content type of thousands of blanks', async () => {
   const headers = {
     authorization: basic(await new OAuth(app).login()),
     'content-type': `application/x-www-form-urlencoded${' '.repeat(15_000)}x`,
@@ -135,7 +135,7 @@ it('a type of thousands of blanks keeps the event loop no longer', async () => {
   expect((await longestDelay(send)) / ownTime()).toBeLessThan(1);
 });
 
-it('a large result is accepted as a small one is', async () => {
+it('accepts a large result like a small one', async () => {
   const { svc_eligiblity_id } = await app.given.eligibility(scene);
   const body = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: 'x'.repeat(3 * MIB) });
   const path = '/registrations/registration/results';

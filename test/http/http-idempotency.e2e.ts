@@ -31,7 +31,7 @@ function turned(value: any): any {
 }
 
 describe('§5 Idempotency-Key', () => {
-  it('the same key and body replays the first answer with Idempotency-Replayed: true', async () => {
+  it('replays the first answer with Idempotency-Replayed: true for the same key and body', async () => {
     const [key, sent] = [newKey(), body()];
     const first = await create(sent, key);
     const second = await create(sent, key);
@@ -40,7 +40,7 @@ describe('§5 Idempotency-Key', () => {
     expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
   });
 
-  it('it is the first answer, whatever happened to the record since', async () => {
+  it('replays the first answer even if the record has changed since', async () => {
     const [key, sent] = [newKey(), body()];
     const first = await create(sent, key);
     await app.call('DELETE', `${path()}/${sent['candidate'].candidate_id}/tests/${scene.testCode}`, {
@@ -49,21 +49,21 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key)).body).toEqual(first.body);
   });
 
-  it('the same body is the same JSON value, whatever the order of keys and the blanks', async () => {
+  it('treats bodies as the same when they are the same JSON value, whatever the order of keys and the blanks', async () => {
     const [key, sent] = [newKey(), body({ portion_codes: ['MAIN'] })];
     const first = await create(sent, key);
     const second = await create(JSON.stringify(turned(sent), null, 4).replace('"Ada"', '"\\u0041da"'), key);
     expect([second.status, replayed(second), second.body]).toEqual([200, 'true', first.body]);
   });
 
-  it('another body is 422 idempotency_key_reused, a bad one too', async () => {
+  it('refuses another body with 422 idempotency_key_reused, even an invalid body', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     for (const other of [body(), { ...sent, registration_mode: 'Mail' }, { ...sent, nonsense: 1 }, {}])
       expect((await create(other, key)).body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  it('only 2xx answers are kept: after a refusal the key is free again', async () => {
+  it('stores only 2xx answers: after a refusal the key can be used again', async () => {
     const key = newKey();
     expect((await create({}, key)).status).toBe(400);
     expect((await create({ ...body(), test_code: 'UNKNOWN' }, key)).status).toBe(400);
@@ -74,7 +74,7 @@ describe('§5 Idempotency-Key', () => {
     expect([answer.status, replayed(answer)]).toEqual([200, null]);
   });
 
-  it('a key in progress is 409 idempotency_key_in_use, for the same body and another', async () => {
+  it('refuses a key in progress with 409 idempotency_key_in_use, for the same body and another', async () => {
     const [key, record] = [newKey(), await app.given.eligibility(scene)];
     const book = (more = {}) =>
       app.call('POST', `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`, {
@@ -106,7 +106,7 @@ describe('§5 Idempotency-Key', () => {
     expect(replayed(await book())).toBe('true');
   });
 
-  it('a key belongs to the application and user', async () => {
+  it('keeps the keys of each application and user apart', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const other = await app.given.token([scene.account]);
@@ -114,7 +114,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(body(), key, other)).status).toBe(200);
   });
 
-  it('a replay checks token, scope and account like any call', async () => {
+  it('checks token, scope and account of a replay like those of any call', async () => {
     const [key, sent] = [newKey(), body()];
     const token = await app.given.token([scene.account]);
     await create(sent, key, token);
@@ -133,7 +133,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(sent, key, 'nonsense')).status).toBe(401);
   });
 
-  it('is kept for 24 hours', async () => {
+  it('keeps a key for 24 hours', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const age = (interval: string) =>
@@ -147,7 +147,7 @@ describe('§5 Idempotency-Key', () => {
     expect((await create(body(), key)).status).toBe(200);
   });
 
-  it.each(['x'.repeat(256), 'é', 'tab\there', ''])('the key %j is 400', async (key) => {
+  it.each(['x'.repeat(256), 'é', 'tab\there', ''])('refuses the key %j with 400', async (key) => {
     const answer = await create(body(), key);
     expect([answer.status, answer.body.errors]).toEqual([
       400,
@@ -155,7 +155,7 @@ describe('§5 Idempotency-Key', () => {
     ]);
   });
 
-  it('a key that is none is named with every other fault of the request, on every route that takes one', async () => {
+  it('names an invalid key with every other fault of the request, on every route that accepts keys', async () => {
     const record = await app.given.eligibility(scene);
     const bookings = `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const booking = await app.given.booking(scene, record);
@@ -180,7 +180,7 @@ describe('§5 Idempotency-Key', () => {
     expect(kept.body).toEqual(booking);
   });
 
-  it('1 to 255 printable ASCII characters are a key', async () => {
+  it('accepts 1 to 255 printable ASCII characters as a key', async () => {
     for (const key of ['!', 'x'.repeat(255), `" {}~,;= ${newKey()}`]) {
       const sent = body();
       expect((await create(sent, key)).status).toBe(200);
@@ -188,7 +188,7 @@ describe('§5 Idempotency-Key', () => {
     }
   });
 
-  it('works on every writing booking route: each is done once', async () => {
+  it('is accepted on every writing booking route: each request is executed once', async () => {
     const record = await app.given.eligibility(scene);
     const events = async () =>
       (
@@ -227,7 +227,7 @@ describe('§5 Idempotency-Key', () => {
     expect([(await twice('POST', absence, { excused: false })).status, await events()]).toEqual([204, 5]);
   });
 
-  it('a key used on one route is another request on the next', async () => {
+  it('treats the same key on another route as another request', async () => {
     const [key, sent] = [newKey(), body()];
     await create(sent, key);
     const answer = await app.call('DELETE', `/accounts/${scene.account}/bookings/ABCDEFGHJK`, {
@@ -237,7 +237,7 @@ describe('§5 Idempotency-Key', () => {
     expect(answer.body).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
   });
 
-  describe('of many requests at once', () => {
+  describe('many simultaneous requests with keys', () => {
     const bookingsOf = (record: Record<string, any>) =>
       `${path()}/${record['candidate'].candidate_id}/tests/${scene.testCode}/bookings`;
     const book = (record: Record<string, any>, key: string, sent: unknown = siteBooking()) =>
@@ -246,7 +246,7 @@ describe('§5 Idempotency-Key', () => {
     const transactionsOf = async (table: string, column: string, values: string[]) =>
       (await app.given.sql(`SELECT DISTINCT xmin::text FROM ${table} WHERE ${column} = ANY ($1)`, [values])).length;
 
-    it('records and bookings are written together, and each answer is kept', async () => {
+    it('are written in batches for records and bookings, and each answer is stored', async () => {
       const sent = Array.from({ length: 40 }, () => ({ key: newKey(), body: body() }));
       const created = await Promise.all(sent.map((one) => create(one.body, one.key)));
       expect(created.map(({ status }) => status)).toEqual(sent.map(() => 200));
@@ -268,7 +268,7 @@ describe('§5 Idempotency-Key', () => {
       );
     });
 
-    it('each is done once, however often it is sent', async () => {
+    it('are each executed once, however often they are sent', async () => {
       const one = siteBooking();
       const all = (await records(10)).map((record) => ({ record, key: newKey() }));
       const answers = await Promise.all(
@@ -285,7 +285,7 @@ describe('§5 Idempotency-Key', () => {
       }
     });
 
-    it('a refusal is that of its request alone, and leaves the key free at once', async () => {
+    it('are refused individually, and a refusal leaves its key free at once', async () => {
       const [refusedOne, ...others] = await records(20);
       await app.call('DELETE', `${path()}/${refusedOne['candidate'].candidate_id}/tests/${scene.testCode}`, {
         token: scene.token,
@@ -304,7 +304,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     });
 
-    it('a record that somebody has already is refused to its request alone', async () => {
+    it('are refused individually when the record already exists', async () => {
       const taken = body();
       await create(taken, newKey());
       const unknownTest = { ...body(), test_code: 'UNKNOWN' };
@@ -314,7 +314,7 @@ describe('§5 Idempotency-Key', () => {
       expect(answers[1].body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('one that waits for what somebody is changing holds up nobody of another account', async () => {
+    it('delay no other account while one waits for a locked record', async () => {
       const there = await app.given.scene();
       const made = await app.given.eligibility(scene);
       const others = await Promise.all(Array.from({ length: 3 }, () => app.given.eligibility(there)));
@@ -343,14 +343,14 @@ describe('§5 Idempotency-Key', () => {
       expect((await waiting).body).toMatchObject({ code: 'duplicate_eligibility' });
     });
 
-    it('repeats of what has long been answered are no request in progress', async () => {
+    it('replay answers that are long complete, and are not refused as in progress', async () => {
       const [key, sent] = [newKey(), body()];
       expect((await create(sent, key)).status).toBe(200);
       const answers = await Promise.all(Array.from({ length: 12 }, () => create(sent, key)));
       expect(answers.map((answer) => [answer.status, replayed(answer)])).toEqual(answers.map(() => [200, 'true']));
     });
 
-    it('one whose record is locked holds up no other, and waits for its turn', async () => {
+    it('are executed while the record of one request is locked, which waits', async () => {
       const [locked, ...others] = await records(8);
       const release = await app.given.lock(
         `SELECT 1 FROM eligibilities WHERE svc_eligiblity_id = '${locked['svc_eligiblity_id']}' FOR UPDATE`,

@@ -70,17 +70,20 @@ describe('a body over the limit', () => {
     ['an ordinary route', 'POST', candidates, [JSON_TYPE], 256 * 1024],
     ['a result', 'POST', () => RESULTS, [JSON_TYPE], 8 * 1024 * 1024],
     ['a result of an account', 'PUT', () => `/accounts/${scene.account}`, [JSON_TYPE], 8 * 1024 * 1024],
-  ])('of %s is 413 by its length alone, and the connection is closed', async (_route, method, path, headers, limit) => {
-    for (const length of [limit + 1, 1_000_000_000]) {
-      const wire = await Wire.open();
-      wire.head(method, path(), bearer(), ...headers, `Content-Length: ${length}`);
-      const answer = await wire.until('"code":"payload_too_large"');
-      expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*\r\nConnection: close\r\n/);
-      expect(await wire.closes()).toBe(true);
-    }
-  });
+  ])(
+    'of %s is refused with 413 by its length alone, and the connection is closed',
+    async (_route, method, path, headers, limit) => {
+      for (const length of [limit + 1, 1_000_000_000]) {
+        const wire = await Wire.open();
+        wire.head(method, path(), bearer(), ...headers, `Content-Length: ${length}`);
+        const answer = await wire.until('"code":"payload_too_large"');
+        expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*\r\nConnection: close\r\n/);
+        expect(await wire.closes()).toBe(true);
+      }
+    },
+  );
 
-  it('of the token service is 413 by its length alone, and the connection is closed', async () => {
+  it('of the token service is refused with 413 by its length alone, and the connection is closed', async () => {
     const { key, secret } = await client();
     const wire = await Wire.open();
     const basic = `Authorization: Basic ${btoa(`${key}:${secret}`)}`;
@@ -89,12 +92,12 @@ describe('a body over the limit', () => {
     expect(await wire.closes()).toBe(true);
   });
 
-  it('that is sent nevertheless does not cost the sender the answer', async () => {
+  it('is answered even if the sender sends all of it', async () => {
     const answer = await app.call('POST', candidates(), { token: scene.token, body: ' '.repeat(5_000_000) });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('of a caller who may not send it is not awaited either', async () => {
+  it('is not read from a caller without permission', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), JSON_TYPE, 'Content-Length: 1000000000');
     expect(await wire.until('"code":"unauthorized"')).toMatch(/^HTTP\/1\.1 401 /);
@@ -113,7 +116,7 @@ describe('a body over the limit', () => {
 });
 
 describe('Expect: 100-continue', () => {
-  it('is answered with 100 when the body is wanted', async () => {
+  it('is answered with 100 when the body will be read', async () => {
     const body = JSON.stringify(app.given.eligibilityBody(scene.testCode));
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, `Content-Length: ${body.length}`, 'Expect: 100-continue');
@@ -127,7 +130,7 @@ describe('Expect: 100-continue', () => {
     ['without a token', 401, () => [JSON_TYPE, 'Content-Length: 9']],
     ['of a wrong type', 415, () => [bearer(), 'Content-Type: text/plain', 'Content-Length: 9']],
     ['over the limit', 413, () => [bearer(), JSON_TYPE, 'Content-Length: 999999']],
-  ])('%s is answered with %i and no invitation', async (_title, status, headers) => {
+  ])('%s is answered with %i and without 100', async (_title, status, headers) => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), ...headers(), 'Expect: 100-continue');
     await wire.until('"request_id"');
@@ -137,7 +140,7 @@ describe('Expect: 100-continue', () => {
 });
 
 describe('a body that stops arriving', () => {
-  it('is 408 within 30 s, 500 on the result routes, whatever it is part of, and the connection is closed', async () => {
+  it('is refused within 30 s with 408, or 500 on the result routes, and the connection is closed', async () => {
     // A test driver sends again after a 500.
     const stopped: [string, string, string, number][] = [
       [candidates(), 'Content-Length: 5000', '{"a":', 408],
@@ -159,7 +162,7 @@ describe('a body that stops arriving', () => {
     );
   });
 
-  it('or drips, a byte a second, is 408 within 30 s too', async () => {
+  it('is refused with 408 within 30 s, even if a byte arrives every second', async () => {
     const wire = await Wire.open();
     wire.head('POST', candidates(), bearer(), JSON_TYPE, 'Content-Length: 5000');
     const drip = setInterval(() => wire.send(' '), 1000);
@@ -169,10 +172,10 @@ describe('a body that stops arriving', () => {
   });
 });
 
-describe('the number of values', () => {
+describe('the number of values in a body', () => {
   const wide = (values: number) => `{"more":[${'1,'.repeat(values - 3)}1]}`;
 
-  it('of a result is 100,000 at most', async () => {
+  it('is at most 100,000 in a result', async () => {
     const deliveries = new Deliveries(app);
     const { svc_eligiblity_id } = await app.given.eligibility(scene);
     const result = registrationBody({ examMetaData: { examCode: svc_eligiblity_id }, more: [] });
@@ -186,13 +189,13 @@ describe('the number of values', () => {
       });
   });
 
-  it('is 100,000 at most on every other route', async () => {
+  it('is at most 100,000 on every other route', async () => {
     const send = (body: string) => app.call('POST', candidates(), { token: scene.token, body });
     expect((await send(wide(100_000))).status).toBe(400);
     expect((await send(wide(100_001))).body).toMatchObject({ status: 413, code: 'payload_too_large' });
   });
 
-  it('makes bodies of thousands of values of one caller take turns; no other caller waits for them', async () => {
+  it('makes large bodies of one caller wait for each other; no other caller waits', async () => {
     const other = await app.given.scene();
     const order: string[] = [];
     const send = async (name: string, { account, token }: typeof scene) => {
@@ -207,7 +210,7 @@ describe('the number of values', () => {
     expect(order).toEqual(['mine 400', 'theirs 400', 'mine 400', expect.stringMatching(/^mine (400|429)$/)]);
   });
 
-  it('counts values that repeat one name', async () => {
+  it('includes values whose names are repeated', async () => {
     const again = `{${Array(870_000).fill('"a":1').join()}}`;
     expect((await new Deliveries(app).register(scene.token, again)).status).toBe(413);
   });

@@ -6,7 +6,7 @@ import { startApp, type Answer, type TestApp } from '../support/app';
 import { buildGuide } from '../support/guide';
 
 describe('/.well-known/security.txt (RFC 9116)', () => {
-  it('names the contact of the setting, and a moment within a year at which it expires', async () => {
+  it('names the configured contact, and an expiry within a year', async () => {
     const app = await startApp({ env: { SECURITY_CONTACT: 'mailto:security@example.org' } });
     const answer = await app.call('GET', '/.well-known/security.txt').finally(() => app.close());
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
@@ -26,7 +26,7 @@ describe('/.well-known/security.txt (RFC 9116)', () => {
     expect([days > 170, days < 365]).toEqual([true, true]);
   });
 
-  it('is 404 without the setting, and a contact that is no address stops the start', async () => {
+  it('is 404 without the setting, and an invalid contact prevents the start', async () => {
     const app = await startApp();
     expect((await app.call('GET', '/.well-known/security.txt').finally(() => app.close())).status).toBe(404);
     await expect(startApp({ env: { SECURITY_CONTACT: 'somebody' } })).rejects.toThrow(/^SECURITY_CONTACT /);
@@ -58,7 +58,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     '/console',
     '/.well-known/oauth-authorization-server',
     '/.well-known/jwks.json',
-  ])('%s has an ETag; who has the current one gets 304 without a body', async (path) => {
+  ])('%s has an ETag, and a caller with the current ETag receives 304 without a body', async (path) => {
     const first = await get(path);
     const tag = first.headers.get('etag')!;
     expect([first.status, tag]).toEqual([200, expect.stringMatching(/^(W\/)?"[^"]+"$/)]);
@@ -72,7 +72,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
   });
 
   it.each(['/', '/openapi.json', '/openapi.yaml', '/docs', '/docs/swagger-ui.css', '/problems', '/console'])(
-    'HEAD of %s has the ETag that GET has, as a page and as JSON; who has the current one gets 304',
+    'HEAD of %s has the ETag of GET, as a page and as JSON, and answers 304 to the current ETag',
     async (path) => {
       for (const accept of ['text/html', '*/*']) {
         const headers = { accept };
@@ -85,7 +85,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
     },
   );
 
-  it('what is no document may not be kept', async () => {
+  it('answers that are not public documents are no-store', async () => {
     for (const path of [
       '/problems/no_such_code',
       '/console/nothing.js',
@@ -110,7 +110,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('public documents under "
   });
 });
 
-describe('the quota of an address', () => {
+describe('the quota of an address on public routes', () => {
   let app: TestApp;
 
   beforeAll(async () => {
@@ -142,7 +142,7 @@ describe('the quota of an address', () => {
     throw new Error('Nobody was refused.');
   }
 
-  it('is 1200 a minute over all public routes; then 429, and other addresses are not concerned', async () => {
+  it('is 1200 a minute over all routes; then 429, and other addresses are not affected', async () => {
     const paths = ['/problems/not_found', '/console', '/.well-known/jwks.json', `/launch/${'x'.repeat(43)}`];
     const [answered, refused] = await untilRefused('192.0.2.1', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);
@@ -154,7 +154,7 @@ describe('the quota of an address', () => {
     expect((await from('192.0.2.1', '/nowhere', token)).status).toBe(404);
   });
 
-  it('counts a document by its length, and next to nothing who has it already', async () => {
+  it('counts a document by its length, and a 304 as nearly nothing', async () => {
     const small = left(await from('192.0.2.3', '/.well-known/jwks.json'));
     const document = await from('192.0.2.3', '/openapi.yaml');
     expect(small - left(document)).toBeGreaterThan(document.text.length / 32_768 - 1);
@@ -166,7 +166,7 @@ describe('the quota of an address', () => {
     expect(left(again) - left(streamed)).toBeGreaterThan(streamed.text.length / 32_768 - 1);
   });
 
-  it('counts what strangers are refused, on every route, and puts refusals for too many requests off', async () => {
+  it('counts refusals of strangers on every route, and delays refusals for too many requests', async () => {
     const paths = ['/nowhere', '/accounts/NOBODY/eligibilities', '/admin/users'];
     const [answered] = await untilRefused('192.0.2.4', paths, 6000);
     expect(answered).toBeGreaterThanOrEqual(1200);
@@ -195,7 +195,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('GET / under "$basePath"'
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is a page for a browser and JSON for programs, and leads to what there is', async () => {
+  it('is a page for a browser and JSON for programs, and links to the public documents', async () => {
     const app = await startApp({ env: { BASE_PATH: basePath } });
     try {
       const { body } = await app.call('GET', '/');

@@ -19,7 +19,7 @@ describe('large reads of an account', () => {
     ['exports', 'eligibilities.csv', 'eligibilities'],
     ['reads of the feed', 'changes?limit=200', 'changes'],
   ])(
-    'are with the database two at a time: %s',
+    'query the database two at a time: %s',
     async (_kind, path, table) => {
       const [reader, other] = [await app.given.scene(), await app.given.scene()];
       const locker = new pg.Client({ connectionString: app.databaseUrl });
@@ -47,7 +47,7 @@ describe('large reads of an account', () => {
   );
 });
 
-it('HEAD of every route that is read answers with its headers and ends', async () => {
+it('HEAD of every readable route returns its headers and ends', async () => {
   const scene = await app.given.scene();
   const record = await app.given.eligibility(scene);
   const body = 'test_code,candidate_id,first_name,last_name\n';

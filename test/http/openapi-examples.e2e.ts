@@ -8,7 +8,7 @@ import { join } from 'node:path';
  * Every operation of the document that a sandbox serves is tried out as it stands, in an order in which a person would.
  * Only what the service makes itself (ids, codes, tokens) is taken from the answers before.
  */
-describe('the examples of the document that a sandbox serves', () => {
+describe('the examples of the document, against a sandbox', () => {
   let app: TestApp;
   let document: any;
   let sandbox: any;
@@ -87,7 +87,7 @@ describe('the examples of the document that a sandbox serves', () => {
     expect(parameter).toMatchObject({ name: 'account_code', example: sandbox.account_code });
   });
 
-  it('get tokens, with the credentials that only the file of the sandbox has', async () => {
+  it('get tokens with the credentials in the file of the sandbox', async () => {
     const { username, password } = sandbox.client;
     const granted = await tryOut('POST /token', { username, password });
     tokens['client'] = granted.body.access_token;
@@ -111,7 +111,7 @@ describe('the examples of the document that a sandbox serves', () => {
     tokens['client'] = (await tryOut('POST /token', { username, password })).body.access_token;
   });
 
-  it('work on the documents that are open to everybody', () =>
+  it('work on the public documents', () =>
     all([
       'GET /',
       'GET /health/live',
@@ -260,7 +260,7 @@ describe('the examples of the document that a sandbox serves', () => {
     await tryOut(`DELETE ${one}`);
   });
 
-  it('work on what is held about a candidate', async () => {
+  it('work on the data held about a candidate', async () => {
     await tryOut(`DELETE ${ofAccount}/bookings/{booking_code}`);
     await tryOut(`GET ${inCatalogue}/candidates/{candidate_id}/export`);
     const { body } = await tryOut(`POST ${inCatalogue}/candidates/{candidate_id}/erase`);
@@ -268,7 +268,7 @@ describe('the examples of the document that a sandbox serves', () => {
     await all(['GET /admin/audit', 'GET /admin/audit/seals']);
   });
 
-  it('are there for every operation', () => {
+  it('exist for every operation', () => {
     const operations = Object.entries(document.paths as Record<string, object>).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );

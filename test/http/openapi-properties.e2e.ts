@@ -216,7 +216,7 @@ describe(`the OpenAPI document, by ${RUNS} inputs for each operation (seed ${SEE
     return { method, address, options: { token, headers, body }, isRight };
   }
 
-  it('gets answers that are in it, never a 5xx, and a refusal for what it does not allow', async () => {
+  it('describes every answer that generated inputs receive: never a 5xx, and a refusal for invalid inputs', async () => {
     const failures: string[] = [];
     const succeeded = new Set<string>();
     const refused = new Set<string>();

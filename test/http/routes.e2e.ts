@@ -42,30 +42,30 @@ describe('every route', () => {
   });
   afterAll(() => app.close());
 
-  it('declares who may call it', () => {
+  it('declares the scope or openness that decides its callers', () => {
     expect(declaredRoutes(app.app).length).toBeGreaterThan(30);
     expect(() => assertAccessDeclared(app.app)).not.toThrow();
   });
 
-  it('is refused at the start when it declares nothing', async () => {
+  it('is refused at the start when it declares no scope', async () => {
     const silent = await NestFactory.create(SilentModule, { logger: false });
     expect(() => assertAccessDeclared(silent)).toThrow('SilentController_get');
     await silent.close();
   });
 
-  it('is refused at the start when nothing says what keeps it within the accounts of its caller', async () => {
+  it('is refused at the start when nothing limits it to the accounts of its caller', async () => {
     const unbounded = await NestFactory.create(UnboundedModule, { logger: false });
     expect(() => assertAccessDeclared(unbounded)).toThrow('Routes without @Bounded: UnboundedController_get.');
     await unbounded.close();
   });
 
-  it('is in docs/openapi.json as the code has it', () => {
+  it('is described in docs/openapi.json exactly as the code declares it', () => {
     const committed = JSON.parse(readFileSync(join(__dirname, '../../docs/openapi.json'), 'utf8')) as object;
     const built = JSON.parse(JSON.stringify(openApiDocument(app.app, app.config))) as object;
     expect(built).toEqual(committed);
   });
 
-  it('is the same as JSON and as YAML', async () => {
+  it('is described identically as JSON and as YAML', async () => {
     const json = await app.call('GET', '/openapi.json');
     const yaml = await app.call('GET', '/openapi.yaml');
     expect(json.body.openapi).toBe('3.1.0');

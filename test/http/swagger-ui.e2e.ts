@@ -50,7 +50,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await page.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
   }
 
-  it('has a policy of its own, and gives no other page what it needs', async () => {
+  it('has a content security policy of its own, which no other page has', async () => {
     const policyOf = async (path: string) => (await fetch(app.url + path)).headers.get('content-security-policy');
     expect(await policyOf('/docs')).toContain("style-src 'self' 'unsafe-inline'");
     expect(await policyOf('/docs')).toContain("script-src 'self';");
@@ -70,7 +70,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     expect(await page.locator('.opblock-tag').count()).toBe(tags.size);
   });
 
-  it('tells when the password is wrong', async () => {
+  it('reports a wrong password', async () => {
     await page.getByRole('button', { name: 'Authorize' }).click();
     await authorize({ ...login, password: 'not the password' });
     await page.locator('.auth-container .errors').waitFor();
@@ -88,7 +88,7 @@ describe.each([{ basePath: '' }, { basePath: '/v1' }])('Swagger UI under "$baseP
     await page.locator('.auth-container').getByRole('button', { name: 'Close' }).first().click();
   });
 
-  it('tries a route out with the token, and filters by nothing that was not typed', async () => {
+  it('calls a route with the token, and sends no filter that was not entered', async () => {
     const testCode = await app.given.test(login.account);
     await app.given.eligibility({ account: login.account, testCode, token: await app.given.token([login.account]) });
     const operation = page.locator('.opblock', {
@@ -203,7 +203,7 @@ describe('Swagger UI of a sandbox', () => {
     return answer.json();
   }
 
-  it('sends the examples of a client with "Execute" alone', async () => {
+  it('sends a client\'s examples with one click on "Execute"', async () => {
     await authorize(sandbox['client']);
     await execute('POST /introspect');
     const { svc_eligiblity_id: record, candidate } = await execute(`POST ${ofAccount}/candidates`);
@@ -215,7 +215,7 @@ describe('Swagger UI of a sandbox', () => {
     await execute(`POST ${ofAccount}/eligibility-imports`);
   }, 120_000);
 
-  it('and those of an operator', async () => {
+  it('sends an operator\'s examples with one click on "Execute"', async () => {
     await authorize(sandbox['operator']);
     const { id } = await execute('POST /admin/subscriptions');
     expect((await execute('POST /admin/subscriptions/{id}/verify', { id })).state).toBe('ACTIVE');
@@ -227,7 +227,7 @@ describe('Swagger UI of a sandbox', () => {
     for (const name of ['console/session', 'problems', 'health/ready']) await execute(`GET /${name}`);
   }, 120_000);
 
-  it('so that every tag of the document has one', () => {
+  it('has such an example for every tag of the document', () => {
     const tags = Object.values(paths).flatMap((item) => Object.values(item).flatMap((operation) => operation.tags));
     expect([...tried].sort()).toEqual([...new Set(tags)].sort());
   });

@@ -47,7 +47,7 @@ const headersOf = async (path: string) => {
   return ['deprecation', 'sunset', 'link'].map((name) => headers.get(name));
 };
 
-it('a route that will go says since when, until when, and where the policy is', async () => {
+it('answers of a deprecated route name the dates of deprecation and removal, and the policy', async () => {
   const policy = '<https://service.example/guide/versioning.html>; rel="deprecation"; type="text/html"';
   const [deprecation, sunset, link] = await headersOf('/things');
   expect([deprecation, sunset]).toEqual(['@1801353600', 'Mon, 31 Jan 2028 00:00:00 GMT']);
@@ -56,7 +56,7 @@ it('a route that will go says since when, until when, and where the policy is', 
   expect(await headersOf('/things/of-now')).toEqual([null, null, null]);
 });
 
-it('the document says so of it, and of no other', () => {
+it('the document marks the deprecated route, and no other', () => {
   const document = SwaggerModule.createDocument(app, new DocumentBuilder().build());
   describeHeaders(document);
   const [gone, stays] = ['/things', '/things/of-now'].map((path) => document.paths[path].get!);
@@ -66,7 +66,7 @@ it('the document says so of it, and of no other', () => {
   expect(named(stays)).not.toContain('Deprecation');
 });
 
-it('a route that would go sooner than in 12 months does not start', () => {
+it('the service does not start with a route to be removed in less than 12 months', () => {
   expect(() => Deprecated({ since: '2027-01-31', sunset: '2028-01-30' })).toThrow('12 months');
   expect(() => Deprecated({ since: 'soon', sunset: '2028-01-30' })).toThrow('12 months');
 });

@@ -41,7 +41,7 @@ describe('an import of CSV', () => {
     (await app.call('GET', `/accounts/${scene.account}/candidates/${encodeURIComponent(id)}`, { token: scene.token }))
       .body;
 
-  it('creates what its rows say, by the rules of the single call', async () => {
+  it('creates the records of its rows, by the rules of the single call', async () => {
     const key = await app.given.attributeKey(scene.account, 'badge');
     const two = await app.given.test(scene.account, {
       portions: [
@@ -91,7 +91,7 @@ describe('an import of CSV', () => {
     });
   });
 
-  it('adds, updates and cancels in the order of its rows, each row by itself', async () => {
+  it('creates, updates and cancels in the order of its rows, each row independently', async () => {
     const line = (id: string, action: string, city: string) =>
       `${id},Ada,Lovelace,${scene.testCode},${city},${action}\n`;
     const result = await imported(
@@ -118,7 +118,7 @@ describe('an import of CSV', () => {
     expect((await candidate('S-3'))[0].status).toBe('CANCELLED');
   });
 
-  it('undoes a refused row whole, and only that row', async () => {
+  it('rolls back a refused row completely, and no other row', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     const rows = ['V-1', 'V-2', 'V-3'].map(
       (id, index) => `${id},Ada,Lovelace,${scene.testCode},${index === 2 ? '' : voucher}`,
@@ -135,7 +135,7 @@ describe('an import of CSV', () => {
     expect(await app.given.sql('SELECT uses FROM vouchers WHERE voucher_code = $1', [voucher])).toEqual([{ uses: 1 }]);
   });
 
-  it('leaves an expired record its voucher when the row that would take its place is refused', async () => {
+  it('leaves the voucher of an expired record redeemed when the row that would replace the record is refused', async () => {
     const voucher = await app.given.voucher(scene.account, { max_uses: 1 });
     await app.given.eligibility(scene, { client_eligibility_id: 'EL-1' });
     const expired = await app.given.eligibility(scene, { voucher_codes: [voucher] });
@@ -157,7 +157,7 @@ describe('an import of CSV', () => {
     expect(await uses()).toEqual([{ uses: 0 }]);
   });
 
-  it('changes nothing when it is dry, and says what it would do', async () => {
+  it('changes nothing in a dry run, and reports the changes that it would make', async () => {
     const result = await imported(
       `candidate_id,first_name,last_name,test_code\nD-1,Ada,Lovelace,${scene.testCode}\nD-1,Ada,Lovelace,${scene.testCode}`,
       '?dry_run=true',
@@ -172,7 +172,7 @@ describe('an import of CSV', () => {
     ).toEqual([]);
   });
 
-  it('tells the change feed nothing of what a dry run or a refused row did', async () => {
+  it('adds nothing to the change feed for a dry run or a refused row', async () => {
     const { body: start } = await app.call('GET', `/accounts/${scene.account}/changes`, { token: scene.token });
     expect(start).toEqual([]);
     const lines = `candidate_id,first_name,last_name,test_code,action\nF-1,A,B,${scene.testCode},ADD\nF-1,A,C,${scene.testCode},UPDATE\nF-1,,,${scene.testCode},CANCEL\nF-1,A,B,${scene.testCode},ADD\n`;
@@ -188,7 +188,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('keeps no row that is done', async () => {
+  it('deletes the content of rows that are processed', async () => {
     const { id } = await imported(`candidate_id,first_name,last_name,test_code\nK-1,Ada,Lovelace,${scene.testCode}`);
     const chunks = await app.given.sql('SELECT rows, outcomes FROM eligibility_import_chunks WHERE import_id = $1', [
       id,
@@ -197,7 +197,7 @@ describe('an import of CSV', () => {
     expect(chunks).toEqual([{ rows: null, outcomes: [['CREATED', 2, 'K-1', scene.testCode, svc_eligiblity_id]] }]);
   });
 
-  it('refuses an unknown and a repeated column at once, with every fault', async () => {
+  it('refuses unknown and repeated columns at once, with every fault', async () => {
     const answer = await send('candidate_id,frist_name,first_name,candidate.first_name,last_name\nX,A,A,A,B\n');
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([
@@ -224,7 +224,7 @@ describe('an import of CSV', () => {
     );
   });
 
-  it('is refused before a byte of it when it says that it is longer than 512 MiB', async () => {
+  it('is refused before its first byte when its declared length is over 512 MiB', async () => {
     const sender = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
       headers: { ...CSV, authorization: `Bearer ${scene.token}`, 'content-length': String(512 * 1024 * 1024 + 1) },
@@ -236,7 +236,7 @@ describe('an import of CSV', () => {
     sender.destroy();
   });
 
-  it('refuses a line with another number of cells by itself', async () => {
+  it('refuses only the line that has another number of cells', async () => {
     const result = await imported(
       `candidate_id,first_name,last_name,test_code\nN-1,Ada,Lovelace\nN-2,Ada,Lovelace,${scene.testCode}`,
     );
@@ -251,7 +251,7 @@ describe('an import of CSV', () => {
     ['text/csv; charset=latin1', 202],
     ['text/csv; charset=klingon', 415],
     ['text/csv; charset=utf-8; header=present', 202],
-  ])('of the type %s answers %i', async (type, status) => {
+  ])('answers %s with %i', async (type, status) => {
     expect((await send('candidate_id,test_code\n', '', { 'content-type': type })).status).toBe(status);
   });
 
@@ -260,7 +260,7 @@ describe('an import of CSV', () => {
     expect([answer.status, answer.body.errors[0].parameter]).toEqual([400, 'dry_run']);
   });
 
-  it('needs the scope of a row for what the row does', async () => {
+  it('requires the scope for the action of each row', async () => {
     scene.token = await app.given.token([scene.account], ['read', 'create']);
     const result = await imported(
       `candidate_id,first_name,last_name,test_code,action\nR-1,A,B,${scene.testCode},ADD\nR-1,A,C,${scene.testCode},UPDATE\nR-1,A,B,${scene.testCode},CANCEL\n`,
@@ -272,7 +272,7 @@ describe('an import of CSV', () => {
     ]);
   });
 
-  it('is not there for another account, and not without the scope', async () => {
+  it('is hidden from other accounts, and refused without the scope', async () => {
     const { id } = await imported('candidate_id,test_code\n');
     const other = await app.given.scene();
     for (const path of ['', '/report'])

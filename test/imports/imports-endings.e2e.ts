@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
-describe('an import that ends early', () => {
+describe('an import that stops early', () => {
   let app: TestApp;
   let operator: string;
 
@@ -32,7 +32,7 @@ describe('an import that ends early', () => {
     (await read(account, `${id}/report`)).text.trim().split('\r\n').at(-1)!.split(',').slice(0, 3);
   const put = (path: string, body: unknown) => app.call('PUT', path, { token: operator, body });
 
-  it('does so when its sender may not import any more, and its report says why', async () => {
+  it('stops when its sender loses the right to import, and its report gives the reason', async () => {
     const without = ['read', 'update'];
     const losses: [string, (user: string, application: string) => Promise<{ status: number }>][] = [
       ['user is disabled', (user) => put(user, { disabled: true })],
@@ -77,7 +77,7 @@ describe('an import that ends early', () => {
     expect(audit.map((row) => row['actor'])).toEqual(losses.map(() => 'system'));
   }, 120_000);
 
-  it('is aborted by operators, those of support for their accounts alone, and the audit has it', async () => {
+  it('can be aborted by operators, and by support for its accounts, and the abort is audited', async () => {
     const scene = await app.given.scene();
     const other = await app.given.token([await app.given.account()], ['support']);
     const support = await app.given.token([scene.account], ['support']);

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { eventually } from '../support/eventually';
 import { startApp, type TestApp } from '../support/app';
 
-describe('the export', () => {
+describe('an export of records', () => {
   let app: TestApp;
 
   beforeAll(async () => (app = await startApp()));
@@ -16,7 +16,7 @@ describe('the export', () => {
     return { text: answer.text, rows: parse<Record<string, string>>(answer.text, { columns: true, bom: true }) };
   };
 
-  it('has the columns of an import, and comes back unchanged when it is imported elsewhere', async () => {
+  it('has the columns of an import, and an import elsewhere and second export return it unchanged', async () => {
     const scene = await app.given.scene();
     const key = await app.given.attributeKey(scene.account, 'badge');
     const voucher = await app.given.voucher(scene.account, { max_uses: 5 });
@@ -65,7 +65,7 @@ describe('the export', () => {
     expect(copy.client_eligibility_id).toBe('EL-1');
   });
 
-  it('has every record once, newest first, over many stretches, and holds no connection for a slow reader', async () => {
+  it('has every record once, newest first, over many reads, and holds no connection for a slow reader', async () => {
     const scene = await app.given.scene();
     const rows = Array.from({ length: 3000 }, (_, number) =>
       JSON.stringify({
@@ -114,7 +114,7 @@ describe('the export', () => {
     expect(ids).toEqual(expected.map((row) => row['svc_eligiblity_id']));
   });
 
-  it('is for the scope read of the account alone', async () => {
+  it('requires the scope read for the account', async () => {
     const scene = await app.given.scene();
     const create = await app.given.token([scene.account], ['create']);
     const other = await app.given.scene();

@@ -7,7 +7,7 @@ type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
 const HEADER = ['candidate_id', 'first_name', 'last_name', 'test_code'];
 
-describe('a file as it comes', () => {
+describe('a file for an import', () => {
   let app: TestApp;
   let scene: Scene;
 
@@ -51,7 +51,7 @@ describe('a file as it comes', () => {
     expect((await imports().records('F-2'))[0]['candidate']).toMatchObject({ first_name: 'Zoë', last_name: 'Ørsted' });
   });
 
-  it('keeps the entries of a list apart from the cells of a file with commas', async () => {
+  it("may have lists whose separator differs from the file's commas", async () => {
     const test = await app.given.test(scene.account, {
       portions: ['P1', 'P2'].map((portion_code) => ({ portion_code, portion_name: null })),
     });
@@ -84,7 +84,7 @@ describe('a file as it comes', () => {
     });
   });
 
-  it('is refused by the line on which the quote opens that is not closed', async () => {
+  it('is refused with the line of the quote that is never closed', async () => {
     const rows = Array.from({ length: 3000 }, (_, number) => `C-${number},"two\r\nlines",B,T`);
     rows[1500] = 'C-1500,"first\r\nsecond","open,B,T';
     // One line for the columns, two for each row before, and the row's own first cell of two lines.
@@ -92,7 +92,7 @@ describe('a file as it comes', () => {
     expect((await refusal(`${HEADER.join(',')}\nA,B,C,T\n\nA,"open,C,T\n`)).detail).toMatch(/line 4/);
   });
 
-  it('leads from a column that nobody knows to the one that is meant, with its number', async () => {
+  it('is refused for an unknown column, with its number and the nearest known name', async () => {
     const { errors } = await refusal('candidate_id,test_code,End Date,familyName,givenName,Start-Date,colour\n');
     expect(errors.map(({ detail }: { detail: string }) => detail)).toEqual([
       'Column 3, "End Date": there is no such column. Did you mean "eligibility_end_date"?',
@@ -103,17 +103,17 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it('says of lines that stand wholly in quotes what is wrong with them', async () => {
+  it('is refused with an explanation when whole lines are in quotes', async () => {
     const { errors } = await refusal('"candidate_id,first_name,last_name,test_code"\n"A,B,C,T"\n');
     expect(errors[0].detail).toMatch(/whole line stands in one pair of quotes/);
   });
 
-  it('says in its report that it has no rows', async () => {
+  it('is reported as having no rows', async () => {
     const { report } = await imports().imported(`${HEADER.join(',')}\n`);
     expect(report).toMatchObject([{ outcome: 'NOT_DONE', code: 'import_empty' }]);
   });
 
-  it('leads from each row of its report to the line, counting blank lines and cells of several lines', async () => {
+  it("has a report whose lines match the file's, counting blank lines and cells of several lines", async () => {
     const { report } = await imports().imported(
       `\n${HEADER.join(',')},address1\nL-1,A,B,${scene.testCode},\n\n\nL-2,"A\r\nB",C,${scene.testCode},\nL-3,A,B,NONE,x\n`,
     );
@@ -126,7 +126,7 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it('names the record that blocks a row', async () => {
+  it('has a report that names the record that blocks a row', async () => {
     const made = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-9',
       candidate: { candidate_id: 'W-1' },
@@ -141,7 +141,7 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it('takes what a spreadsheet seems to have spoiled, with a warning', async () => {
+  it('is accepted with a warning where a spreadsheet seems to have changed values', async () => {
     const { report, ...result } = await imports().imported(
       `${HEADER.join(',')},home_phone\n1.23E+12,A,B,${scene.testCode},#####\n`,
     );
@@ -152,7 +152,7 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it('says of a cell of blanks, and of a state with its country, what to write', async () => {
+  it('has a report that gives the correct value for blank cells and for a state that includes its country', async () => {
     const { report } = await imports().imported(
       `${HEADER.join(',')},country,province_state,eligibility_end_date\nB-1,A,B,${scene.testCode},US,US-MA,  \nB-2,A,B,${scene.testCode},US,ny,2031-05-14\n`,
     );
@@ -164,7 +164,7 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it('of NDJSON is refused with the remedy when it is an array', async () => {
+  it('is refused as NDJSON with the remedy when it is an array', async () => {
     const answer = await refusal('[\n{"test_code":"T"}\n]\n', { 'content-type': 'application/x-ndjson' });
     expect(answer).toMatchObject({
       status: 400,
@@ -173,7 +173,7 @@ describe('a file as it comes', () => {
     });
   });
 
-  it('of NDJSON names the comma behind a line', async () => {
+  it('is refused as NDJSON with a message about a comma at the end of a line', async () => {
     const { report } = await imports().imported(`{"test_code":"A"},\n`, { 'content-type': 'application/x-ndjson' });
     expect(report).toMatchObject([{ code: 'malformed_json', detail: expect.stringContaining('ends with a comma') }]);
   });
@@ -188,7 +188,7 @@ describe('a file as it comes', () => {
     }
   });
 
-  it('makes one import for one Idempotency-Key, and refuses another file under it', async () => {
+  it('creates one import for one Idempotency-Key, and another file with the key is refused', async () => {
     const file = fileOf(',', 'I-1');
     const headers = { 'idempotency-key': 'season-1' };
     const [first, second] = [await imports().send(file, headers), await imports().send(file, headers)];
@@ -200,7 +200,7 @@ describe('a file as it comes', () => {
     expect(list.body.map(({ import_id: id }: { import_id: string }) => id)).toEqual([first.body.import_id]);
   });
 
-  it('makes one import of twenty that are sent at once under one Idempotency-Key', async () => {
+  it('creates one import when it is sent twenty times at once with one Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'season-2' };
     const answers = await Promise.all(Array.from({ length: 20 }, () => imports().send(fileOf(',', 'I-2'), headers)));
     expect(answers.every(({ status }) => status === 202 || status === 409)).toBe(true);
@@ -208,13 +208,13 @@ describe('a file as it comes', () => {
     expect(list.body).toHaveLength(1);
   });
 
-  it('frees its Idempotency-Key when it is refused', async () => {
+  it('leaves its Idempotency-Key unused when it is refused', async () => {
     const headers = { 'idempotency-key': 'season-3' };
     expect((await refusal('colour\n', headers)).status).toBe(400);
     expect((await imports().send(fileOf(',', 'I-3'), headers)).status).toBe(202);
   });
 
-  it('keeps nothing in its report of a candidate who was erased', async () => {
+  it('has a report without the data of a candidate who was erased', async () => {
     const { import_id: id } = await imports().imported(
       `${HEADER.join(',')},country\nE-77,Edeltraud,B,${scene.testCode},\ne 77,A,B,${scene.testCode},Edeltraud\nE-78,A,B,${scene.testCode},XX\n`,
     );
@@ -232,14 +232,17 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it.each(['\u2010', '\u2013', '\u2014', '\u2212'])('names the test that is written with %j', async (dash) => {
-    const code = scene.testCode.replace('-', dash);
-    const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);
-    expect(report).toMatchObject([{ code: 'test_code_invalid', column: 'test_code', value: code }]);
-    expect(report[0]['detail']).toContain(`Did you mean "${scene.testCode}"?`);
-  });
+  it.each(['\u2010', '\u2013', '\u2014', '\u2212'])(
+    'has a report that names the existing test when a test code is written with %j',
+    async (dash) => {
+      const code = scene.testCode.replace('-', dash);
+      const { report } = await imports().imported(`${HEADER.join(',')}\nD-1,A,B,${code}\n`);
+      expect(report).toMatchObject([{ code: 'test_code_invalid', column: 'test_code', value: code }]);
+      expect(report[0]['detail']).toContain(`Did you mean "${scene.testCode}"?`);
+    },
+  );
 
-  it('names the test that differs by case, and the booking that is in the way of a cancellation', async () => {
+  it('has a report that names the test that differs by case, and the booking that blocks a cancellation', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'N-1' } });
     const { booking_code } = await app.given.booking(scene, made);
     const { report } = await imports().imported(
@@ -251,7 +254,7 @@ describe('a file as it comes', () => {
     ]);
   });
 
-  it('is listed for its own account alone', async () => {
+  it('is listed only for its own account', async () => {
     const { status, body } = await app.call('GET', imports().path(), { token: scene.token });
     expect([status, body]).toEqual([200, []]);
     const other = await app.given.scene();

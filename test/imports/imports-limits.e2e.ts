@@ -50,7 +50,7 @@ function* rows(count: number): Iterable<string> {
 
 const kept = () => app.given.sql('SELECT state, rows FROM eligibility_imports');
 
-it('512 MiB are taken, and one byte more is 413 and leaves nothing', async () => {
+it('accepts 512 MiB; a larger file is 413 and stores nothing', async () => {
   expect((await send(blank(MOST_BYTES))).status).toBe(202);
   expect(await kept()).toEqual([{ state: 'DONE', rows: 0 }]);
   const answer = await send(blank(MOST_BYTES + 1));
@@ -59,7 +59,7 @@ it('512 MiB are taken, and one byte more is 413 and leaves nothing', async () =>
   expect(await kept()).toHaveLength(1);
 }, 120_000);
 
-it('row 1,000,001 is 413 and takes the rows before it along', async () => {
+it('refuses a file with 1,000,001 rows with 413, and stores none of them', async () => {
   const before = await kept();
   const answer = await send(rows(MOST_ROWS + 1));
   expect([answer.status, answer.body['code']]).toEqual([413, 'payload_too_large']);

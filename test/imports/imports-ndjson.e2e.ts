@@ -31,7 +31,7 @@ describe('an import of NDJSON', () => {
     return { ...state, lines: report.text.trim().split('\r\n').slice(1) };
   };
 
-  it('takes the Eligibility Model as it is, with an action', async () => {
+  it('accepts the Eligibility Model with an action', async () => {
     const body = app.given.eligibilityBody(scene.testCode, { candidate: { candidate_id: 'N-1', city: 'Rome' } });
     const result = await imported([
       body,
@@ -45,7 +45,7 @@ describe('an import of NDJSON', () => {
     expect(record.candidate).toMatchObject({ city: null, email: 'ada@example.org' });
   });
 
-  it('refuses by itself a row that is no JSON object, holds an unknown member or says too little', async () => {
+  it('refuses only the rows that are not a JSON object, have an unknown member or lack a required member', async () => {
     const sound = app.given.eligibilityBody(scene.testCode);
     const result = await imported([
       '{"candidate":',
@@ -81,11 +81,11 @@ describe('an import of NDJSON', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
-  it('of no rows is done', async () => {
+  it('is DONE at once when it has no rows', async () => {
     expect(await imported([])).toMatchObject({ state: 'DONE', rows: 0, done: 0, lines: [] });
   });
 
-  it('does many rows of which the later ones are about the earlier ones', async () => {
+  it('processes many rows of which later rows refer to earlier rows', async () => {
     const rows = Array.from({ length: 1000 }, (_, number) => ({
       action: number % 5 === 4 ? 'UPDATE' : 'ADD',
       test_code: scene.testCode,

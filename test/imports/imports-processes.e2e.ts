@@ -40,7 +40,7 @@ describe('imports of several processes', () => {
   const recordsOf = async (account: string): Promise<number> =>
     Number((await app.given.sql('SELECT count(*) FROM eligibilities WHERE account_code = $1', [account]))[0]['count']);
 
-  it('of one account at once are both done, each row of them once', async () => {
+  it('of one account at once are both completed, and each row is processed once', async () => {
     const scene = await app.given.scene();
     const workers = [await worker(), await worker()];
     // The second half of each file is the same: whoever comes later is refused.
@@ -62,7 +62,7 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it('take turns by account: one small import waits for a turn of another account, not for its many imports', async () => {
+  it("alternate between accounts: a small import does not wait for another account's many imports", async () => {
     const [many, one] = [await app.given.scene(), await app.given.scene()];
     // In the order in which they come, the small one last.
     for (let number = 0; number < 20; number++) await start(many, rowsOf(many.testCode, `m${number}`, 20));
@@ -79,7 +79,7 @@ describe('imports of several processes', () => {
     for (const each of workers) await each.close();
   });
 
-  it('leave an account its turn when an import ends: who sends small ones is not first with each', async () => {
+  it('alternate between accounts even when an account sends only small imports', async () => {
     const [many, long] = [await app.given.scene(), await app.given.scene()];
     for (let number = 0; number < 6; number++) await start(many, rowsOf(many.testCode, `n${number}`, 1));
     for (let number = 0; number < 6; number++) await start(long, rowsOf(long.testCode, `l${number}`, 1));
@@ -96,7 +96,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('go on where a killed process stopped, and no row counts twice', async () => {
+  it('continue where a killed process stopped, and no row counts twice', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'eligibility-import-'));
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'k', 6000));
@@ -142,7 +142,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('are aborted: what is done stays, what is not is never done, and its rows are gone', async () => {
+  it('are aborted: processed rows stay, other rows are never processed, and their content is deleted', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'x', 500));
     const aborted = await app.call('POST', `${path}/abort`, { token: scene.token });
@@ -157,7 +157,7 @@ describe('imports of several processes', () => {
     await heir.close();
   });
 
-  it('of a caller who goes away in the middle leave nothing', async () => {
+  it('store nothing when the caller disconnects before the end', async () => {
     const scene = await app.given.scene();
     const call = request(`${app.url}/accounts/${scene.account}/eligibility-imports`, {
       method: 'POST',
@@ -173,7 +173,7 @@ describe('imports of several processes', () => {
     await eventually(async () => expect(await app.given.sql('SELECT 1 FROM eligibility_imports')).toEqual([]));
   });
 
-  it('that were ended while their bodies came are 503 when they FAILED, and 202 when they were aborted', async () => {
+  it('that end while their body arrives answer 503 when they FAILED, and 202 when they were aborted', async () => {
     const scene = await app.given.scene();
     for (const [state, status] of [
       ['FAILED', 503],
@@ -210,7 +210,7 @@ describe('imports of several processes', () => {
     }
   });
 
-  it('that a killed process was receiving are FAILED, and their rows are gone', async () => {
+  it('that a killed process was receiving become FAILED, and their rows are deleted', async () => {
     const scene = await app.given.scene();
     const path = await start(scene, rowsOf(scene.testCode, 'f', 10));
     await app.given.sql(`UPDATE eligibility_imports SET state = 'RECEIVING', rows = 0, leased_until = now()`);

@@ -62,7 +62,7 @@ describe('npm run import', () => {
     return { code, output };
   }
 
-  it('sends a file by the credentials of a file, and ends with the path of the report', async () => {
+  it('sends a file with the credentials of a file, and prints the path of the report', async () => {
     const file = join(folder, 'season.csv');
     writeFileSync(
       file,
@@ -89,12 +89,12 @@ describe('npm run import', () => {
     expect(existsSync(`${file}.report.csv`)).toBe(false);
   });
 
-  it('says of a workbook what to do with it', async () => {
+  it('explains how to convert an Excel workbook', async () => {
     const { code, output } = await ended(start(join(folder, 'season.xlsx')));
     expect([code, output]).toEqual([1, expect.stringMatching(/workbook.*CSV UTF-8/)]);
   });
 
-  it('ends its import on Ctrl-C, and shows its id', async () => {
+  it('aborts its import on Ctrl-C, and prints its id', async () => {
     const file = join(folder, 'long.csv');
     const rows = Array.from({ length: 60_000 }, (_, number) => `L-${number},Ada,Lovelace,${testCode}\n`);
     writeFileSync(file, `candidate_id,first_name,last_name,test_code\n${rows.join('')}`);

@@ -3,7 +3,7 @@ import { importsOf, withAction } from '../support/imports';
 
 type Scene = Awaited<ReturnType<TestApp['given']['scene']>>;
 
-describe('a line of a file that names its record', () => {
+describe('a line of a file with the id of its record', () => {
   let app: TestApp;
   let scene: Scene;
 
@@ -28,7 +28,7 @@ describe('a line of a file that names its record', () => {
     return { closed: closed['svc_eligiblity_id'] as string, live: live['svc_eligiblity_id'] as string };
   }
 
-  it('changes nothing when an export with closed records comes back as UPDATE', async () => {
+  it('changes nothing when an export with closed records is imported as UPDATE', async () => {
     const { closed, live } = await closedAndLive('M-1');
     const before = await imports().records('M-1');
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
@@ -38,21 +38,21 @@ describe('a line of a file that names its record', () => {
     expect(await imports().records('M-1')).toEqual(before);
   });
 
-  it('makes no fresh record when an export comes back as it is', async () => {
+  it('creates no new record when an unchanged export is imported', async () => {
     const { closed, live } = await closedAndLive('M-2');
     const result = await imports().imported(await imports().exported());
     expect(told(result)).toEqual([`REFUSED record_exists ${live}`, `REFUSED record_exists ${closed}`]);
     expect(await imports().records('M-2')).toHaveLength(2);
   });
 
-  it('is refused by eligibility_closed when the exam was taken, and the record stays', async () => {
+  it('is refused with eligibility_closed when the exam was taken, and the record does not change', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-3' } });
     await app.given.sql(`UPDATE eligibilities SET status = 'COMPLETED' WHERE svc_eligiblity_id = $1`, [id]);
     const result = await imports().imported(withAction(await imports().exported(), 'UPDATE'));
     expect(told(result)).toEqual([`REFUSED eligibility_closed ${id}`]);
   });
 
-  it('cancels no other record than the one that it names', async () => {
+  it('cancels only the record that it names', async () => {
     const { closed, live } = await closedAndLive('M-4');
     const line = (id: string) => `M-4,${scene.testCode},CANCEL,${id}\n`;
     const result = await imports().imported(
@@ -61,7 +61,7 @@ describe('a line of a file that names its record', () => {
     expect(told(result)).toEqual([`REFUSED record_differs ${live}`, `CANCELLED  ${live}`]);
   });
 
-  it('cancels no record with another client_eligibility_id than the line has', async () => {
+  it('cancels no record whose client_eligibility_id differs from the line', async () => {
     const { svc_eligiblity_id: id } = await app.given.eligibility(scene, {
       client_eligibility_id: 'EL-1',
       candidate: { candidate_id: 'M-5' },
@@ -73,14 +73,14 @@ describe('a line of a file that names its record', () => {
     expect(told(result)).toEqual([`REFUSED record_differs ${id}`, `CANCELLED  ${id}`]);
   });
 
-  it('is refused when a spreadsheet has spoiled the id', async () => {
+  it('is refused when a spreadsheet has changed the id', async () => {
     const result = await imports().imported(
       `candidate_id,first_name,last_name,test_code,svc_eligiblity_id\nM-6,A,B,${scene.testCode},2.35E+81\n`,
     );
     expect(told(result)).toEqual(['REFUSED record_id_invalid ']);
   });
 
-  it('clears by an empty cell; without the id an empty cell leaves what is there', async () => {
+  it('clears a member with an empty cell; without the id an empty cell changes nothing', async () => {
     const made = await app.given.eligibility(scene, { candidate: { candidate_id: 'M-7', city: 'Rome' } });
     const header = 'action,candidate_id,test_code,city,svc_eligiblity_id\n';
     const line = (id: string) => `${header}UPDATE,M-7,${scene.testCode},,${id}\n`;
@@ -90,7 +90,7 @@ describe('a line of a file that names its record', () => {
     expect((await imports().records('M-7'))[0]['candidate'].city).toBeNull();
   });
 
-  it('says the whole set of vouchers; without the id the codes are added', async () => {
+  it('replaces the set of vouchers; without the id the codes are added', async () => {
     const [first, second] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const made = await app.given.eligibility(scene, {
       voucher_codes: [first],
@@ -113,7 +113,7 @@ describe('a line of a file that names its record', () => {
     expect(await applied()).toEqual([]);
   });
 
-  it('changes the one attribute of its column, and clears it by an empty cell of a line with the id', async () => {
+  it('changes only the attribute of its column, and an empty cell clears the attribute if the line has the id', async () => {
     for (const key of ['badge', 'wing', 'shift']) await app.given.attributeKey(scene.account, key);
     const additional_attributes = [
       { key: 'badge', value: '1' },
@@ -154,7 +154,7 @@ UPDATE,M-50,${scene.testCode},${added.map(() => 'w').join()}
     expect(await imports().imported(line(keys[0], keys[50]))).toMatchObject({ refused: 0 });
   });
 
-  it('extends a window by the columns of candidate, test and end alone', async () => {
+  it('is not needed to extend a window: candidate, test and end are enough', async () => {
     await app.given.eligibility(scene, { candidate: { candidate_id: 'M-10' } });
     const result = await imports().imported(
       `candidate_id,test_code,eligibility_end_date,action\nM-10,${scene.testCode},2032-01-31T08:00:00Z,UPDATE\n`,

@@ -38,14 +38,14 @@ const account = fc.record({
   edit,
 });
 
-describe('an export of which one cell is edited, sent back as UPDATE', () => {
+describe('an export in which one cell is edited, imported as UPDATE', () => {
   let app: TestApp;
 
   beforeAll(async () => (app = await startApp()));
   afterAll(() => app.close());
 
   it(
-    'changes that member of that record, or nothing where the record is closed',
+    'changes that member of that record, or nothing when the record is closed',
     async () => {
       let changes = 0;
       let runs = 0;

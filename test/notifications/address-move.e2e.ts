@@ -46,7 +46,7 @@ const states = async () => (await subscribed.notifications()).map(({ state, retr
 /** The event has become a notification. */
 const isMade = (count: number) => eventually(async () => expect(await states()).toHaveLength(count));
 
-test('events between a new partner_url and its verification are sent to the new address, after those before', async () => {
+test('sends events that occur between a change of partner_url and its verification to the new address, after the earlier ones', async () => {
   const before = await subscribed.booking();
   await subscribed.partner.received(1);
   await move();
@@ -62,7 +62,7 @@ test('events between a new partner_url and its verification are sent to the new 
   await eventually(async () => expect((await states()).map(([state]) => state)).toEqual(Array(4).fill('DELIVERED')));
 });
 
-test('a subscription that was never verified gets nothing of what happened before, however often it moves', async () => {
+test('creates no notifications for a subscription that was never verified, however often its address changes', async () => {
   const { body: made } = await subscribed.admin('POST', 'subscriptions', {
     account_code: subscribed.scene.account,
     partner_url: `${next.url}/a`,
@@ -78,7 +78,7 @@ test('a subscription that was never verified gets nothing of what happened befor
   expect(codesOf(next.requests)).toEqual([after]);
 });
 
-test('no attempt begins once the new partner_url has been answered: what another process has claimed is given back', async () => {
+test('begins no attempt once a change of partner_url was answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   // The claims that follow on it find nothing, and are over.
@@ -101,7 +101,7 @@ test('no attempt begins once the new partner_url has been answered: what another
   expect(codesOf(next.requests)).toEqual([held]);
 });
 
-test('a suspended partner that moves is ACTIVE once it is verified, and gets what was kept', async () => {
+test('makes a suspended partner ACTIVE once its new address is verified, and sends it the notifications kept meanwhile', async () => {
   await subscribed.post('suspend');
   const suspended = await subscribed.booking();
   await isMade(1);
@@ -117,7 +117,7 @@ test('a suspended partner that moves is ACTIVE once it is verified, and gets wha
   expect(codesOf(next.requests)).toEqual([suspended, meanwhile]);
 });
 
-test('a partner that moves twice, or back, gets all at the address that is verified in the end', async () => {
+test('sends everything to the address that is verified last, even if the partner changes it twice or back', async () => {
   await move();
   const one = await subscribed.booking();
   await isMade(1);
@@ -130,7 +130,7 @@ test('a partner that moves twice, or back, gets all at the address that is verif
   expect(codesOf(next.requests)).toEqual([]);
 });
 
-test('a partner that is DOWN is not probed while it moves, and gets its queue at the new address', async () => {
+test('does not probe a DOWN partner while its address is unverified, and sends its queue to the new address', async () => {
   subscribed.partner.answer({ status: 500 });
   const queued = await subscribed.booking();
   await eventually(async () => expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]));
@@ -145,7 +145,7 @@ test('a partner that is DOWN is not probed while it moves, and gets its queue at
   expect(codesOf(next.requests)).toEqual([queued, meanwhile]);
 });
 
-test('the time of a move does not count towards giving up', async () => {
+test('does not count the time of a change of address towards giving up', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]));
@@ -164,7 +164,7 @@ test('the time of a move does not count towards giving up', async () => {
   expect(await states()).toEqual([['ERROR_QUEUE', 'AUTO']]);
 });
 
-test('while a partner moves, jobs wait and a single resend is refused', async () => {
+test('makes bulk jobs wait and refuses single resends until the new address is verified', async () => {
   const delivered = await subscribed.booking();
   await subscribed.partner.received(1);
   subscribed.partner.answer({ status: 404 });
@@ -194,7 +194,7 @@ test('while a partner moves, jobs wait and a single resend is refused', async ()
     );
 });
 
-test('the kinds of event that are asked for during a move count from then on, and the statistics show what waits', async () => {
+test('applies a change of change_reasons from the moment it is made, and counts waiting notifications in the statistics', async () => {
   await move();
   await subscribed.booking();
   await isMade(1);
@@ -212,7 +212,7 @@ test('the kinds of event that are asked for during a move count from then on, an
   ]);
 });
 
-test('nothing that was learned about the old address holds for the new one', async () => {
+test('discards everything that it learned about the old address when the new one is verified', async () => {
   await first.given.sql(
     `UPDATE subscriptions SET paused_from = now(), paused_until = now() + interval '1 hour', pace = 1, pace_ceiling = 2
      WHERE id = $1`,
@@ -227,7 +227,7 @@ test('nothing that was learned about the old address holds for the new one', asy
   await next.received(2);
 });
 
-test('an answer of the old address that comes after the move is of no account to the new one', async () => {
+test('does not apply a late answer of the old address to the new one', async () => {
   let answer!: () => void;
   const mayAnswer = new Promise<void>((resolve) => (answer = resolve));
   subscribed.partner.answer(async () => {
@@ -245,7 +245,7 @@ test('an answer of the old address that comes after the move is of no account to
   expect(codesOf(next.requests)).toEqual([code]);
 });
 
-test('under traffic each event arrives once, at one of the two addresses, in the order of its booking', async () => {
+test('delivers each event once under traffic, to one of the two addresses, in the order of its booking', async () => {
   const BOOKINGS = 40;
   let halfway!: () => void;
   const isHalfway = new Promise<void>((resolve) => (halfway = resolve));

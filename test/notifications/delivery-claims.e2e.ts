@@ -106,7 +106,7 @@ const resend = async (id: string) =>
 const leased = () =>
   app.given.sql('SELECT event_sequence FROM deliveries WHERE leased_until > clock_timestamp() ORDER BY event_sequence');
 
-test('a claim that began before a manual resend does not take another event of the booking beside it', async () => {
+test('does not let a claim that began before a manual resend take another event of the same booking at the same time', async () => {
   const [first] = await refusedAndNext();
   const late = await heldClaim();
   await resend(first);
@@ -115,7 +115,7 @@ test('a claim that began before a manual resend does not take another event of t
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('a manual resend is not claimed beside an event of its booking whose claim has not committed, or just has', async () => {
+test('does not claim a manual resend while the claim of another event of its booking is uncommitted or has just committed', async () => {
   const [first, second] = await refusedAndNext();
   const [early, other] = [await connect(), await connect()];
   await early.query('BEGIN');
@@ -128,7 +128,7 @@ test('a manual resend is not claimed beside an event of its booking whose claim 
   expect(await leased()).toEqual([{ event_sequence: 2 }]);
 });
 
-test('a probe that began before a manual resend does not take another event of the booking beside it', async () => {
+test('does not let a probe that began before a manual resend take another event of the same booking at the same time', async () => {
   const [first] = await refusedAndNext();
   await app.given.sql(
     `UPDATE subscriptions SET health = 'DOWN', health_changed_at = clock_timestamp(), next_probe_at = clock_timestamp()
@@ -144,7 +144,7 @@ test('a probe that began before a manual resend does not take another event of t
   expect(await app.given.sql('SELECT FROM subscriptions WHERE next_probe_at <= clock_timestamp()')).toHaveLength(1);
 });
 
-test('what a probe records late does not move the time of the probe that followed it', async () => {
+test('does not change the time of the next probe when an earlier probe records its outcome late', async () => {
   for (let n = 0; n < 3; n++) await subscribed.booking();
   await eventually(async () => expect(await subscribed.notifications()).toHaveLength(3));
   const due = () =>
@@ -195,7 +195,7 @@ test('what a probe records late does not move the time of the probe that followe
   expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2);
 });
 
-test('an event that was repaired and comes late is not claimed beside a later one of its booking', async () => {
+test('does not claim a repaired early event of a booking while a later event of that booking is claimed', async () => {
   const booking = await subscribed.booking();
   await subscribed.reschedule(booking);
   const [{ event_id }] = await eventually(async () => {
@@ -224,7 +224,7 @@ test('an event that was repaired and comes late is not claimed beside a later on
   expect(await leased()).toEqual([{ event_sequence: 1 }]);
 });
 
-test('a claim looks at what it takes, not at all that its partner has left, however the planner sees it', async () => {
+test('reads only rows that it claims, not all the notifications waiting for a partner, under a generic plan', async () => {
   await queueMany(subscribed, 2000);
   await app.given.sql(
     `INSERT INTO deliveries (subscription_id, notification_position, booking_code, event_sequence, trigger)

@@ -22,7 +22,7 @@ const states = async (of: Subscribed) => (await of.notifications()).map(({ state
 test.each([
   ['notification', `SELECT FROM notifications WHERE subscription_id = `],
   ['subscription', `SELECT FROM subscriptions WHERE id = `],
-])('a lock held on a %s of one partner keeps no outcome of another from being recorded', async (_what, rows) => {
+])('records the outcomes of other partners while a lock is held on a %s of one partner', async (_what, rows) => {
   // Both answers come in one moment: their outcomes are recorded together.
   let answer = (): void => undefined;
   const held = new Promise<void>((resolve) => (answer = resolve));
@@ -44,7 +44,7 @@ test.each([
   expect(healthy.partner.requests).toHaveLength(3);
 });
 
-test('events of one partner that nobody can send do not turn readiness red; the metrics show them', async () => {
+test("reports in the metrics that one partner's notifications are overdue, and readiness stays green", async () => {
   expect((await locked.post('suspend')).status).toBe(200);
   await locked.booking();
   await eventually(async () => expect(await states(locked)).toEqual(['PENDING']));

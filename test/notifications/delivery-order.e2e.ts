@@ -44,7 +44,7 @@ async function nothingLeft(): Promise<void> {
   );
 }
 
-test('a probe does not overtake an earlier event of its booking that is under way', async () => {
+test('does not send a probe before an earlier event of its booking whose attempt is running', async () => {
   const by: Record<string, { status: number; delayMs?: number }> = {};
   answers(by);
   const [x, y] = [await subscribed.booking(), await subscribed.booking()];
@@ -65,7 +65,7 @@ test('a probe does not overtake an earlier event of its booking that is under wa
   expect(of('3')[0].at - of('2')[0].at).toBeGreaterThanOrEqual(2400);
 });
 
-test('a manual resend waits for the attempt of its booking that is under way, and for nothing else', async () => {
+test('makes a manual resend wait for the running attempt of its booking, and for nothing else', async () => {
   const by: Record<string, { status: number; delayMs?: number }> = {};
   const begun = answers(by);
   const x = await subscribed.booking();

@@ -53,7 +53,7 @@ function seconds(): number[] {
 const delivered = (count: number, withinMs?: number) =>
   eventually(async () => (await subscribed.notifications('&state=DELIVERED')).length === count, withinMs);
 
-test('a partner that takes five a second has a burst of 120 at 80 % of that, with at most one in twenty answered 429', async () => {
+test('delivers a burst of 120 at 80 % of the rate of a partner that accepts five a second, with at most 5 % answered 429', async () => {
   subscribed = await Subscribed.start(app);
   const codes = await suspendedWith(60);
   for (const code of codes) await subscribed.reschedule(code);
@@ -77,7 +77,7 @@ describe('a partner that says it is busy', () => {
   test.each([
     ['429', 429, undefined],
     ['503, where that is retried', 503, ['503']],
-  ])('%s: the event waits for it as AUTO, and the partner stays UP', async (_name, status, autoRetryOn) => {
+  ])('%s: keeps the event as AUTO until Retry-After, and the partner stays UP', async (_name, status, autoRetryOn) => {
     subscribed = await Subscribed.start(app, autoRetryOn && { auto_retry_on: autoRetryOn });
     subscribed.partner.answer((_request, index) =>
       index === 0 ? { status, headers: { 'retry-after': '3' } } : { status: 200 },
@@ -102,7 +102,7 @@ describe('a partner that says it is busy', () => {
     expect(attempts.map((attempt: Record<string, unknown>) => attempt['http_status'])).toEqual([status, 200]);
   });
 
-  test('is left alone by a probe, and a 500 with Retry-After says when to come back', async () => {
+  test('no probe is sent before Retry-After, and a 500 with Retry-After sets the time of the next probe', async () => {
     subscribed = await Subscribed.start(app);
     const answers = [
       { status: 500, headers: { 'retry-after': '2' } },
@@ -116,7 +116,7 @@ describe('a partner that says it is busy', () => {
     expect(third - second).toBeGreaterThanOrEqual(2.9);
   }, 20_000);
 
-  test('is left alone by a bulk job, which has nothing to pause for', async () => {
+  test('a bulk job sends it nothing before Retry-After, and does not pause', async () => {
     subscribed = await Subscribed.start(app);
     subscribed.partner.answer({ status: 400 });
     for (let made = 0; made < 3; made++) await subscribed.booking();
@@ -141,7 +141,7 @@ describe('a partner that says it is busy', () => {
     );
   }, 20_000);
 
-  test('has its 429 left to an operator where auto_retry_on leaves it out', async () => {
+  test('its 429 waits for an operator if auto_retry_on does not include 429', async () => {
     subscribed = await Subscribed.start(app, { auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 429 });
     await subscribed.booking();
@@ -151,7 +151,7 @@ describe('a partner that says it is busy', () => {
   });
 });
 
-test('a partner that only ever says it is busy is given up in time; one that takes something is not', async () => {
+test('notifications for a partner that only ever answers "busy" are given up after the limit; a partner that accepts some keeps them', async () => {
   const impatient = await startApp({ env: { RETRY_GIVE_UP_H: String(3 / 3600) } });
   subscribed = await Subscribed.start(impatient);
   try {
@@ -181,7 +181,7 @@ test('a partner that only ever says it is busy is given up in time; one that tak
   }
 }, 60_000);
 
-test('max_per_second bounds a partner that never says it is busy', async () => {
+test('max_per_second limits the rate for a partner that never answers "busy"', async () => {
   subscribed = await Subscribed.start(app, { max_per_second: 10 });
   expect(await subscribed.subscription()).toMatchObject({ max_per_second: 10, pace: null });
   await suspendedWith(30);
@@ -192,7 +192,7 @@ test('max_per_second bounds a partner that never says it is busy', async () => {
   for (const wrong of [0, 1001, 1.5]) expect((await subscribed.patch({ max_per_second: wrong })).status).toBe(400);
 }, 20_000);
 
-test('of two processes no second is at full rate each', async () => {
+test('two processes together do not exceed max_per_second', async () => {
   subscribed = await Subscribed.start(app, { max_per_second: 10 });
   const other = await startApp({ databaseUrl: app.databaseUrl, env: { SECRETS_KEY: secretsKey } });
   try {
@@ -207,7 +207,7 @@ test('of two processes no second is at full rate each', async () => {
   }
 }, 30_000);
 
-test('the list, the partner alone and the overview say the same of a partner that is busy', async () => {
+test('the list, the single subscription and the overview show the same state of a busy partner', async () => {
   subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 429, headers: { 'retry-after': '60' } });
   await subscribed.booking();

@@ -187,8 +187,8 @@ const partnersOf = (count: number) => Array.from({ length: count }, () => random
 describe.each([
   ['that were never analysed', null],
   ['that were vacuumed while they were empty', 'VACUUM (ANALYZE) '],
-])('planned for empty tables %s', (_, upkeep) => {
-  it.each([1, 8])('no statement of delivery reads a table once it has grown, with %i partners', async (count) => {
+])('delivery statements planned for empty tables %s', (_, upkeep) => {
+  it.each([1, 8])('no delivery statement scans a table that has grown since, with %i partners', async (count) => {
     if (upkeep !== null)
       await app.given.sql(`${upkeep} deliveries, notifications, notification_attempts, domain_events, subscriptions`);
     await planAll();
@@ -211,9 +211,9 @@ describe.each([
 describe.each([
   ['', 'DELETE FROM deliveries'],
   [', of which no page is left,', 'TRUNCATE deliveries'],
-])('planned when all had been delivered%s', (_, emptied) => {
+])('delivery statements planned after everything was delivered%s', (_, emptied) => {
   it.each([1, 8])(
-    'no statement of delivery reads what is to be sent now, analysed or not, with %i partners',
+    'no delivery statement scans the notifications that are due, analysed or not, with %i partners',
     async (count) => {
       const partners = partnersOf(count);
       await fill(partners);
@@ -231,7 +231,7 @@ describe.each([
   );
 });
 
-test('what is believed of the empty table is taken back, and no VACUUM is kept waiting for it', async () => {
+test('resets the statistics of a table that was empty when it was analysed, without making VACUUM wait', async () => {
   const believed = () => app.given.sql(`SELECT reltuples FROM pg_class WHERE oid = 'deliveries'::regclass`);
   await app.given.sql('VACUUM (ANALYZE) deliveries');
   const release = await app.given.lock('LOCK TABLE deliveries IN SHARE UPDATE EXCLUSIVE MODE');

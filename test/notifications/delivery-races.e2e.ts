@@ -39,7 +39,7 @@ describe('races of delivery', () => {
   });
   afterEach(() => subscribed.stop());
 
-  it('fencing: who has lost the lease while the partner answered records nothing', async () => {
+  it('fencing: a process that lost its lease while the partner answered records nothing', async () => {
     const [stale, owner] = [holdAt(first, 'attempt ended'), holdAt(second, 'attempt ended')];
     await subscribed.booking();
     await Promise.race([stale.reached, owner.reached]);
@@ -76,8 +76,8 @@ describe('races of delivery', () => {
     return booking;
   }
 
-  describe('translation', () => {
-    it('by two processes at once makes each event one notification, sent in order', async () => {
+  describe('translation of events', () => {
+    it('creates one notification for each event and sends them in order when two processes translate at once', async () => {
       const booking = await known();
       const hold = holdAny(both(), 'translating');
       await subscribed.reschedule(booking);
@@ -95,7 +95,7 @@ describe('races of delivery', () => {
       expect(sequences()).toEqual([2, 3]);
     });
 
-    it('what is born claimed is not sent once suspend has answered', async () => {
+    it('sends no notification that was created with a claim once suspend has answered', async () => {
       await known();
       const hold = holdAny(both(), 'translated');
       await subscribed.booking();
@@ -117,8 +117,8 @@ describe('races of delivery', () => {
     });
   });
 
-  describe('suspend', () => {
-    it('waits for a probe that was claimed, which is given back', async () => {
+  describe('suspending a partner', () => {
+    it('waits for a claimed probe, which is released', async () => {
       subscribed.partner.answer({ status: 500 });
       const hold = holdAny(both(), 'probe claimed');
       await subscribed.booking();
@@ -136,7 +136,7 @@ describe('races of delivery', () => {
       expect(subscribed.partner.requests).toHaveLength(before);
     });
 
-    it('that is about to commit lets nobody claim, and what comes meanwhile waits for resume', async () => {
+    it('prevents claims while its transaction is about to commit; new notifications wait for resume', async () => {
       await known();
       const hold = holdAt(first, 'changing subscription');
       const suspended = subscribed.post('suspend');
@@ -162,7 +162,7 @@ describe('races of delivery', () => {
       await refused(subscribed, 2);
     });
 
-    it('that is aborted when its items are handed over and no process was notified sends nothing', async () => {
+    it('sends nothing if it is aborted while its items are queued and no process was notified', async () => {
       const hold = holdAny(both(), 'handed over');
       const id = await resend();
       await hold.reached;
@@ -176,19 +176,22 @@ describe('races of delivery', () => {
       expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(2 - sent);
     });
 
-    it.each(['pause', 'abort'] as const)('sends nothing after %s of what a process has claimed', async (action) => {
-      const hold = holdAny(both(), 'claimed');
-      const id = await resend();
-      await eventually(async () => expect(await leased()).toHaveLength(1));
-      await jobs.steer(id, action);
-      hold.release();
-      await eventually(async () => expect(await owed()).toHaveLength(0));
-      expect(subscribed.partner.requests).toHaveLength(0);
-      expect(await jobs.get(id)).toMatchObject({ sent: 0, waiting: 2 });
-      expect(await subscribed.queue('&retry=MANUAL&http_status=400')).toHaveLength(2);
-      if (action === 'abort') return;
-      await jobs.steer(id, 'resume');
-      await jobs.having(id, { state: 'DONE', sent: 2, delivered: 2 });
-    });
+    it.each(['pause', 'abort'] as const)(
+      'sends nothing more after %s, even if a process has claimed some of its items',
+      async (action) => {
+        const hold = holdAny(both(), 'claimed');
+        const id = await resend();
+        await eventually(async () => expect(await leased()).toHaveLength(1));
+        await jobs.steer(id, action);
+        hold.release();
+        await eventually(async () => expect(await owed()).toHaveLength(0));
+        expect(subscribed.partner.requests).toHaveLength(0);
+        expect(await jobs.get(id)).toMatchObject({ sent: 0, waiting: 2 });
+        expect(await subscribed.queue('&retry=MANUAL&http_status=400')).toHaveLength(2);
+        if (action === 'abort') return;
+        await jobs.steer(id, 'resume');
+        await jobs.having(id, { state: 'DONE', sent: 2, delivered: 2 });
+      },
+    );
   });
 });

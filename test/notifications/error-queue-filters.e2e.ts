@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const body = async (path: string) => (await subscribed.admin('GET', path)).body as Record<string, any>[];
 
-test('what was not tried can be named, and resent alone', async () => {
+test('filters notifications that were never attempted, and resends only those', async () => {
   const [notTried] = await body(`error-queue?failure=none&subscription_id=${subscribed.id}`);
   expect(notTried).toMatchObject({ failure: null, http_status: null, retry: 'AUTO' });
   const dry = await jobs.call('POST', 'error-queue/resend', {
@@ -44,7 +44,7 @@ test('what was not tried can be named, and resent alone', async () => {
   await jobs.having(id, { state: 'DONE', matched: 0 });
 });
 
-test('the reason of a failure is in the attempt, the summary and the filter', async () => {
+test('shows the reason of a failure in the attempt, the summary and the filter', async () => {
   const [row] = await gone.queue();
   const { attempts } = await gone.notification(row['id']);
   expect(attempts).toEqual([
@@ -67,14 +67,14 @@ test('the reason of a failure is in the attempt, the summary and the filter', as
   expect(await body('error-queue?reason=none')).toHaveLength(2);
 });
 
-test.each(['error-queue', 'notifications'])('%s is filtered by candidate', async (list) => {
+test.each(['error-queue', 'notifications'])('filters %s by candidate', async (list) => {
   const [row] = await subscribed.queue();
   const candidate = (await subscribed.notification(row['id'])).body.candidate_id as string;
   expect((await body(`${list}?candidate_id=${candidate}`)).map(({ id }) => id)).toEqual([row['id']]);
   expect(await body(`${list}?candidate_id=NOBODY`)).toEqual([]);
 });
 
-test('candidate_id is a filter of bulk jobs', async () => {
+test('filters bulk jobs by candidate_id', async () => {
   const [row] = await subscribed.queue('&failure=client_error');
   const candidate = (await subscribed.notification(row['id'])).body.candidate_id as string;
   const id = await jobs.start('error-queue/resolve', { filter: { candidate_id: candidate } });

@@ -21,7 +21,7 @@ afterAll(async () => {
   await app.close();
 });
 
-test('the summary tells causes, the most frequent first', async () => {
+test('the summary lists causes, the most frequent first', async () => {
   const rows = await subscribed.queue();
   const { body } = await subscribed.admin('GET', 'error-queue/summary');
   const cause = (failure: string | null, http_status: number | null, retry: string, count: number) => ({
@@ -65,18 +65,18 @@ test.each([
   ['reason=ECONNREFUSED', 0],
   ['from=2000-01-01T00:00:00Z&to=2000-01-02T00:00:00Z', 0],
   ['from=2000-01-01T00:00:00Z', 5],
-])('%s finds %d', async (query, found) => {
+])('the filter %s finds %d notifications', async (query, found) => {
   expect(await subscribed.queue(`&${query}`)).toHaveLength(found);
 });
 
-test('by account and booking', async () => {
+test('filters by account and booking', async () => {
   const [row] = await subscribed.queue();
   const byBooking = await subscribed.admin('GET', `error-queue?booking_code=${row['booking_code']}`);
   expect(byBooking.body).toEqual([row]);
   expect((await subscribed.admin('GET', `error-queue?account_code=${subscribed.scene.account}`)).body).toHaveLength(5);
 });
 
-test('pages are linked, newest first', async () => {
+test('lists the newest first and links to the next page', async () => {
   const all = (await subscribed.queue()).reverse();
   const found: unknown[] = [];
   let path: string | undefined = `/admin/error-queue?subscription_id=${subscribed.id}&limit=2`;
@@ -97,13 +97,13 @@ test.each([
   ['from=2024-02-30T00:00:00Z', 'from'],
   ['account_code=NOBODY', 'account_code'],
   ['limit=0', 'limit'],
-])('%s is refused', async (query, parameter) => {
+])('refuses the filter %s', async (query, parameter) => {
   const answer = await subscribed.admin('GET', `error-queue?${query}`);
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ parameter })]);
 });
 
-test.each(['error-queue', 'notifications'])('all faults of a query of %s are told at once', async (path) => {
+test.each(['error-queue', 'notifications'])('names all faults of the query of %s in one answer', async (path) => {
   const answer = await subscribed.admin('GET', `${path}?failure=bad&retry=auto&limit=0&cursor=abc`);
   expect(answer.status).toBe(400);
   expect(answer.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
@@ -114,7 +114,7 @@ test.each(['error-queue', 'notifications'])('all faults of a query of %s are tol
   ]);
 });
 
-test('a client cannot see any of it', async () => {
+test('refuses every route of the error queue to a client', async () => {
   for (const path of ['error-queue', 'error-queue/summary', 'notifications', 'subscriptions'])
     expect((await app.call('GET', `/admin/${path}`, { token: subscribed.scene.token })).status).toBe(403);
 });

@@ -35,7 +35,7 @@ async function summary() {
   return { causes: done.body as object[], lookedAt };
 }
 
-test('the summary looks at the ends of a cause alone, one of many partners whose queues are short', async () => {
+test('the summary reads only the first and last rows of a cause when many other partners have short queues', async () => {
   await queueMany(subscribed, 1_000);
   // Of partners that have been taken away; the planner knows no difference.
   await app.given.sql(
@@ -56,7 +56,7 @@ test('the summary looks at the ends of a cause alone, one of many partners whose
  * these numbers it has a level less, and so costs the planner less, whatever has to be sorted after it.
  */
 test.each([30_000, 60_000])(
-  'the summary looks at the ends of a cause alone, of so many queued: %d more',
+  'the summary reads only the first and last rows of a cause when its queue is long: %d more',
   async (more) => {
     await queueMany(subscribed, more);
     const { causes, lookedAt } = await summary();
@@ -66,7 +66,7 @@ test.each([30_000, 60_000])(
   60_000,
 );
 
-test('the bookings that wait for a partner are counted from an index', async () => {
+test('counts the bookings that wait for a partner from an index', async () => {
   await vacuumWhole((text, values) => app.given.sql(text, values), 'notifications');
   const { done, asked } = await whatIsAsked(app, () =>
     subscribed.get(`/admin/subscriptions/${subscribed.id}/statistics`),

@@ -17,8 +17,8 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-describe('one', () => {
-  test('is sent again, byte for byte, and leaves the queue', async () => {
+describe('a single notification of the error queue', () => {
+  test('is sent again byte for byte by a resend, and leaves the queue', async () => {
     const [row] = await refused(subscribed, 1);
     const before = await subscribed.notification(row['id']);
     const answer = await subscribed.admin('POST', `error-queue/${row['id']}/resend`, { reason: 'they have it now' });
@@ -38,7 +38,7 @@ describe('one', () => {
     expect([again.status, again.body.code]).toEqual([409, 'not_in_error_queue']);
   });
 
-  test('ten at the same moment send it once', async () => {
+  test('is sent once by ten resends at the same moment', async () => {
     const [row] = await refused(subscribed, 1);
     subscribed.partner.answer({ status: 200, delayMs: 200 });
     const answers = await Promise.all(
@@ -49,7 +49,7 @@ describe('one', () => {
     expect(subscribed.partner.requests).toHaveLength(1);
   });
 
-  test('is refused while an automatic retry is under way', async () => {
+  test('is not resent while an automatic retry is running', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     const [row] = await eventually(async () => {
@@ -66,7 +66,7 @@ describe('one', () => {
     expect(subscribed.partner.requests).toHaveLength(2);
   });
 
-  test('that fails comes back to the queue', async () => {
+  test('returns to the queue when the resend fails', async () => {
     const [row] = await refused(subscribed, 1);
     subscribed.partner.answer({ status: 403 });
     await subscribed.admin('POST', `error-queue/${row['id']}/resend`);
@@ -75,7 +75,7 @@ describe('one', () => {
     );
   });
 
-  test('can be settled outside, and is never sent again', async () => {
+  test('can be resolved outside the service, and is never sent again', async () => {
     const [row] = await refused(subscribed, 1);
     const missing = await subscribed.admin('POST', `error-queue/${row['id']}/resolve`, {});
     expect(missing.body.errors).toEqual([expect.objectContaining({ pointer: '/reason', code: 'required' })]);
@@ -90,7 +90,7 @@ describe('one', () => {
     expect(audit.body.map((entry: any) => entry.action)).toEqual(['notification.resolve']);
   });
 
-  test.each(['resend', 'resolve'])('that does not exist: %s is 404', async (action) => {
+  test.each(['resend', 'resolve'])('%s of an unknown notification is 404', async (action) => {
     for (const id of [randomUUID(), 'nothing'])
       expect((await subscribed.admin('POST', `error-queue/${id}/${action}`, { reason: 'x' })).status).toBe(404);
   });

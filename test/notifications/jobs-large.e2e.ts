@@ -27,7 +27,7 @@ const filter = () => ({ subscription_id: subscribed.id });
 const items = async (id: string) =>
   (await app.given.sql('SELECT count(*) FROM job_items WHERE job_id = $1', [id]))[0]['count'] as number;
 
-test('a large set is accepted before it is made; it can be paused, resumed and aborted meanwhile', async () => {
+test('accepts a job over a large set before its items exist; it can be paused, resumed and aborted meanwhile', async () => {
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: filter(), reason: 'all of it' });
   expect([answer.status, answer.body.matched]).toEqual([202, null]);
   const id = answer.body.job_id as string;
@@ -52,7 +52,7 @@ test('a large set is accepted before it is made; it can be paused, resumed and a
 const dryRun = (more: object = {}) =>
   jobs.call('POST', 'error-queue/resend', { filter: { ...filter(), ...more }, reason: 'x', dry_run: true });
 
-test('a dry run of causes counts them without reading what is in the queue', async () => {
+test('counts the items of causes in a dry run without reading the queue', async () => {
   const { done: answers, asked } = await whatIsAsked(app, async () => [
     await dryRun(),
     await dryRun({ failure: 'client_error', http_status: 400, reason: 'none' }),
@@ -65,14 +65,14 @@ test('a dry run of causes counts them without reading what is in the queue', asy
     expect((await dryRun(other)).body.matched).toBe(0);
 });
 
-test('any other dry run counts, or says how many at least', async () => {
+test('counts the items of any other dry run, or returns a lower bound', async () => {
   const { status, body } = await dryRun({ change_reason: 'BOOKING_CREATED' });
   expect(status).toBe(200);
   if (body.matched === null) expect(body.matched_at_least).toBeGreaterThan(0);
   else expect(body).toEqual({ job_id: null, resend_id: null, matched: MANY });
 });
 
-test('all of it is matched, is sent while it goes, and an abort leaves the rest as it was', async () => {
+test('matches all of a large set, sends items while it matches, and leaves the rest unchanged after an abort', async () => {
   const id = await jobs.start('error-queue/resend', { filter: filter() });
   const { matched } = await eventually(async () => {
     const found = await jobs.get(id);
@@ -95,7 +95,7 @@ test('all of it is matched, is sent while it goes, and an abort leaves the rest 
   expect(count).toBe(MANY - delivered);
 }, 120_000);
 
-test('a large set is resolved in the background', async () => {
+test('resolves a large set in the background', async () => {
   const left = (await jobs.call('GET', 'error-queue/summary')).body[0].count as number;
   const id = await jobs.start('error-queue/resolve', { filter: { ...filter(), booking_code: 'M000000001' } });
   const { matched } = await jobs.having(id, { state: 'DONE' });
@@ -103,7 +103,7 @@ test('a large set is resolved in the background', async () => {
   expect((await jobs.call('GET', 'error-queue/summary')).body[0].count).toBe(left - matched);
 }, 60_000);
 
-test('a small set is resolved while a large one is', async () => {
+test('resolves a small set while a large set is being resolved', async () => {
   const other = await Subscribed.start(app);
   await queueMany(other, 10);
   const large = await jobs.start('error-queue/resolve', { filter: filter() });

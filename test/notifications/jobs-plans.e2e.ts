@@ -109,7 +109,7 @@ const STATEMENTS: [string, string, Statement, (id: string) => Values | Promise<V
 describe.each([
   ['that were never analysed', null],
   ['that were analysed when there was another job', 'ANALYZE job_items'],
-])('of items %s', (_, upkeep) => {
+])('with statistics of job items %s', (_, upkeep) => {
   it.each(STATEMENTS)('%s without reading all of the job', async (_title, kind, statement, valuesOf) => {
     await job(kind, 'ABORTED');
     if (upkeep !== null) await app.given.sql(upkeep);

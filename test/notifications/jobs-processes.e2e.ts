@@ -8,7 +8,7 @@ import { Subscribed } from '../support/subscribed';
 
 const SECRETS_KEY = Buffer.alloc(32, 5).toString('base64');
 
-describe('with the API in one process and two that deliver', () => {
+describe('a bulk job with the API in one process and delivery in two others', () => {
   let api: TestApp;
   let workers: TestApp[];
   let subscribed: Subscribed;
@@ -29,7 +29,7 @@ describe('with the API in one process and two that deliver', () => {
     await api.close();
   });
 
-  test('each event is sent once, one at a time until the first success', async () => {
+  test('sends each event once, and one event at a time until the first success', async () => {
     await queueMany(subscribed, 500);
     let open = 0;
     let most = 0;
@@ -48,7 +48,7 @@ describe('with the API in one process and two that deliver', () => {
     expect([ids.length, new Set(ids).size]).toEqual([500, 500]);
   }, 90_000);
 
-  test('a pause is obeyed by all of them, whatever they hold', async () => {
+  test('is paused in all processes, whatever they have claimed', async () => {
     await queueMany(subscribed, 400);
     subscribed.partner.answer({ status: 200, delayMs: 100 });
     const id = await jobs.start('error-queue/resend', { filter: { subscription_id: subscribed.id } });
@@ -63,7 +63,7 @@ describe('with the API in one process and two that deliver', () => {
   }, 60_000);
 });
 
-describe('what has ended', () => {
+describe('retention of jobs', () => {
   let app: TestApp;
   let subscribed: Subscribed;
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe('what has ended', () => {
     await app.close();
   });
 
-  test('goes with its items and parts after the retention; what has not ended stays', async () => {
+  test('deletes completed jobs with their items and parts after the retention period, and keeps unfinished jobs', async () => {
     const jobs = new BulkJobs(app, subscribed.operator);
     await refused(subscribed, 2);
     const filter = { subscription_id: subscribed.id };
@@ -98,7 +98,7 @@ describe('what has ended', () => {
     expect(await app.given.sql('SELECT FROM job_items WHERE job_id = $1', [running])).toHaveLength(2);
   });
 
-  test('a notification that is being replayed is not taken away', async () => {
+  test('does not delete a notification that is being replayed', async () => {
     await app.given.sql(
       `UPDATE notifications SET created_datetime = now() - interval '40 days',
          delivered_datetime = now() - interval '40 days' WHERE state = 'DELIVERED'`,

@@ -40,7 +40,7 @@ async function delivered(bookings: number): Promise<string[]> {
   return codes;
 }
 
-test('what was delivered is sent again: the same ids and bytes, in order within a booking', async () => {
+test('sends delivered notifications again with the same ids and bytes, in order within a booking', async () => {
   const codes = await delivered(4);
   const first = new Map(sent().map(([id, body]) => [id, body]));
   const before = await subscribed.notifications();
@@ -59,7 +59,7 @@ test('what was delivered is sent again: the same ids and bytes, in order within 
   ]);
 });
 
-test('notifications are chosen by booking, time and kind', async () => {
+test('chooses notifications by booking, time and kind', async () => {
   const [one] = await delivered(2);
   const dry = async (filter: object) =>
     (await jobs.call('POST', 'notifications/replay', {
@@ -79,7 +79,7 @@ test('notifications are chosen by booking, time and kind', async () => {
   expect(order(one)).toEqual([2, 3]);
 });
 
-test('only what was delivered is replayed, and a queued event stays queued', async () => {
+test('replays only delivered notifications; a queued event stays queued', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   await subscribed.booking();
@@ -90,7 +90,7 @@ test('only what was delivered is replayed, and a queued event stays queued', asy
   expect(await subscribed.queue()).toHaveLength(1);
 });
 
-test('it goes behind what is still due for the booking', async () => {
+test('sends a replayed notification after the notifications that are still due for its booking', async () => {
   const [code] = await delivered(1);
   // The next event waits for the partner's probe.
   subscribed.partner.answer({ status: 500 });
@@ -108,7 +108,7 @@ test('it goes behind what is still due for the booking', async () => {
   expect(succeeded.slice(0, -3)).toContain(4);
 });
 
-test('an event that is made meanwhile does not overtake what is under way', async () => {
+test('does not let an event that occurs during a replay overtake a notification that is being replayed', async () => {
   const [code] = await delivered(1);
   subscribed.partner.requests.length = 0;
   subscribed.partner.answer({ status: 200, delayMs: 400 });
@@ -122,7 +122,7 @@ test('an event that is made meanwhile does not overtake what is under way', asyn
   expect(begun.filter((sequence) => sequence !== '4')).toEqual(['1', '2', '3']);
 });
 
-test('what fails in a replay counts as failed, and stays delivered', async () => {
+test('counts a failed replay as failed; its notification stays DELIVERED', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 400 });
   const id = await replay();
@@ -133,7 +133,7 @@ test('what fails in a replay counts as failed, and stays delivered', async () =>
   expect(await app.given.sql('SELECT FROM deliveries WHERE subscription_id = $1', [subscribed.id])).toEqual([]);
 });
 
-test('a 500 stops it, and turns the partner DOWN; what was delivered stays so', async () => {
+test('stops and turns the partner DOWN at a 500; delivered notifications stay DELIVERED', async () => {
   await delivered(1);
   subscribed.partner.answer({ status: 500 });
   const id = await replay();
@@ -141,7 +141,7 @@ test('a 500 stops it, and turns the partner DOWN; what was delivered stays so', 
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(3);
 });
 
-test('it can be paused and aborted', async () => {
+test('can be paused and aborted', async () => {
   await delivered(5);
   subscribed.partner.requests.length = 0;
   subscribed.partner.answer({ status: 200, delayMs: 300 });
@@ -154,7 +154,7 @@ test('it can be paused and aborted', async () => {
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-test('a double click makes one job; a subscription that does not exist is 404', async () => {
+test('creates one job for a double click; an unknown subscription is 404', async () => {
   await delivered(1);
   const key = { 'idempotency-key': randomUUID() };
   const body = { subscription_id: subscribed.id, filter: {}, reason: 'restored a backup' };
@@ -170,7 +170,7 @@ test('a double click makes one job; a subscription that does not exist is 404', 
   expect(without.body.errors.map(({ pointer }: any) => pointer).sort()).toEqual(['/reason', '/subscription_id']);
 });
 
-describe('a partner that is DOWN, and of which nothing is left that could be its probe,', () => {
+describe('a DOWN partner without a notification that could be its probe', () => {
   /** One event delivered before; a 500, and then its probe is refused. */
   async function down(): Promise<void> {
     await delivered(1);

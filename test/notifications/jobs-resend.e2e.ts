@@ -27,7 +27,7 @@ const mine = () => ({ subscription_id: subscribed.id });
 const resend = (body: object = {}) => jobs.start('error-queue/resend', { filter: mine(), ...body });
 const sentIds = () => subscribed.partner.requests.map((request) => request.headers['webhook-id']);
 
-test('go oldest first, each once, and are counted', async () => {
+test('sends the oldest notification first, each once, and counts them', async () => {
   const rows = await refused(subscribed, 12);
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'mended' });
   expect(answer.status).toBe(202);
@@ -46,6 +46,7 @@ test('go oldest first, each once, and are counted', async () => {
     delivered: 12,
     failed: 0,
     skipped: 0,
+    resolved: 0,
     reason: 'mended',
     unmatched_results: null,
     actor: expect.stringMatching(/^user-/),
@@ -64,7 +65,7 @@ test('go oldest first, each once, and are counted', async () => {
     }
 });
 
-test('the routes of resends know every job', async () => {
+test('the routes of resends return jobs of every kind', async () => {
   const id = await jobs.start('error-queue/resolve', { filter: mine() });
   const found = await jobs.having(id, { state: 'DONE' });
   expect((await jobs.call('GET', `error-queue/resends/${id}`)).body).toEqual({ ...found, resend_id: id });
@@ -72,7 +73,7 @@ test('the routes of resends know every job', async () => {
   expect(list).toEqual([{ ...found, resend_id: id }]);
 });
 
-test('a dry run counts and makes nothing', async () => {
+test('counts the matches in a dry run and creates no job', async () => {
   await refused(subscribed, 3);
   const before = (await jobs.call('GET', 'jobs?limit=200')).body.length;
   const answer = await jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'x', dry_run: true });
@@ -82,12 +83,12 @@ test('a dry run counts and makes nothing', async () => {
   expect(subscribed.partner.requests).toHaveLength(0);
 });
 
-test('nothing matched is done at once', async () => {
+test('completes a job at once when nothing matches', async () => {
   const id = await resend({ filter: { ...mine(), failure: 'tls' } });
   expect(await jobs.having(id, { state: 'DONE' })).toMatchObject({ matched: 0, waiting: 0, sent: 0 });
 });
 
-test('the set is frozen: what comes into the queue later is not sent', async () => {
+test('does not send notifications that enter the queue after the job was created', async () => {
   await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();
@@ -109,7 +110,7 @@ test('the set is frozen: what comes into the queue later is not sent', async () 
   expect((await subscribed.queue()).map((row) => row['id'])).toEqual([later['id']]);
 });
 
-test('one event tries the partner first; a failure of the partner pauses the job, which says why', async () => {
+test('sends one event to the partner first; if the partner fails, the job is paused and shows the reason', async () => {
   const rows = await refused(subscribed, 5);
   subscribed.partner.answer({ status: 401 });
   const id = await resend();
@@ -122,7 +123,7 @@ test('one event tries the partner first; a failure of the partner pauses the job
   expect(await jobs.outcomes(id)).toEqual(['FAILED', ...Array<string>(4).fill('DELIVERED')]);
 });
 
-test('a failure of the partner after the first success pauses it, too', async () => {
+test('pauses the job if the partner fails after the first success, too', async () => {
   await refused(subscribed, 200);
   let count = 0;
   subscribed.partner.answer(() => ({ status: ++count <= 3 ? 200 : 401, delayMs: 30 }));
@@ -133,14 +134,14 @@ test('a failure of the partner after the first success pauses it, too', async ()
   expect(waiting).toBeGreaterThan(100);
 });
 
-test('a client error only counts as failed, and the next event is tried', async () => {
+test('counts a client error as failed and sends the next event', async () => {
   const rows = await refused(subscribed, 4);
   subscribed.partner.answer((request) => ({ status: request.headers['webhook-id'] === rows[0]['id'] ? 400 : 200 }));
   const id = await resend();
   expect(await jobs.having(id, { state: 'DONE' })).toMatchObject({ sent: 4, delivered: 3, failed: 1 });
 });
 
-test('a 500 turns the partner DOWN and pauses the job', async () => {
+test('turns the partner DOWN and pauses the job at a 500', async () => {
   await refused(subscribed, 3);
   subscribed.partner.answer({ status: 500 });
   const id = await resend();
@@ -149,7 +150,7 @@ test('a 500 turns the partner DOWN and pauses the job', async () => {
   expect(subscribed.partner.requests).toHaveLength(1);
 });
 
-describe('one partner', () => {
+describe('one partner of a job', () => {
   let other: Subscribed;
   /** Both have the same three events in the queue. */
   beforeEach(async () => {
@@ -162,27 +163,30 @@ describe('one partner', () => {
   afterEach(() => other.stop());
   const pair = () => jobs.start('error-queue/resend', { filter: { account_code: subscribed.scene.account } });
 
-  test.each(['SUSPENDED', 'DOWN'])('that is %s waits, and holds up no other', async (condition) => {
-    if (condition === 'SUSPENDED') await subscribed.post('suspend');
-    else
-      await app.given.sql(
-        `UPDATE subscriptions SET health = 'DOWN', next_probe_at = now() + interval '1 hour' WHERE id = $1`,
-        [subscribed.id],
-      );
-    const id = await pair();
-    await jobs.having(id, { delivered: 3 });
-    await pause(500);
-    expect(await jobs.get(id)).toMatchObject({ state: 'RUNNING', waiting: 3, sent: 3, failed: 0 });
-    expect(subscribed.partner.requests).toHaveLength(0);
-    if (condition === 'SUSPENDED') await subscribed.post('resume');
-    else
-      await app.given.sql(`UPDATE subscriptions SET health = 'UP', next_probe_at = NULL WHERE id = $1`, [
-        subscribed.id,
-      ]);
-    await jobs.having(id, { state: 'DONE', sent: 6, delivered: 6 });
-  });
+  test.each(['SUSPENDED', 'DOWN'])(
+    'keeps its part waiting while it is %s, and delays no other partner',
+    async (condition) => {
+      if (condition === 'SUSPENDED') await subscribed.post('suspend');
+      else
+        await app.given.sql(
+          `UPDATE subscriptions SET health = 'DOWN', next_probe_at = now() + interval '1 hour' WHERE id = $1`,
+          [subscribed.id],
+        );
+      const id = await pair();
+      await jobs.having(id, { delivered: 3 });
+      await pause(500);
+      expect(await jobs.get(id)).toMatchObject({ state: 'RUNNING', waiting: 3, sent: 3, failed: 0 });
+      expect(subscribed.partner.requests).toHaveLength(0);
+      if (condition === 'SUSPENDED') await subscribed.post('resume');
+      else
+        await app.given.sql(`UPDATE subscriptions SET health = 'UP', next_probe_at = NULL WHERE id = $1`, [
+          subscribed.id,
+        ]);
+      await jobs.having(id, { state: 'DONE', sent: 6, delivered: 6 });
+    },
+  );
 
-  test('that fails pauses its own part alone; the job is PAUSED when nothing else is left', async () => {
+  test('pauses only its own part when it fails; the job is PAUSED when no other part can continue', async () => {
     subscribed.partner.answer({ status: 403 });
     const id = await pair();
     await jobs.having(id, { state: 'PAUSED', paused_because: 'auth', waiting: 2, sent: 4, delivered: 3, failed: 1 });
@@ -191,7 +195,7 @@ describe('one partner', () => {
     await jobs.having(id, { state: 'DONE', sent: 6, delivered: 5, failed: 1 });
   });
 
-  test('that was deleted is skipped', async () => {
+  test('has its items skipped when it was deleted', async () => {
     await subscribed.post('suspend');
     const id = await pair();
     await jobs.having(id, { delivered: 3 });
@@ -200,7 +204,7 @@ describe('one partner', () => {
   });
 });
 
-describe('an operator', () => {
+describe('an operator who steers a job', () => {
   /** A running job of many events, each answered after some time. */
   async function slowJob(n = 300): Promise<string> {
     await queueMany(subscribed, n);
@@ -212,7 +216,7 @@ describe('an operator', () => {
   const before = () => subscribed.queue('&failure=client_error&http_status=400&retry=MANUAL');
 
   test.each(['pause', 'abort'] as const)(
-    'who says %s stops what was handed over and not begun; the rest is in the queue as before',
+    'stops with %s all attempts that have not begun; the other notifications stay in the queue unchanged',
     async (action) => {
       const id = await slowJob();
       const steered = await jobs.steer(id, action);
@@ -244,7 +248,7 @@ describe('an operator', () => {
     },
   );
 
-  test('sees as sent what has begun, and nothing else', async () => {
+  test('sees items as SENT only when their attempts have begun', async () => {
     await queueMany(subscribed, 40);
     subscribed.partner.answer({ status: 200, delayMs: 700 });
     const id = await resend();
@@ -256,7 +260,7 @@ describe('an operator', () => {
   });
 });
 
-test('what was settled, or delivered by itself, in the meantime is skipped', async () => {
+test('skips items that were resolved or delivered in the meantime', async () => {
   const rows = await refused(subscribed, 3);
   await subscribed.post('suspend');
   const id = await resend();
@@ -272,7 +276,7 @@ test('what was settled, or delivered by itself, in the meantime is skipped', asy
   expect(sentIds()).toEqual([rows[1]['id'], rows[2]['id']]);
 });
 
-test('what a suspension calls back before its request is on its way is not sent, and waits', async () => {
+test('does not send an item whose partner is suspended before its request is sent; the item waits', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   const { partner } = subscribed;
   await partner.goDown();
@@ -294,7 +298,7 @@ test('what a suspension calls back before its request is on its way is not sent,
   expect(sentIds()).toEqual([]);
 });
 
-test('an item whose attempt was lost with its process, and which was then settled, ends the job', async () => {
+test('completes the job when the attempt of its last item was lost with its process and the item was resolved since', async () => {
   const [{ id: notification }] = await refused(subscribed, 1);
   await subscribed.post('suspend');
   const id = await resend();
@@ -315,7 +319,7 @@ test('an item whose attempt was lost with its process, and which was then settle
   await jobs.having(id, { state: 'DONE', sent: 0, waiting: 0, failed: 0, skipped: 1 });
 });
 
-test('events that a partner gets by itself once it is back end the job, too', async () => {
+test('completes the job when the recovered partner receives its events by automatic retry', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
@@ -333,7 +337,7 @@ test('events that a partner gets by itself once it is back end the job, too', as
   expect(sentIds()).toHaveLength(5);
 });
 
-test('a double click makes one job', async () => {
+test('creates one job for a double click', async () => {
   await refused(subscribed, 2);
   const key = { 'idempotency-key': randomUUID() };
   const click = () => jobs.call('POST', 'error-queue/resend', { filter: mine(), reason: 'mended' }, key);
@@ -344,7 +348,7 @@ test('a double click makes one job', async () => {
   expect(subscribed.partner.requests).toHaveLength(2);
 });
 
-test('goes on after a restart where it was', async () => {
+test('continues a job after a restart', async () => {
   await refused(subscribed, 4);
   await subscribed.post('suspend');
   const id = await resend();
@@ -366,13 +370,13 @@ test.each([
   ['error-queue/resend', { dry_run: 'yes' }, '/dry_run', 'type_invalid'],
   ['error-queue/resolve', { reason: undefined }, '/reason', 'required'],
   ['error-queue/resolve', { filter: { account_code: 'NOBODY' } }, '/filter/account_code', 'account_not_found'],
-])('%s %j is refused', async (path, body, pointer, code) => {
+])('refuses %s with %j', async (path, body, pointer, code) => {
   const answer = await jobs.call('POST', path, { filter: mine(), reason: 'mended', ...body });
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
 });
 
-test('ten failures in a row with one status stop the part of a partner, though each is of its event', async () => {
+test('pauses the part of a partner after ten failures in a row with the same status', async () => {
   await refused(subscribed, 14);
   subscribed.partner.answer({ status: 410 });
   const id = await resend();

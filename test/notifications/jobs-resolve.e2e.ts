@@ -22,7 +22,7 @@ const mine = () => ({ subscription_id: subscribed.id });
 const resolve = (body: object = {}, headers?: Record<string, string>) =>
   jobs.call('POST', 'error-queue/resolve', { filter: mine(), reason: 'told by phone', ...body }, headers);
 
-test('all that match are settled: kept with the reason, and never sent', async () => {
+test('resolves all matches: they are kept with the reason, and never sent', async () => {
   const rows = await refused(subscribed, 3);
   const answer = await resolve();
   expect(answer.status).toBe(202);
@@ -34,6 +34,7 @@ test('all that match are settled: kept with the reason, and never sent', async (
     waiting: 0,
     sent: 0,
     skipped: 0,
+    resolved: 3,
   });
   expect(await jobs.outcomes(id)).toEqual(['RESOLVED', 'RESOLVED', 'RESOLVED']);
   expect(await subscribed.queue()).toEqual([]);
@@ -46,18 +47,18 @@ test('all that match are settled: kept with the reason, and never sent', async (
   expect((await subscribed.admin('POST', `error-queue/${rows[0]['id']}/resend`)).status).toBe(409);
 });
 
-test('those of a partner that is DOWN, too: nothing is retried any more', async () => {
+test('resolves notifications of a DOWN partner, too, and retries them no more', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.subscription())['health']).toBe('DOWN'));
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(2));
   const id = (await resolve()).body.job_id as string;
-  await jobs.having(id, { state: 'DONE', matched: 2, waiting: 0 });
+  await jobs.having(id, { state: 'DONE', matched: 2, waiting: 0, resolved: 2 });
   expect(await app.given.sql('SELECT FROM deliveries WHERE subscription_id = $1', [subscribed.id])).toEqual([]);
 });
 
-test('what is under way has its own outcome first', async () => {
+test('waits for the outcome of a running attempt before it resolves the notification', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(1));
@@ -66,12 +67,12 @@ test('what is under way has its own outcome first', async () => {
   await app.given.sql('UPDATE subscriptions SET next_probe_at = now() WHERE id = $1', [subscribed.id]);
   await subscribed.partner.received(1);
   const id = (await resolve()).body.job_id as string;
-  await jobs.having(id, { state: 'DONE', matched: 1, skipped: 1 });
+  await jobs.having(id, { state: 'DONE', matched: 1, skipped: 1, resolved: 0 });
   expect(await jobs.outcomes(id)).toEqual(['SKIPPED']);
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1);
 });
 
-test('a dry run counts; a double click makes one job', async () => {
+test('counts in a dry run; a double click creates one job', async () => {
   await refused(subscribed, 2);
   const dry = await resolve({ dry_run: true });
   expect([dry.status, dry.body]).toEqual([200, { job_id: null, matched: 2 }]);
@@ -81,15 +82,15 @@ test('a dry run counts; a double click makes one job', async () => {
   expect(second.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('many are settled in batches, and the counts agree', async () => {
+test('resolves many notifications in batches, and the counts agree', async () => {
   await queueMany(subscribed, 3000);
   const id = (await resolve()).body.job_id as string;
-  await jobs.having(id, { state: 'DONE', matched: 3000, waiting: 0 }, 30_000);
+  await jobs.having(id, { state: 'DONE', matched: 3000, waiting: 0, resolved: 3000 }, 30_000);
   const { body } = await jobs.call('GET', 'error-queue/summary');
   expect(body.filter((cause: any) => cause.subscription_id === subscribed.id)).toEqual([]);
 }, 60_000);
 
-test('jobs are listed newest first, by kind, state and account; their items by outcome, page by page', async () => {
+test('lists jobs newest first, by kind, state and account, and their items by outcome, page by page', async () => {
   await refused(subscribed, 5);
   const resolved = (await resolve({ filter: { ...mine(), failure: 'tls' } })).body.job_id as string;
   await jobs.having(resolved, { state: 'DONE' });

@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const full = { client_eligibility_id: 'CE-1', candidate: { middle_name: 'King' } };
 
-test('a frozen body is what the document says, with every member in its order', async () => {
+test('sends a body that matches the document, with every member in its order', async () => {
   const eligibility = await app.given.eligibility(subscribed.scene, full);
   const booking = await app.given.booking(subscribed.scene, eligibility);
   const [request] = await subscribed.partner.receivedFor(booking['booking_code'], 1);
@@ -40,7 +40,7 @@ test('a frozen body is what the document says, with every member in its order', 
   expect(isRequest({ ...request.json, more: 1 })).toBe(false);
 });
 
-test('members without a value are left out, and the rest is what the document says', async () => {
+test('leaves out members without a value; the rest matches the document', async () => {
   const bookingCode = await subscribed.booking({
     delivery_mode: 'SVC_REMOTE_PROCTORED',
     location_code: undefined,
@@ -53,7 +53,7 @@ test('members without a value are left out, and the rest is what the document sa
   expect(Object.keys(request.json)).toEqual(expect.arrayContaining(schema['required']));
 });
 
-test('the sample of a verification is a whole NotificationRequest', async () => {
+test('sends a complete NotificationRequest as the sample of a verification', async () => {
   subscribed.partner.requests.length = 0;
   await subscribed.post('verify');
   const [sample] = await subscribed.partner.received(1);
@@ -61,7 +61,7 @@ test('the sample of a verification is a whole NotificationRequest', async () => 
   expect(Object.keys(sample.json)).toEqual(Object.keys(schema['properties']));
 });
 
-test('the document shows the call with its example, its headers and the answers', async () => {
+test('the document describes the call with its example, its headers and the answers', async () => {
   const bookingCode = await subscribed.booking();
   const [request] = await subscribed.partner.receivedFor(bookingCode, 1);
   for (const { name } of webhook['parameters']) expect(Object.keys(request.headers)).toContain(name.toLowerCase());

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => subscribed.stop());
 afterAll(() => app.close());
 
-test('a booking reaches the partner as the NotificationRequest of the specification', async () => {
+test('sends a booking to the partner as the NotificationRequest of the specification', async () => {
   const eligibility = await app.given.eligibility(subscribed.scene, {
     client_eligibility_id: 'CE-1',
     candidate: { middle_name: 'King' },
@@ -47,7 +47,7 @@ test('a booking reaches the partner as the NotificationRequest of the specificat
   );
 });
 
-test('members without a value are left out, and a remote booking has no place but its zone', async () => {
+test('leaves out members without a value; a remote booking has a time zone and no other place', async () => {
   await subscribed.booking({
     delivery_mode: 'SVC_REMOTE_PROCTORED',
     location_code: undefined,
@@ -71,7 +71,7 @@ test('members without a value are left out, and a remote booking has no place bu
   ]);
 });
 
-test('the headers carry id, signature, sequence and trace', async () => {
+test('sends the id, signature, sequence and trace in headers', async () => {
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
   const requests = await subscribed.partner.received(2);
@@ -86,7 +86,7 @@ test('the headers carry id, signature, sequence and trace', async () => {
   expect(second['webhook-id']).not.toBe(first['webhook-id']);
 });
 
-test('effective_date rises strictly and event-sequence has no gap, whatever the subscription filters', async () => {
+test('effective_date strictly increases and event-sequence has no gap, whatever the subscription filters', async () => {
   const filtered = await Subscribed.start(app, { change_reasons: ['BOOKING_CANCELLED'] }, { scene: subscribed.scene });
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
@@ -103,7 +103,7 @@ test('effective_date rises strictly and event-sequence has no gap, whatever the 
   await filtered.stop();
 });
 
-test('a delivered notification shows its body and its attempt', async () => {
+test('shows the body and the attempt of a delivered notification', async () => {
   subscribed.partner.answer({ status: 200, body: 'Thank you' });
   const bookingCode = await subscribed.booking();
   const [listed] = await eventually(async () => {
@@ -144,7 +144,7 @@ test('a delivered notification shows its body and its attempt', async () => {
   });
 });
 
-test('a later event of a booking waits for the earlier one', async () => {
+test('makes a later event of a booking wait for the earlier one', async () => {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
   subscribed.partner.answer(async (request) => {
@@ -163,7 +163,7 @@ test('a later event of a booking waits for the earlier one', async () => {
   expect(requests.map((request) => request.headers['event-sequence'])).toEqual(['1', '2', '3']);
 });
 
-test('a later event goes on when the earlier one waits for an operator', async () => {
+test('sends a later event when the earlier one waits for an operator', async () => {
   subscribed.partner.answer((request) => ({ status: request.headers['event-sequence'] === '1' ? 400 : 200 }));
   const bookingCode = await subscribed.booking();
   await subscribed.reschedule(bookingCode);
@@ -177,7 +177,7 @@ test('a later event goes on when the earlier one waits for an operator', async (
   });
 });
 
-test('one partner that hangs delays none of the others', async () => {
+test('delays no other partner when one partner does not answer', async () => {
   const others = await Promise.all(Array.from({ length: 9 }, () => Subscribed.start(app)));
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -195,7 +195,7 @@ test('one partner that hangs delays none of the others', async () => {
   await Promise.all(others.map((other) => other.stop()));
 });
 
-test('partners that begin to hang all at once, more than there are slots, keep nobody else waiting until they give up', async () => {
+test('delays no other partner until the timeout when more partners than slots stop answering at once', async () => {
   const SLOTS = 4;
   const small = await startApp({ env: { NOTIFICATION_CONCURRENCY: String(SLOTS) } });
   const [hanging, well] = [await Subscribed.start(small, { wait_ms: 60_000 }), await Subscribed.start(small)];

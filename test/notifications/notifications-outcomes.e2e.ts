@@ -56,7 +56,7 @@ describe('every failure but a 500 waits for an operator', () => {
     expect(subscribed.partner.requests).toHaveLength(triggers.length);
   });
 
-  test('a partner that refuses connections', async () => {
+  test('is reported as such when the partner refuses connections', async () => {
     await subscribed.partner.goDown();
     await subscribed.booking();
     const [row] = await queued();
@@ -64,7 +64,7 @@ describe('every failure but a 500 waits for an operator', () => {
   });
 });
 
-describe('every PUT is a row of the attempts', () => {
+describe('every PUT is recorded as an attempt', () => {
   const attemptsOf = async (bookingCode: string) => {
     const row = await eventually(async () => {
       const [found] = await subscribed.notifications(`&booking_code=${bookingCode}`);
@@ -74,7 +74,7 @@ describe('every PUT is a row of the attempts', () => {
     return (await subscribed.notification(row['id'])).attempts as Record<string, unknown>[];
   };
 
-  test('a 401 with OAuth2 is one row, and the PUT with the new token another, RENEWED', async () => {
+  test('records a 401 with OAuth2 as one attempt, and the PUT with the new token as another, RENEWED', async () => {
     const issuer = await startPartner({ oauth: { clientId: 'ours', clientSecret: 'a long secret' } });
     try {
       const auth = { type: 'oauth2_client_credentials', client_id: 'ours', client_secret: 'a long secret' };
@@ -91,7 +91,7 @@ describe('every PUT is a row of the attempts', () => {
     }
   });
 
-  test('a partner that has read the PUT, closed and stopped listening has two rows, the second RENEWED', async () => {
+  test('records two attempts, the second RENEWED, for a partner that read the PUT, closed and stopped listening', async () => {
     await attemptsOf(await subscribed.booking());
     subscribed.partner.answer(() => {
       void subscribed.partner.goDown();
@@ -106,7 +106,7 @@ describe('every PUT is a row of the attempts', () => {
     expect(subscribed.partner.requests).toHaveLength(2);
   });
 
-  test('a kept connection that is closed while the partner works is a failure, and no second PUT', async () => {
+  test('records a failure and no second PUT when a kept connection is closed while the partner works', async () => {
     await attemptsOf(await subscribed.booking());
     subscribed.partner.answer({ delayMs: 300, rst: 'before' });
     expect(await attemptsOf(await subscribed.booking())).toMatchObject([{ trigger: 'FIRST', failure: 'connect' }]);
@@ -115,8 +115,8 @@ describe('every PUT is a row of the attempts', () => {
   });
 });
 
-describe('a 500', () => {
-  test('turns the partner DOWN; later events join the queue unsent; the first 200 sends them all, oldest first', async () => {
+describe('automatic retry after a 500', () => {
+  test('turns the partner DOWN and queues later events unsent; the first 200 sends them all, oldest first', async () => {
     subscribed.partner.answer({ status: 500 });
     const first = await subscribed.booking();
     await queued();
@@ -141,7 +141,7 @@ describe('a 500', () => {
     expect(attempts.at(-1)).toMatchObject({ trigger: 'AUTO', http_status: 200 });
   });
 
-  test('probes are byte-identical, one at a time, and never earlier than the schedule says', async () => {
+  test('sends byte-identical probes, one at a time, and never earlier than scheduled', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await subscribed.booking();
@@ -159,7 +159,7 @@ describe('a 500', () => {
     expect(scheduled.at(-1)).toBeGreaterThanOrEqual(1200);
   });
 
-  test('a probe answered otherwise becomes MANUAL, and the next oldest is the next probe', async () => {
+  test('makes a probe with another failure MANUAL, and probes with the next oldest notification', async () => {
     subscribed.partner.answer({ status: 500 });
     const first = await subscribed.booking();
     await queued();
@@ -172,7 +172,7 @@ describe('a 500', () => {
     expect((await subscribed.subscription())['health']).toBe('UP');
   });
 
-  test('a manual resend goes out at once while the partner is DOWN, and a 200 turns it UP', async () => {
+  test('sends a manual resend at once while the partner is DOWN, and a 200 turns it UP', async () => {
     await subscribed.patch({ auto_retry_on: ['500'] });
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
@@ -199,7 +199,7 @@ describe('a 500', () => {
     ['408', { status: 408 }],
     ['timeout', { endless: 'silence' }],
     ['connection', { rst: 'before' }],
-  ])('is widened by auto_retry_on: %s', async (cause, answer) => {
+  ])('is extended to other failures by auto_retry_on: %s', async (cause, answer) => {
     const { body } = await subscribed.patch({ auto_retry_on: [cause] });
     expect(body.auto_retry_on).toEqual(['500', cause]);
     subscribed.partner.answer(answer);
@@ -212,7 +212,7 @@ describe('a 500', () => {
     });
   });
 
-  test('is given up after RETRY_GIVE_UP_H', async () => {
+  test('gives up after RETRY_GIVE_UP_H', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();
@@ -230,7 +230,7 @@ describe('a 500', () => {
 });
 
 describe('a subscription', () => {
-  test('that is suspended keeps events and sends them when resumed', async () => {
+  test('keeps events while it is suspended and sends them when it is resumed', async () => {
     expect((await subscribed.post('suspend')).body).toMatchObject({ state: 'SUSPENDED' });
     const first = await subscribed.booking();
     const second = await subscribed.booking();
@@ -242,7 +242,7 @@ describe('a subscription', () => {
     await subscribed.partner.receivedFor(second, 1);
   });
 
-  test('keeps its connections while nothing is changed that they depend on, and no longer', async () => {
+  test('keeps its connections until a setting changes on which they depend', async () => {
     const first = await subscribed.booking();
     await subscribed.partner.receivedFor(first, 1);
     await subscribed.post('suspend');
@@ -258,7 +258,7 @@ describe('a subscription', () => {
     expect(subscribed.partner.connections).toBe(2);
   });
 
-  test('that is suspended while DOWN is not probed', async () => {
+  test('is not probed if it is suspended while DOWN', async () => {
     subscribed.partner.answer({ status: 500 });
     await subscribed.booking();
     await queued();
@@ -274,7 +274,7 @@ describe('a subscription', () => {
     await queued(0);
   });
 
-  test('that is not verified makes nothing', async () => {
+  test('creates no notifications while it is unverified', async () => {
     await subscribed.patch({ partner_url: `${subscribed.partner.url}/other` });
     await subscribed.booking();
     await pause(500);
@@ -282,7 +282,7 @@ describe('a subscription', () => {
     expect(subscribed.partner.requests).toHaveLength(0);
   });
 
-  test('that is deleted resolves what was queued', async () => {
+  test('resolves its queued notifications when it is deleted', async () => {
     subscribed.partner.answer({ status: 400 });
     await subscribed.booking();
     await queued();

@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const app of opened.splice(0)) await app.close();
 });
 
-test('a process without the role delivery sends nothing itself; one with it is woken', async () => {
+test('sends nothing in a process without the role delivery, which wakes a process that has it', async () => {
   const api = await start({ ROLES: 'api' });
   const subscribed = await Subscribed.start(api);
   await subscribed.booking();
@@ -44,7 +44,7 @@ test('a process without the role delivery sends nothing itself; one with it is w
   await subscribed.stop();
 });
 
-test('processes that deliver are woken for an active partner, not for one that is suspended or DOWN', async () => {
+test('wakes delivering processes for an active partner, not for a suspended or DOWN partner', async () => {
   const app = await start({ ROLES: 'api' });
   const subscribed = await Subscribed.start(app);
   const listener = new pg.Client({ connectionString: app.databaseUrl });
@@ -72,7 +72,7 @@ test('processes that deliver are woken for an active partner, not for one that i
   await subscribed.stop();
 });
 
-test('a process is not ready while the database lacks one of its migrations', async () => {
+test('reports a process as not ready while the database lacks one of its migrations', async () => {
   const app = await start({});
   const [{ name }] = (await app.given.sql(
     'DELETE FROM migrations WHERE id = (SELECT max(id) FROM migrations) RETURNING name',
@@ -84,7 +84,7 @@ test('a process is not ready while the database lacks one of its migrations', as
   expect((await app.call('GET', '/health/ready')).status).toBe(200);
 });
 
-test('a suspension in one process stops the others', async () => {
+test('stops the attempts of all processes when one process suspends the partner', async () => {
   const api = await start({ ROLES: 'api' });
   await start({ ROLES: 'delivery' }, api.databaseUrl);
   const subscribed = await Subscribed.start(api);
@@ -97,7 +97,7 @@ test('a suspension in one process stops the others', async () => {
   await subscribed.stop();
 });
 
-test('what a killed process had claimed is sent when the lease lapses, never before', async () => {
+test('sends the notifications that a killed process had claimed when the lease expires, never before', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.post('suspend');
@@ -113,7 +113,7 @@ test('what a killed process had claimed is sent when the lease lapses, never bef
   await subscribed.stop();
 });
 
-test('a token of a lease does not come again when sequences do, as after a failover to a standby that lagged', async () => {
+test('never issues a lease token twice, even if sequences are reset by a failover to a lagging standby', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ endless: 'silence' });
@@ -135,7 +135,7 @@ test('a token of a lease does not come again when sequences do, as after a failo
   await subscribed.stop();
 });
 
-test('a worker whose lease was taken over writes nothing', async () => {
+test('writes nothing in a worker whose lease was taken over', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   subscribed.partner.answer({ status: 400, delayMs: 500 });
@@ -149,7 +149,7 @@ test('a worker whose lease was taken over writes nothing', async () => {
   await subscribed.stop();
 });
 
-test('an event that nobody translated is swept up, and becomes one notification however often it is published', async () => {
+test('translates an event that no process translated, and creates one notification however often it is published', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.booking();
@@ -165,7 +165,7 @@ test('an event that nobody translated is swept up, and becomes one notification 
   await subscribed.stop();
 });
 
-test('on shutdown an attempt in flight ends and is recorded, and nothing stays leased', async () => {
+test('finishes and records running attempts at shutdown, and leaves nothing leased', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery' }, keeper.databaseUrl);
   const subscribed = await Subscribed.start(keeper);
@@ -180,7 +180,7 @@ test('on shutdown an attempt in flight ends and is recorded, and nothing stays l
   await subscribed.stop();
 });
 
-test('on shutdown an attempt has all of its wait time, however short the grace, and its 200 counts', async () => {
+test('gives a running attempt its whole wait time at shutdown, however short the grace period, and counts its 200', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '0' }, keeper.databaseUrl);
   const token = { clientId: 'ours', clientSecret: 'a long secret' };
@@ -206,7 +206,7 @@ test('on shutdown an attempt has all of its wait time, however short the grace, 
   expect([slow.partner.requests.length, renewed.partner.requests.length]).toEqual([1, 2]);
 });
 
-test('after a shutdown nobody goes on trying to record what the database did not take', async () => {
+test('stops retrying to record an outcome after a shutdown', async () => {
   const keeper = await start({ ROLES: 'api' });
   const delivery = await start({ ROLES: 'delivery', SHUTDOWN_GRACE_MS: '500' }, keeper.databaseUrl);
   const subscribed = await Subscribed.start(keeper);
@@ -227,7 +227,7 @@ test('after a shutdown nobody goes on trying to record what the database did not
   await subscribed.stop();
 });
 
-test('delivered notifications go after their time, with their attempts; the queue stays', async () => {
+test('deletes delivered notifications with their attempts after the retention period, and keeps the error queue', async () => {
   const app = await start({ NOTIFICATION_RETENTION_DAYS: '30' });
   const subscribed = await Subscribed.start(app);
   await subscribed.booking();
@@ -251,7 +251,7 @@ test('delivered notifications go after their time, with their attempts; the queu
   await subscribed.stop();
 });
 
-test('the metrics count attempts by outcome', async () => {
+test('counts attempts by outcome in the metrics', async () => {
   const app = await start();
   const subscribed = await Subscribed.start(app);
   await subscribed.booking();

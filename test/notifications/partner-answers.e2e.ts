@@ -1,9 +1,11 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:tls';
 import { HttpModule } from '@nestjs/axios';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { PartnerAddressGuard } from '../../src/notifications/partner/partner-address.js';
 import type { AttemptOutcome } from '../../src/notifications/partner/attempt-outcome.js';
 import { PartnerClient, partnerHttpOptions } from '../../src/notifications/partner/partner-client.js';
-import { type Partner, type PartnerAnswer, startPartner } from '../support/partner.js';
+import { type Partner, type PartnerAnswer, sharedCertificates, startPartner } from '../support/partner.js';
 
 let testing: TestingModule;
 let client: PartnerClient;
@@ -56,7 +58,7 @@ const headers = (bytes: number) => {
 
 const whole = (head: string) => `${head}ok`;
 
-describe('a 200 that RFC 9112 allows is taken', () => {
+describe('a 200 that RFC 9112 allows is accepted', () => {
   const rows: [string, string | Buffer][] = [
     ['with 17 KiB of headers', `${OK}\r\n${headers(17 * 1024)}ok`],
     ['with 64 KiB of headers', `${OK}\r\n${headers(64 * 1024)}ok`],
@@ -100,7 +102,7 @@ describe('a 200 that RFC 9112 allows is taken', () => {
     expect(summary(await outcomeOf({ bytes }))).toEqual(taken);
   });
 
-  it('byte by byte', async () => {
+  it('when it arrives byte by byte', async () => {
     const bytes =
       interim(103) +
       interim(100) +
@@ -108,7 +110,7 @@ describe('a 200 that RFC 9112 allows is taken', () => {
     expect(summary(await outcomeOf({ bytes, drip: 1 }))).toEqual(taken);
   });
 
-  it('over a connection that is kept', async () => {
+  it('when it arrives over a kept connection', async () => {
     const bytes = whole(lines(OK, 'X-Folded: one', ' two', 'Content-Length: 2', 'Content-Length: 2', ''));
     partner.answer({ bytes, keep: true });
     const { connections } = partner;
@@ -118,7 +120,7 @@ describe('a 200 that RFC 9112 allows is taken', () => {
   });
 });
 
-describe('an answer that is no HTTP has a reason, and its first bytes as the excerpt:', () => {
+describe('an answer that is not HTTP is recorded with a reason and its first bytes as the excerpt', () => {
   const chunked = (...text: string[]) => lines(OK, 'Transfer-Encoding: chunked', '', ...text);
   const rows: [string, string | Buffer, string, string | null][] = [
     ['the banner of SSH', 'SSH-2.0-OpenSSH_9.2\r\n', 'not_http', 'SSH-2.0-OpenSSH_9.2'],
@@ -192,5 +194,23 @@ describe('an answer that is no HTTP has a reason, and its first bytes as the exc
     expect(rest).toEqual({ delivered: false, failure: 'protocol', reason });
     expect(excerpt).toMatch(/^HTTP\/1\.1 /);
     expect(Buffer.byteLength(excerpt!)).toBeLessThanOrEqual(2048);
+  });
+
+  it('a banner that is sent before anything was asked', async () => {
+    const { good, authority } = await sharedCertificates();
+    const server = createServer({ cert: good.certPem, key: good.keyPem }, (socket) => {
+      socket.on('error', () => undefined);
+      socket.resume().end('220 mail.example ESMTP\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const endpoint = { key: 'banner', url, auth: { type: 'none' } as const, caPem: authority.certPem };
+    expect(summary(await client.put({ ...endpoint, waitMs: 2000, connections: 1 }, {}, '{}'))).toEqual({
+      delivered: false,
+      failure: 'protocol',
+      reason: 'not_http',
+      excerpt: '220 mail.example ESMTP',
+    });
+    await new Promise((resolve) => server.close(resolve));
   });
 });

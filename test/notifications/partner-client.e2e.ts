@@ -94,8 +94,8 @@ const summary = ({ delivered, httpStatus, failure }: AttemptOutcome) => ({ deliv
 const failed = (failure: string, httpStatus: number | null = null) => ({ delivered: false, httpStatus, failure });
 const delivered = { delivered: true, httpStatus: 200, failure: null };
 
-describe('what was sent', () => {
-  it('is a PUT to {partner_url}/notifications with our headers and the very bytes of the body', async () => {
+describe('the request to a partner', () => {
+  it('is a PUT to {partner_url}/notifications with our headers and the unchanged bytes of the body', async () => {
     const { outcome, partner } = await attempt({ status: 200, body: '{"ok":true}' }, {});
     expect(outcome).toMatchObject({ ...delivered, reason: null, excerpt: '{"ok":true}' });
     expect(outcome.durationMs).toBeGreaterThanOrEqual(0);
@@ -133,7 +133,7 @@ describe('what was sent', () => {
     { type: 'headers' },
     { type: 'basic', username: 'ann', password: 'secret' },
     { type: 'bearer', token: 'abc.def' },
-  ])('carries the headers of the partner beside %o, and asks for no content coding', async (auth) => {
+  ])('carries the partner’s own headers beside %o, and asks for no content coding', async (auth) => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const own = [
       { name: 'X-Api-Key', value: 'k3y with blanks' },
@@ -149,7 +149,7 @@ describe('what was sent', () => {
     });
   });
 
-  it('a bearer token that would break the header is an auth failure, and nothing is sent', async () => {
+  it('is not sent, and fails as auth, when a bearer token contains characters that a header forbids', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const outcome = await client.put(
       endpointOf(partner, { auth: { type: 'bearer', token: 'a\r\nb: c' } }),
@@ -298,7 +298,7 @@ describe('the answer of a partner', () => {
   });
 });
 
-describe('the excerpt', () => {
+describe('the excerpt of an answer', () => {
   const excerptOf = async (answer: PartnerAnswer, changes?: Partial<PartnerEndpoint>) =>
     (await attempt(answer, changes)).outcome.excerpt;
 
@@ -316,16 +316,16 @@ describe('the excerpt', () => {
     expect(excerpt).toMatch(/^A B\ufffd+C$/);
   });
 
-  it('is none of an empty or compressed body', async () => {
+  it('is empty for an empty or compressed body', async () => {
     expect(await excerptOf({ status: 500 })).toBeNull();
     expect(await excerptOf({ status: 500, body: gzipSync('x'), headers: { 'Content-Encoding': 'gzip' } })).toBeNull();
   });
 
-  it('holds what came of a body that broke off', async () => {
+  it('holds the part that was received of a body that broke off', async () => {
     expect(await excerptOf({ status: 500, body: 'part of it', rst: 'body' })).toBe('part of it');
   });
 
-  it('does not hold credentials that the partner says back', async () => {
+  it('does not contain credentials that the partner repeats', async () => {
     const auth = { type: 'basic', username: 'ann', password: 'Tops"cret&' } as const;
     const echo = `${JSON.stringify({ password: auth.password })} ${Buffer.from('ann:Tops"cret&').toString('base64')} ${encodeURIComponent(auth.password)}`;
     const excerpt = await excerptOf({ status: 400, body: echo }, { auth });
@@ -345,6 +345,11 @@ describe('the excerpt', () => {
       expect(await excerptOf({ status: 400, body: `<p>${text}</p> &lt;end&gt;` }, { auth })).toMatch(
         /^<p>\*+<\/p> &lt;end&gt;$/,
       );
+    for (const before of ['', 'x', 'xy', 'xyz']) {
+      const dump = Buffer.from(`${before}${auth.password} and more`).toString('base64');
+      const excerpt = await excerptOf({ status: 400, body: dump }, { auth });
+      expect(Buffer.from(excerpt!.replaceAll('*', 'A'), 'base64').toString()).not.toContain('s"cre');
+    }
     const ofHeader = { type: 'headers', headers: [{ name: 'authorization', value: 'ApiKey 0123456789' }] } as const;
     const told = await excerptOf(
       { status: 401, body: 'unknown key 0123456789' },
@@ -356,7 +361,7 @@ describe('the excerpt', () => {
   });
 });
 
-describe('TLS', () => {
+describe('TLS to a partner', () => {
   it.each([
     ['an unknown authority', 'good', 'other'],
     ['no authority of ours, with the system roots', 'good', null],
@@ -392,7 +397,7 @@ describe('TLS', () => {
     }
   });
 
-  it('asks for the host of the URL by name (SNI), without the dot of the root', async () => {
+  it('sends the host of the URL as server name (SNI), without the dot of the root', async () => {
     const partner = await aPartner();
     const url = partner.url.replace('localhost', 'localhost.');
     const outcome = await (
@@ -411,7 +416,7 @@ describe('TLS', () => {
     expect(summary(await client.put(endpointOf(older, { key: 'sub_2:1' }), headers, body))).toEqual(failed('tls'));
   });
 
-  it('does not let the environment switch verification off', async () => {
+  it('verifies certificates even if the environment switches verification off', async () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
     stops.push(() => void delete process.env.NODE_TLS_REJECT_UNAUTHORIZED);
     const { selfSigned } = await sharedCertificates();
@@ -419,13 +424,13 @@ describe('TLS', () => {
     expect(summary(await (await aClient()).put(endpointOf(partner), headers, body))).toEqual(failed('tls'));
   });
 
-  it('meets plain HTTP on the port as a TLS failure', async () => {
+  it('fails as TLS when the port answers plain HTTP', async () => {
     const partner = await aPartner();
     const url = await listening(createHttpServer((_request, response) => response.end()));
     expect(summary(await (await aClient()).put(endpointOf(partner, { url }), headers, body))).toEqual(failed('tls'));
   });
 
-  it('meets silence in the handshake as a timeout', async () => {
+  it('fails as a timeout when the handshake is not answered', async () => {
     const partner = await aPartner();
     const url = await listening(createTcpServer((socket) => socket.on('error', () => undefined).resume()));
     const outcome = await (await aClient()).put(endpointOf(partner, { url, waitMs: 1000 }), headers, body);
@@ -438,7 +443,7 @@ describe('TLS', () => {
     ['an empty caPem', { caPem: '' }],
     ['a client certificate without its key', { clientCertPem: 'garbage' }],
     ['a client key that is none', { clientCertPem: 'garbage', clientKeyPem: 'garbage' }],
-  ])('bad PEM is a clean failure: %s', async (_name, changes) => {
+  ])('reports invalid PEM without an exception: %s', async (_name, changes) => {
     const partner = await aPartner();
     const outcome = await (await aClient()).put(endpointOf(partner, changes), headers, body);
     expect(summary(outcome)).toEqual(failed('tls'));
@@ -529,7 +534,7 @@ describe('a partner that cannot be reached', () => {
   it.each([
     ['refuses connections', 'connect'],
     ['has no address', 'dns'],
-  ])('that %s is a %s failure', async (_name, failure) => {
+  ])('reports a partner that %s as a %s failure', async (_name, failure) => {
     const partner = await aPartner();
     const lookup: AddressLookup = (host) =>
       host === 'localhost'
@@ -541,7 +546,7 @@ describe('a partner that cannot be reached', () => {
     expect(outcome).toMatchObject({ ...failed(failure), reason: failure === 'dns' ? 'ENOTFOUND' : 'ECONNREFUSED' });
   });
 
-  it('whose name servers are silent is a timeout', async () => {
+  it('reports silent name servers as a timeout', async () => {
     const partner = await aPartner();
     const client = await aClient(LOOPBACK, () => new Promise(() => undefined));
     const outcome = await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body);
@@ -549,13 +554,13 @@ describe('a partner that cannot be reached', () => {
     expect(outcome.durationMs).toBeLessThan(1500);
   });
 
-  it('at its first address is reached at its second', async () => {
+  it('reaches the partner at its second address if the first cannot be reached', async () => {
     const partner = await aPartner();
     const client = await aClient(LOOPBACK, () => Promise.resolve(['127.0.0.2', '::1', '127.0.0.1']));
     expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(delivered);
   });
 
-  it('whose first addresses are silent is reached at the next, without waiting for them', async () => {
+  it('reaches the partner at the next address without waiting for silent first addresses', async () => {
     const partner = await aPartner();
     // Nothing answers there, neither yes nor no: the queue of those who wait to be accepted is full.
     const silent = await silentListeners(Number(new URL(partner.url).port), ['127.0.0.3', '127.0.0.4']);
@@ -572,7 +577,7 @@ describe('a partner that cannot be reached', () => {
     ['speaks no TLS', (socket) => socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')],
     ['shows another certificate', (socket, stranger) => socket.pipe(connect(stranger, '127.0.0.1')).pipe(socket)],
   ])(
-    'whose first address takes connections and %s is reached at the next, and there first from then on',
+    'reaches the partner at the next address if the first accepts connections and %s, and tries that address first from then on',
     async (_, meet) => {
       const [partner, stranger] = [await aPartner(), await aPartner({ tls: (await sharedCertificates()).expired })];
       let met = 0;
@@ -592,7 +597,7 @@ describe('a partner that cannot be reached', () => {
     },
   );
 
-  it('at any address has the fault of one that takes connections', async () => {
+  it('reports the failure of the address that accepts connections', async () => {
     const { selfSigned } = await sharedCertificates();
     const partner = await aPartner({ tls: selfSigned });
     for (const addresses of [
@@ -604,7 +609,7 @@ describe('a partner that cannot be reached', () => {
     }
   });
 
-  it('is reached again when it is back', async () => {
+  it('reaches the partner again when it is back', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     expect(await put()).toEqual(delivered);
@@ -615,8 +620,8 @@ describe('a partner that cannot be reached', () => {
   });
 });
 
-describe('connections', () => {
-  it('are kept, and no more than allowed; who waits for one in vain is a timeout', async () => {
+describe('connections to a partner', () => {
+  it('are kept up to the limit; a request that waits for a free connection in vain is a timeout', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const endpoint = endpointOf(partner, { connections: 2, waitMs: 1500 });
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => client.put(endpoint, headers, body)));
@@ -630,7 +635,7 @@ describe('connections', () => {
     expect(summary(await client.put(endpoint, headers, body))).toEqual(delivered);
   });
 
-  it('an answer that came in time counts, though the process was too busy to look', async () => {
+  it('an answer that arrived in time counts even if the process was too busy to read it', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer(() => {
       // Once the answer is on its way, nothing of this process runs until the wait is over.
@@ -640,7 +645,7 @@ describe('connections', () => {
     expect(summary(await client.put(endpointOf(partner, { waitMs: 1000 }), headers, body))).toEqual(delivered);
   });
 
-  it('that are given up in the very moment in which they are there end in peace', async () => {
+  it('are closed without an error when the attempt is cancelled at the moment they open', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     for (let i = 0; i < 200; i += 1) {
       const attempt = client.put(endpointOf(partner), headers, body, () => false);
@@ -649,7 +654,7 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(0);
   });
 
-  it('that a partner closed in between are opened anew', async () => {
+  it('are opened anew when the partner closed them between requests', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     for (let i = 0; i < 20; i += 1) {
       const outcome = client.put(endpointOf(partner), headers, body);
@@ -659,7 +664,7 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(20);
   });
 
-  it('are kept while others have their turn, unless the partner says for how long it keeps them', async () => {
+  it('are kept while other partners are sent to, unless the partner announces a shorter keep-alive', async () => {
     const [client, silent, brief] = await Promise.all([aClient(), aPartner(), aPartner()]);
     silent.answer({ headers: { connection: 'keep-alive' } });
     brief.answer({ headers: { connection: 'keep-alive', 'keep-alive': 'timeout=3' } });
@@ -672,7 +677,7 @@ describe('connections', () => {
     expect([silent.connections, brief.connections]).toEqual([1, 2]);
   });
 
-  it('that nobody uses are so many in all: the one that has waited for longest ends', async () => {
+  it('are limited in all while idle: the one idle for longest is closed', async () => {
     const [client, partner] = await Promise.all([aClient(LOOPBACK, undefined, new IdleConnections(2)), aPartner()]);
     const put = async (key: string) => {
       expect(summary(await client.put(endpointOf(partner, { key }), headers, body))).toEqual(delivered);
@@ -694,16 +699,19 @@ describe('connections', () => {
     expect(await eventually(() => partner.open === 2)).toBe(true);
   });
 
-  it.each(['TLSv1.2', 'TLSv1.3'] as const)('opened anew go on with the TLS session (%s)', async (maxTlsVersion) => {
-    const [client, partner] = await Promise.all([aClient(), aPartner({ maxTlsVersion })]);
-    for (let i = 0; i < 3; i += 1) {
-      expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(delivered);
-      partner.dropConnections();
-    }
-    expect(partner.requests.map(({ tlsResumed }) => tlsResumed)).toEqual([false, true, true]);
-  });
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'resume the TLS session when they are opened anew (%s)',
+    async (maxTlsVersion) => {
+      const [client, partner] = await Promise.all([aClient(), aPartner({ maxTlsVersion })]);
+      for (let i = 0; i < 3; i += 1) {
+        expect(summary(await client.put(endpointOf(partner), headers, body))).toEqual(delivered);
+        partner.dropConnections();
+      }
+      expect(partner.requests.map(({ tlsResumed }) => tlsResumed)).toEqual([false, true, true]);
+    },
+  );
 
-  it('that died without a word while they were quiet cost one attempt, and not as many as there are', async () => {
+  it('cost one attempt, not one each, when they died silently while idle', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const between = await freezable(Number(new URL(partner.url).port));
     const endpoint = endpointOf(partner, { url: between.url, waitMs: 2000 });
@@ -720,7 +728,7 @@ describe('connections', () => {
     expect((await puts()).map(summary)).toEqual(Array(4).fill(delivered));
   });
 
-  it('that die under a second request are tried once more, those that die under the first are not', async () => {
+  it('are retried once when they break during a later request, but not during their first request', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -732,7 +740,7 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(5);
   });
 
-  it('that die under a second request are tried once more, though nothing else may begin any more', async () => {
+  it('are retried once when they break during a later request, even if no new attempt may begin', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     await client.put(endpointOf(partner), headers, body);
     partner.answer((_request, index) => (index === 1 ? { rst: 'before' } : { status: 200 }));
@@ -742,7 +750,7 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(3);
   });
 
-  it('that break within an answer are not tried again', async () => {
+  it('are not retried when they break during an answer', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     const put = async () => summary(await client.put(endpointOf(partner), headers, body));
     expect(await put()).toEqual(delivered);
@@ -751,7 +759,7 @@ describe('connections', () => {
     expect(partner.requests).toHaveLength(2);
   });
 
-  it('end with forget and close, after what is in flight', async () => {
+  it('are closed by forget and close after running requests', async () => {
     const [client, partner] = await Promise.all([aClient(), aPartner()]);
     partner.answer({ delayMs: 200 });
     const first = client.put(endpointOf(partner), headers, body);
@@ -767,7 +775,7 @@ describe('connections', () => {
   });
 });
 
-describe('the address guard', () => {
+describe('the address guard of the client', () => {
   it.each([
     'https://127.0.0.1',
     'https://2130706433',
@@ -788,7 +796,7 @@ describe('the address guard', () => {
     expect(partner.connections).toBe(0);
   });
 
-  it('judges every answer of the name anew, and dials the very address it judged', async () => {
+  it('checks every address of the name each time, and connects to the address that it checked', async () => {
     const partner = await aPartner();
     const answers = [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '169.254.169.254']];
     let asked = 0;
@@ -804,7 +812,7 @@ describe('the address guard', () => {
     expect(partner.connections).toBe(1);
   });
 
-  it('refuses what must not have been saved', async () => {
+  it('refuses addresses that no subscription may have', async () => {
     const partner = await aPartner();
     const client = await aClient();
     for (const url of [partner.url.replace('https', 'http'), partner.url.replace('//', '//user@')]) {
@@ -836,7 +844,7 @@ describe('OAuth2 client credentials', () => {
     return { client, endpoint, partner, put };
   }
 
-  it('one token serves many notifications at once', async () => {
+  it('uses one token for many notifications at once', async () => {
     const { partner, put } = await anOAuthPartner({ scope: 'notify all' });
     const outcomes = await Promise.all(Array.from({ length: 10 }, put));
     expect(outcomes.every((outcome) => outcome.delivered)).toBe(true);
@@ -850,7 +858,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.requests[0].headers.authorization).toMatch(/^Bearer token-1-/);
   });
 
-  it('a token is fetched again shortly before it expires', async () => {
+  it('fetches a new token shortly before the old one expires', async () => {
     const { partner, put } = await anOAuthPartner({}, 1);
     await put();
     await put();
@@ -860,7 +868,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.tokenRequests).toHaveLength(2);
   });
 
-  it('a 401 drops the token, and one new try is made within the attempt', async () => {
+  it('discards the token at a 401, and tries once more within the attempt', async () => {
     const { partner, put } = await anOAuthPartner();
     await put();
     partner.revokeTokens();
@@ -871,7 +879,7 @@ describe('OAuth2 client credentials', () => {
     expect([partner.tokenRequests.length, partner.requests.length]).toEqual([3, 5]);
   });
 
-  it('a 401 is followed by the new try, though nothing else may begin any more', async () => {
+  it('tries once more after a 401, even if no new attempt may begin', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answer((_request, index) => ({ status: index === 0 ? 401 : 200 }));
     let asked = 0;
@@ -879,7 +887,7 @@ describe('OAuth2 client credentials', () => {
     expect(outcome).toMatchObject({ ...delivered, earlier: [{ failure: 'auth', httpStatus: 401 }] });
   });
 
-  it('a token that is found after the wait, by a process that was stopped meanwhile, sends nothing', async () => {
+  it('sends nothing when the process was stopped and reads the token after the wait time', async () => {
     const { client, endpoint, partner } = await anOAuthPartner();
     partner.answerToken(() => {
       // Once the token is on its way, nothing of this process runs until the wait is over.
@@ -893,7 +901,7 @@ describe('OAuth2 client credentials', () => {
 
   const good = { access_token: 'abc', token_type: 'Bearer', expires_in: 60 };
 
-  it('who waits for a new token while the settings change sends all the same', async () => {
+  it('sends a request that waits for a new token even if the settings change meanwhile', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { client, partner, put } = await withTokensOf(issuer, await aPartner());
     let issue = () => {};
@@ -912,7 +920,7 @@ describe('OAuth2 client credentials', () => {
     await forgotten;
   });
 
-  it('a token that is said to live for ages is used, and asked for once', async () => {
+  it('uses a token with an extremely long lifetime, and asks for it once', async () => {
     const issuer = await aPartner({ oauth: secret });
     const { put } = await withTokensOf(issuer, await aPartner());
     // As JSON: beyond what a number holds.
@@ -951,7 +959,7 @@ describe('OAuth2 client credentials', () => {
     ['a reset', { rst: 'before' }, 'auth', 'token_connect_ECONNRESET'],
     ['silence', { endless: 'silence' }, 'auth', 'token_'],
     ['a drip', { body: 'x'.repeat(200), drip: 100 }, 'auth', 'token_'],
-  ])('a token endpoint that answers %s', async (_name, answer, failure, reason) => {
+  ])('reports a token endpoint that answers %s', async (_name, answer, failure, reason) => {
     const { client, partner, put } = await anOAuthPartner();
     partner.answerToken(answer);
     const outcome = await put();
@@ -967,7 +975,7 @@ describe('OAuth2 client credentials', () => {
     ['x-gzip', gzipSync],
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
-  ])('a token that comes as %s is read, though none was asked for', async (coding, pack) => {
+  ])('reads a token answer in %s, although none was requested', async (coding, pack) => {
     const { partner, put } = await anOAuthPartner();
     const answer = JSON.stringify({ ...good, access_token: 'abc' });
     partner.answerToken({ body: pack(answer), headers: { 'content-encoding': coding } });
@@ -980,13 +988,13 @@ describe('OAuth2 client credentials', () => {
     ['a coding that nobody knows', { body: 'x', headers: { 'content-encoding': 'zstd2' } }],
     ['no gzip', { body: 'x', headers: { 'content-encoding': 'gzip' } }],
     ['a gzip bomb', { body: gzipSync(Buffer.alloc(20_000_000)), headers: { 'content-encoding': 'gzip' } }],
-  ])('a token answer in %s is told as such', async (_name, answer) => {
+  ])('reports a token answer in %s', async (_name, answer) => {
     const { partner, put } = await anOAuthPartner();
     partner.answerToken(answer);
     expect(await put()).toMatchObject({ ...failed('auth'), reason: 'token_answer_encoded' });
   });
 
-  it('asks for an audience and a resource, with id and secret in the form', async () => {
+  it('sends audience and resource, with id and secret in the form', async () => {
     const { partner, put } = await anOAuthPartner({
       client_auth: 'post',
       audience: 'https://api.partner.example/',
@@ -1008,7 +1016,7 @@ describe('OAuth2 client credentials', () => {
     expect(partner.requests[0].headers['x-api-key']).toBe('for the partner alone');
   });
 
-  it('a token type in other letters and a life that is not told will do', async () => {
+  it('accepts a token type in any case and a token without a lifetime', async () => {
     const { partner, put } = await anOAuthPartner();
     partner.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'BEARER' }) });
     expect(summary(await put())).toEqual(failed('auth', 401));
@@ -1016,7 +1024,7 @@ describe('OAuth2 client credentials', () => {
   });
 
   it.each(['https://10.0.0.1/token', 'https://169.254.169.254/token', 'https://[::ffff:10.0.0.1]/token'])(
-    'a token endpoint at %s is blocked',
+    'refuses a token endpoint at %s',
     async (token_url) => {
       const { partner, put } = await anOAuthPartner({ token_url });
       expect(summary(await put())).toEqual(failed('blocked'));
@@ -1024,7 +1032,7 @@ describe('OAuth2 client credentials', () => {
     },
   );
 
-  it('the token is not in the excerpt, though the partner says it back', async () => {
+  it('does not show the token in the excerpt if the partner repeats it', async () => {
     const { partner, put } = await anOAuthPartner();
     partner.answer((request) => ({ status: 400, body: request.headers.authorization }));
     expect((await put()).excerpt).toMatch(/^Bearer \*+$/);

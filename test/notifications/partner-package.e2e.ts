@@ -120,7 +120,7 @@ describe('clients/partner/README.md', () => {
     expect(partner.output).toContain('401 signature_wrong');
   });
 
-  it('express-partner.cjs keeps each booking once, beside routes that parse JSON', async () => {
+  it('express-partner.cjs stores each booking once, beside routes that parse JSON', async () => {
     const port = await freePort();
     const partner = run('express-partner.cjs', [], {
       WEBHOOK_SECRET: SECRET,
@@ -142,7 +142,7 @@ describe('clients/partner/README.md', () => {
     expect(partner.output).toContain('appointments');
   });
 
-  it('fastify-partner.mjs takes them under a prefix, by either secret', async () => {
+  it('fastify-partner.mjs receives notifications under a prefix, signed with either secret', async () => {
     const port = await freePort();
     const older = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
     const partner = run('fastify-partner.mjs', [], { WEBHOOK_SECRET: `${SECRET} ${older}`, PORT: String(port) });
@@ -153,7 +153,7 @@ describe('clients/partner/README.md', () => {
     await eventually(() => expect(partner.output).toContain('ABSENT B1'));
   });
 
-  it('catch-up.mjs tells what the feed holds, and goes on from its cursor', async () => {
+  it('catch-up.mjs prints the entries of the feed, and continues from its cursor', async () => {
     const scene = await app.given.scene();
     const { booking_code } = await app.given.booking(scene, await app.given.eligibility(scene));
     const env = { WEBHOOK_SECRET: SECRET, BASE_URL: app.url, ACCOUNT: scene.account, ACCESS_TOKEN: scene.token };
@@ -169,7 +169,7 @@ describe('clients/partner/README.md', () => {
     expect(refused.output).toContain('The change feed answered 400 validation_error.');
   });
 
-  it('every program of it is run here', () => {
+  it('contains no program that these tests do not run', () => {
     const named = [...README.matchAll(/^```js\n\/\/ (\S+)$/gm)].map(([, name]) => name);
     expect(named.length).toBe([...README.matchAll(/^```js$/gm)].length);
     expect(named).toEqual(['partner.mjs', 'express-partner.cjs', 'fastify-partner.mjs', 'catch-up.mjs']);
@@ -177,7 +177,7 @@ describe('clients/partner/README.md', () => {
 });
 
 describe('the packed package', () => {
-  it('has its vectors, and declarations for both kinds of module', () => {
+  it('contains its vectors and declarations for both kinds of module', () => {
     const home = join(folder, 'node_modules', NAME);
     expect(readdirSync(home).sort()).toEqual(['README.md', 'dist', 'package.json', 'vectors.json']);
     const use = `
@@ -219,7 +219,7 @@ describe('the packed package', () => {
   });
 });
 
-describe('a partner on the package, with its own PostgreSQL', () => {
+describe('a partner that uses the package with its own PostgreSQL', () => {
   let pool: pg.Pool;
   let server: Server;
   let failures = 0;
@@ -255,7 +255,7 @@ describe('a partner on the package, with its own PostgreSQL', () => {
     await pool.end();
   });
 
-  it('is verified, takes what failed at first once, and catches up with what a restored database lost', async () => {
+  it('is verified, stores once each notification that failed at first, and catches up on those that a restored database lost', async () => {
     const { authority } = await sharedCertificates();
     const { port } = server.address() as { port: number };
     const scene = await app.given.scene();
@@ -291,7 +291,7 @@ describe('a partner on the package, with its own PostgreSQL', () => {
     expect(await told(booking_code)).toEqual(both);
   });
 
-  it('has a notification’s effect once when ten come at the same moment', async () => {
+  it('applies a notification once when ten copies arrive at the same moment', async () => {
     const received = {
       id: 'parallel',
       sequence: 1,

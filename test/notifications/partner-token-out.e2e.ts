@@ -5,6 +5,8 @@ import { type Partner, startPartner } from '../support/partner';
 import { Subscribed } from '../support/subscribed';
 
 const EVENTS = 40;
+const PATIENCE_MS = 30_000;
+jest.setTimeout(3 * PATIENCE_MS);
 const client = { clientId: 'ours', clientSecret: 'a long secret' };
 const processes: TestApp[] = [];
 let issuer: Partner;
@@ -52,18 +54,21 @@ test.each([
   ['no answer', ['500', '429', 'timeout'], { endless: 'silence' as const }],
   ['a connection that ends', ['500', '429', 'connection'], { rst: 'before' as const }],
 ])(
-  'a token endpoint that is out with %s is asked once at a time, and its events go out later',
+  'asks a token endpoint that fails with %s once at a time, and sends the events later',
   async (_out, retried, answer) => {
     await burst(retried);
     issuer.answerToken(answer);
     await subscribed.post('resume');
-    await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(EVENTS));
+    await eventually(async () => expect(await subscribed.queue('&retry=AUTO')).toHaveLength(EVENTS), PATIENCE_MS);
     expect((await subscribed.subscription())['health']).toBe('DOWN');
-    await eventually(() => expect(issuer.tokenRequests.length).toBeGreaterThan(2));
+    await eventually(() => expect(issuer.tokenRequests.length).toBeGreaterThan(2), PATIENCE_MS);
     expectFewQuestions();
     expect(subscribed.partner.requests).toHaveLength(0);
     issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer' }) });
-    await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS));
+    await eventually(
+      async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(EVENTS),
+      PATIENCE_MS,
+    );
     expect(await subscribed.queue()).toEqual([]);
   },
 );
@@ -72,12 +77,12 @@ test.each([
   ['a 503', { status: 503 }, /^token_http_503$/],
   ['no answer', { endless: 'silence' as const }, /^token_(timeout_no_answer|late)$/],
 ])(
-  'a token endpoint that is out with %s leaves its events to an operator where that is not retried',
+  'leaves events to an operator when the token endpoint fails with %s and that is not retried',
   async (_out, answer, reason) => {
     await burst(['500', '429']);
     issuer.answerToken(answer);
     await subscribed.post('resume');
-    await eventually(async () => expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(EVENTS), 30_000);
+    await eventually(async () => expect(await subscribed.queue('&retry=MANUAL')).toHaveLength(EVENTS), PATIENCE_MS);
     expectFewQuestions();
     const [row] = await subscribed.queue();
     expect(row).toMatchObject({ failure: 'auth', http_status: null });
@@ -85,5 +90,4 @@ test.each([
       { trigger: 'FIRST', reason: expect.stringMatching(reason) },
     ]);
   },
-  40_000,
 );

@@ -39,7 +39,7 @@ const upkeep = () => app.app.get(QueueUpkeep).run();
 const unresolved = async ({ id }: Subscribed) =>
   (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND state <> 'RESOLVED'`, [id])).length;
 
-test('what waited for deleted partners is settled in batches, and every kind of upkeep has its turn between two', async () => {
+test('resolves notifications of deleted partners in batches, with every other kind of upkeep between two batches', async () => {
   for (const one of subscribed) await queueMany(one, 1500);
   for (const one of subscribed) await one.admin('DELETE', `subscriptions/${one.id}`);
   const done = watched();
@@ -58,7 +58,7 @@ test('what waited for deleted partners is settled in batches, and every kind of 
   expect(done.map(([name]) => name).slice(0, 15)).toEqual([...kinds, ...kinds, ...kinds]);
 });
 
-test('a round ends after some seconds, whatever is left; the next one goes on', async () => {
+test('ends a round after some seconds, even if work is left; the next round continues', async () => {
   await queueMany(subscribed[0], 2500);
   await subscribed[0].admin('DELETE', `subscriptions/${subscribed[0].id}`);
   let now = performance.now();
@@ -98,7 +98,7 @@ describe('giving up', () => {
   const manual = async ({ id }: Subscribed) =>
     (await app.given.sql(`SELECT FROM notifications WHERE subscription_id = $1 AND retry = 'MANUAL'`, [id])).length;
 
-  test('leaves alone what waits for a partner that is suspended, or that is back', async () => {
+  test('keeps notifications that wait for a suspended or recovered partner', async () => {
     const [down, suspended, back] = subscribed;
     for (const one of subscribed) await retried(one, 3, `${HOURS + 1} hours`);
     await become(down, 'DOWN');
@@ -108,7 +108,7 @@ describe('giving up', () => {
     expect(await Promise.all(subscribed.map(manual))).toEqual([3, 0, 0]);
   });
 
-  test('a partner that only says it is busy, and no other: what waits for one that takes something has its time', async () => {
+  test('gives up the notifications of a partner that only answers "busy", and keeps those of a partner that accepts some', async () => {
     const [busy, taking, lately] = subscribed;
     for (const one of subscribed) await retried(one, 3, '1 hour');
     const age = (one: Subscribed, hours: number) =>
@@ -133,7 +133,7 @@ describe('giving up', () => {
     expect(await manual(lately)).toBe(0);
   });
 
-  test('does not read what has time left, however much that is', async () => {
+  test('does not read notifications that are not due to be given up, however many there are', async () => {
     const [suspended, once] = subscribed;
     await retried(suspended, 4000, '60 hours');
     await become(suspended, 'DOWN', `, state = 'SUSPENDED', suspended_datetime = now() - interval '50 hours'`);

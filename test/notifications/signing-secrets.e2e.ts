@@ -62,7 +62,7 @@ function isBy(secret: string, { raw, headers }: PartnerRequest): boolean {
   }
 }
 
-test('a secret signs for 24 hours after it was replaced, however often the next ones are', async () => {
+test('keeps signing with a replaced secret for 24 hours, even if its successors are replaced in the meantime', async () => {
   await rotate();
   expect(await signing()).toEqual([0, 1]);
   await setClock(10);
@@ -76,17 +76,17 @@ test('a secret signs for 24 hours after it was replaced, however often the next 
   expect(await signing()).toEqual([0]);
 });
 
-test('after many rotations the five newest sign', async () => {
+test('signs with the five newest secrets after many rotations', async () => {
   for (let n = 0; n < 7; n++) await rotate();
   expect(await signing()).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('of two processes that rotate at once, both secrets sign', async () => {
+test('signs with both new secrets when two processes rotate at once', async () => {
   await Promise.all([rotate(), rotate(other)]);
   expect([await signing(), new Set(secrets).size]).toEqual([[0, 1, 2], 3]);
 });
 
-test('a clock that is a day ahead for a while ends no secret', async () => {
+test('keeps every secret when the clock is a day ahead for a while', async () => {
   await rotate();
   expect(await signing()).toEqual([0, 1]);
   const { now } = Date;

@@ -6,7 +6,7 @@ import { SimulatedService, type Surroundings } from '../proof/simulation/service
 import { SimulatedTime } from '../proof/simulation/simulated-time';
 import type { Turns } from '../proof/simulation/turns';
 
-test('a simulation that cannot start leaves neither files nor a PostgreSQL', async () => {
+test('leaves neither files nor a PostgreSQL when a simulation cannot start', async () => {
   const [folder, before] = [mkdtempSync(join(tmpdir(), 'cannot-start-')), process.env['TMPDIR']];
   chmodSync(folder, 0o755);
   process.env['TMPDIR'] = folder;

@@ -20,7 +20,7 @@ const create = (partner_url: string, settings: object = {}) =>
   call('POST', '', { account_code: account, partner_url, ...settings });
 const faultsOf = (errors: { pointer: string; code: string }[]) => errors.map(({ pointer, code }) => [pointer, code]);
 
-describe('credentials stay at the host that they were given for', () => {
+describe('credentials are not taken along to another host', () => {
   const OLD = 'https://partner.example/hooks';
   const ELSEWHERE = 'https://other.example/hooks';
   const oauth2 = {
@@ -39,7 +39,7 @@ describe('credentials stay at the host that they were given for', () => {
     ['OAuth 2.0 with a key', { ...oauth2, client_secret: undefined, client_auth: 'private_key_jwt' }],
   ];
 
-  test.each(WAYS)('%s must come again with another host', async (_, auth) => {
+  test.each(WAYS)('%s must be sent again with another host', async (_, auth) => {
     const { id, auth: shown } = (await create(OLD, { auth })).body;
     const refused = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, wait_ms: 2000 });
     expect([refused.status, refused.body.code, faultsOf(refused.body.errors)]).toEqual([
@@ -52,14 +52,14 @@ describe('credentials stay at the host that they were given for', () => {
     expect([moved.status, moved.body.partner_url]).toEqual([200, ELSEWHERE]);
   });
 
-  test('none at all may be taken along: null clears them', async () => {
+  test('null removes the credentials for another host', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'of-the-old-host' } })).body;
     const moved = await call('PATCH', `/${id}`, { partner_url: ELSEWHERE, auth: null });
     expect([moved.status, moved.body.auth]).toEqual([200, { type: 'none' }]);
     expect((await call('PATCH', `/${id}`, { partner_url: OLD })).status).toBe(200);
   });
 
-  test('a client certificate must come again, with its key, or be taken away', async () => {
+  test('a client certificate must be sent again with its key, or be removed', async () => {
     const { client } = await sharedCertificates();
     const certificate = { client_cert_pem: client.certPem, client_key_pem: client.keyPem };
     const { id } = (await create(OLD, { ...certificate, auth: { type: 'bearer', token: 'x' } })).body;
@@ -77,7 +77,7 @@ describe('credentials stay at the host that they were given for', () => {
     expect((await call('PATCH', `/${id}`, { partner_url: OLD, ...without })).status).toBe(200);
   });
 
-  test('another fault of the same request is named beside it', async () => {
+  test('names other faults of the same request beside it', async () => {
     const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'x' } })).body;
     const refused = await call('PATCH', `/${id}`, { partner_url: 'https://10.0.0.1/', ca_pem: 'none' });
     expect([refused.status, refused.body.code, faultsOf(refused.body.errors).sort()]).toEqual([
@@ -92,14 +92,14 @@ describe('credentials stay at the host that they were given for', () => {
   });
 
   test.each([`${OLD}/v2`, 'https://partner.example:8443/hooks', 'https://PARTNER.example./hooks'])(
-    '%s is no other host',
+    'treats %s as the same host',
     async (partner_url) => {
       const { id } = (await create(OLD, { auth: { type: 'bearer', token: 'x' } })).body;
       expect((await call('PATCH', `/${id}`, { partner_url })).status).toBe(200);
     },
   );
 
-  test('another token service needs the whole auth', async () => {
+  test('another token service requires the whole auth', async () => {
     const { id } = (await create(OLD, { auth: oauth2 })).body;
     const { client_secret: _, ...rest } = oauth2;
     const refused = await call('PATCH', `/${id}`, { auth: { ...rest, token_url: 'https://elsewhere.example/token' } });
@@ -115,7 +115,7 @@ describe('the same address in another spelling', () => {
   });
   afterEach(() => partner.stop());
 
-  test('is the same address: it stays verified, and nothing else changes', async () => {
+  test('keeps the subscription verified and changes nothing else', async () => {
     const port = new URL(partner.url).port;
     const { id } = (await create(`${partner.url}/a~b/%2f`, { ca_pem: partner.caPem })).body;
     expect((await call('POST', `/${id}/verify`)).body.state).toBe('ACTIVE');
@@ -136,7 +136,7 @@ describe('the same address in another spelling', () => {
       expect((await call('PATCH', `/${id}`, { partner_url: other })).body.state).toBe('UNVERIFIED');
   });
 
-  test('of an account twice is said in warnings, and not refused', async () => {
+  test('is reported in warnings, not refused, for two subscriptions of an account', async () => {
     const first = await create('https://bücher.example/hooks', {});
     expect([first.status, first.body.warnings]).toEqual([201, []]);
     const warned = [expect.objectContaining({ pointer: '/partner_url', code: 'address_repeated' })];
@@ -157,7 +157,7 @@ describe('the same address in another spelling', () => {
   });
 });
 
-describe('a setting that can only fail is refused', () => {
+describe('a setting that can only fail', () => {
   const LABEL = 'a'.repeat(64);
   const LONG = `${`${'a'.repeat(49)}.`.repeat(5)}example`;
   const ADDRESSES: [string, string][] = [
@@ -170,7 +170,7 @@ describe('a setting that can only fail is refused', () => {
     [`https://${'ü'.repeat(60)}.example/x`, 'url_host'],
   ];
 
-  test.each(ADDRESSES)('%s, as an address and as that of a token service', async (address, code) => {
+  test.each(ADDRESSES)('is refused as partner_url and as token_url: %s', async (address, code) => {
     const auth = { type: 'oauth2_client_credentials', client_id: 'svc', client_secret: 'x', token_url: address };
     const refused = await create(address, { auth });
     expect([refused.status, faultsOf(refused.body.errors).sort()]).toEqual([
@@ -185,12 +185,12 @@ describe('a setting that can only fail is refused', () => {
       expect((await call('PATCH', `/${id}`, body)).body.errors[0].code).toBe(code);
   });
 
-  test('the longest names that there may be are taken', async () => {
+  test('does not include the longest valid host names, which are accepted', async () => {
     for (const host of [`${LABEL.slice(1)}.example`, `${LONG.slice(4)}`])
       expect((await create(`https://${host}/`)).status).toBe(201);
   });
 
-  test('a client certificate that has expired, and one of another key', async () => {
+  test('is refused: an expired client certificate, and one with another key', async () => {
     const { expired, client, foreignClient } = await sharedCertificates();
     const pairs: [object, string, string][] = [
       [{ client_cert_pem: expired.certPem, client_key_pem: expired.keyPem }, '/client_cert_pem', 'certificate_expired'],

@@ -31,7 +31,7 @@ const of = async (id: string) => {
   return left;
 };
 
-test('nothing is left of a deleted subscription after NOTIFICATION_RETENTION_DAYS; before, all is', async () => {
+test('keeps everything of a deleted subscription until NOTIFICATION_RETENTION_DAYS have passed, and nothing afterwards', async () => {
   const other = await Subscribed.start(app);
   await other.booking();
   await subscribed.booking();
@@ -53,7 +53,7 @@ test('nothing is left of a deleted subscription after NOTIFICATION_RETENTION_DAY
   await other.stop();
 });
 
-test('the loop and the metrics forget a partner that was deleted, and no other', async () => {
+test('removes a deleted partner, and no other, from the loop and the metrics', async () => {
   const other = await Subscribed.start(app);
   for (const one of [subscribed, other]) {
     await one.booking();
@@ -75,7 +75,7 @@ test('the loop and the metrics forget a partner that was deleted, and no other',
   await other.stop();
 });
 
-test('suspensions are kept as long as they count towards giving up', async () => {
+test('keeps suspensions as long as they count towards giving up', async () => {
   const hours = (ago: number) => new Date(Date.now() - ago * 3600_000).toISOString();
   const suspensions = async () =>
     (

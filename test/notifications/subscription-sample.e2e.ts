@@ -17,7 +17,7 @@ afterAll(() => app.close());
 
 const outcomes = (body: any) => body.steps.map(({ outcome }: any) => outcome);
 
-test('a sample of any change is signed and sent, stored nowhere, audited, and reported step by step', async () => {
+test('signs and sends a sample of any change, stores no notification, and reports and audits each step', async () => {
   const { status, body } = await subscribed.post('sample', { change_reason: 'EXAM_COMPLETED' });
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -50,7 +50,7 @@ test.each([
   [400, 'ANSWER', 'client_error', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
   [401, 'SIGN_IN', 'auth', ['OK', 'OK', 'OK', 'FAILED', 'NOT_REACHED']],
   [302, 'ANSWER', 'redirect', ['OK', 'OK', 'OK', 'OK', 'FAILED']],
-])('an answer of %s fails at %s', async (status, step, failure, steps) => {
+])('an answer of %s fails at the step %s', async (status, step, failure, steps) => {
   subscribed.partner.answer({ status, body: 'not <b>like</b> this' });
   const { body } = await subscribed.post('sample', {});
   expect(body).toMatchObject({ delivered: false, change_reason: 'BOOKING_CREATED', failure, http_status: status });
@@ -58,7 +58,7 @@ test.each([
   expect(body.steps.find(({ outcome }: any) => outcome === 'FAILED').step).toBe(step);
 });
 
-test('a certificate that is not accepted is shown, and nothing is sent', async () => {
+test('shows a certificate that is not accepted, and sends nothing', async () => {
   const { certPem } = await selfSigned('somebody.example');
   await subscribed.patch({ ca_pem: certPem });
   const { body } = await subscribed.post('sample', {});
@@ -68,7 +68,7 @@ test('a certificate that is not accepted is shown, and nothing is sent', async (
   expect(subscribed.partner.requests).toEqual([]);
 });
 
-test('a name that is not known, an address that takes no connection, and one that is not allowed', async () => {
+test('reports an unknown name, an address that refuses connections, and a forbidden address', async () => {
   await subscribed.patch({ partner_url: 'https://nobody.invalid/hooks' });
   const unknown = (await subscribed.post('sample', {})).body;
   expect([unknown.failure, ...outcomes(unknown)]).toEqual(['dns', 'FAILED', ...Array(4).fill('NOT_REACHED')]);
@@ -80,7 +80,7 @@ test('a name that is not known, an address that takes no connection, and one tha
   expect([blocked.failure, ...outcomes(blocked)]).toEqual(['blocked', 'OK', 'FAILED', ...Array(3).fill('NOT_REACHED')]);
 });
 
-test('a partner that takes the connection, reads and hangs up took the connection: its answer is what fails', async () => {
+test('fails at the step ANSWER when the partner accepts the connection, reads and closes it', async () => {
   subscribed.partner.answer({ rst: 'before' });
   const { body } = await subscribed.post('sample', {});
   expect([body.failure, body.http_status, body.protocol]).toEqual(['connect', null, 'TLSv1.3']);
@@ -91,7 +91,7 @@ test('a partner that takes the connection, reads and hangs up took the connectio
   });
 });
 
-test('an address that takes connections and speaks no TLS fails at TLS, whether it hangs up or says nothing', async () => {
+test('fails at the step TLS when the address accepts connections and speaks no TLS, whether it closes or stays silent', async () => {
   for (const ending of ['hangs up', 'says nothing']) {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
@@ -106,7 +106,7 @@ test('an address that takes connections and speaks no TLS fails at TLS, whether 
   }
 });
 
-test('a 400 to the sample is explained: a sample needs a 200 all the same', async () => {
+test('explains that a sample needs a 200 when the partner answers 400', async () => {
   await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
   subscribed.partner.answer({ status: 400, body: 'no such candidate' });
   const { body } = await subscribed.post('verify');
@@ -124,7 +124,7 @@ test('a 400 to the sample is explained: a sample needs a 200 all the same', asyn
   expect((await subscribed.post('verify')).body.detail).not.toContain('SAMPLE-CANDIDATE');
 });
 
-test('with `verify` a 200 makes the subscription ACTIVE, without it nothing changes; anything else neither', async () => {
+test('makes the subscription ACTIVE only after a 200 with `verify`', async () => {
   await subscribed.patch({ partner_url: `${subscribed.partner.url}/new` });
   expect((await subscribed.post('sample', {})).body.delivered).toBe(true);
   expect(await subscribed.subscription()).toMatchObject({ state: 'UNVERIFIED' });
@@ -136,7 +136,7 @@ test('with `verify` a 200 makes the subscription ACTIVE, without it nothing chan
   expect(await subscribed.subscription()).toMatchObject({ state: 'ACTIVE' });
 });
 
-test('is for operators, and for staff of the account', async () => {
+test('a sample may be sent by operators and staff of the account only', async () => {
   const support = await app.given.token([subscribed.scene.account], ['support']);
   const path = `/admin/subscriptions/${subscribed.id}/sample`;
   expect((await app.call('POST', path, { token: support, body: {} })).status).toBe(200);

@@ -26,7 +26,7 @@ async function bookedIn(days: number): Promise<{ code: string; on: string }> {
   return { code: await subscribed.booking({ booking_on: on }), on };
 }
 
-test('of a partner that has got nothing: every hour of seven days, and nothing in it', async () => {
+test('returns every hour of seven days with zero attempts for a partner without deliveries', async () => {
   const { hours, ...rest } = await statistics();
   expect(rest).toEqual({
     subscription_id: subscribed.id,
@@ -41,7 +41,7 @@ test('of a partner that has got nothing: every hour of seven days, and nothing i
     expect(hour).toEqual({ delivered: 0, failed: {}, p50_ms: null, p95_ms: null });
 });
 
-test('attempts are counted by their hour and class, and their duration', async () => {
+test('counts attempts by hour and class, and their durations', async () => {
   let count = 0;
   subscribed.partner.answer(() => ({ status: [200, 400, 403, 200, 400][count++] ?? 200, delayMs: 20 }));
   for (let i = 0; i < 5; i++) await subscribed.booking();
@@ -57,7 +57,7 @@ test('attempts are counted by their hour and class, and their duration', async (
   expect(hour.p95_ms).toBeGreaterThanOrEqual(hour.p50_ms);
 });
 
-test('what is older than seven days is not counted, and p50 and p95 are durations that were', async () => {
+test('leaves out attempts older than seven days, and returns observed durations as p50 and p95', async () => {
   await subscribed.booking();
   await eventually(async () => expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(1));
   await app.given.sql('DELETE FROM notification_attempts WHERE subscription_id = $1', [subscribed.id]);
@@ -74,7 +74,7 @@ test('what is older than seven days is not counted, and p50 and p95 are duration
   ]);
 });
 
-test('what waits: how many bookings, since when, and the next exam that it concerns', async () => {
+test('returns how many bookings wait, since when, and the next exam among them', async () => {
   subscribed.partner.answer({ status: 400 });
   const [later, sooner] = [await bookedIn(9), await bookedIn(5)];
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(2));
@@ -96,13 +96,13 @@ test('what waits: how many bookings, since when, and the next exam that it conce
   });
 });
 
-test('what is held back for a partner that is SUSPENDED waits, too', async () => {
+test('counts notifications that wait for a SUSPENDED partner, too', async () => {
   await subscribed.post('suspend');
   const { on } = await bookedIn(4);
   await eventually(async () => expect(await statistics()).toMatchObject({ bookings_waiting: 1, next_booking_on: on }));
 });
 
-test('an exam in the past is not next', async () => {
+test('does not return a past exam as the next exam', async () => {
   subscribed.partner.answer({ status: 400 });
   await bookedIn(5);
   await eventually(async () => expect(await subscribed.queue()).toHaveLength(1));
@@ -114,7 +114,7 @@ test('an exam in the past is not next', async () => {
   expect(await statistics()).toMatchObject({ bookings_waiting: 1, next_booking_on: null });
 });
 
-test('the end of the certificate is that of the one which the partner showed last, at a verification or an event', async () => {
+test('returns the expiry of the certificate that the partner presented last, at a verification or a delivery', async () => {
   const shown = (await statistics()).certificate_not_after;
   await app.given.sql('UPDATE subscriptions SET certificate_not_after = NULL WHERE id = $1', [subscribed.id]);
   await subscribed.booking();
@@ -127,7 +127,7 @@ test('the end of the certificate is that of the one which the partner showed las
   expect(Date.parse(certificate_not_after)).toBeGreaterThan(Date.now());
 });
 
-test('of a subscription that does not exist: 404', async () => {
+test('answers 404 for an unknown subscription', async () => {
   const answer = await subscribed.get(`/admin/subscriptions/${randomUUID()}/statistics`);
   expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
 });

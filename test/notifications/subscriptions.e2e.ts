@@ -34,7 +34,7 @@ const REASONS = [
   'ABSENT',
 ];
 
-test('a subscription of the fewest members', async () => {
+test('creates a subscription from the required members alone', async () => {
   const created = await call('POST', '', minimal());
   expect(created.status).toBe(201);
   const { signing_secret, ...shown } = created.body;
@@ -113,7 +113,7 @@ test.each([
     { type: 'headers', headers: [{ name: 'Authorization', value: 'ApiKey a-key-of-ours' }] },
     { type: 'headers', headers: [{ name: 'Authorization' }] },
   ],
-])('secrets are never shown nor kept in clear: %j', async (auth, shown) => {
+])('never shows secrets, and stores them encrypted: %j', async (auth, shown) => {
   const created = await call('POST', '', minimal({ auth }));
   expect(created.body.auth).toEqual(shown);
   const { headers = [], ...members } = auth as { headers?: { value: string }[] };
@@ -127,7 +127,7 @@ test.each([
   expect(row['row']).not.toContain(Buffer.from(secret).toString('hex'));
 });
 
-test('certificates are kept, the key is write-only', async () => {
+test('returns certificates, and never the private key', async () => {
   const { client, authority } = await sharedCertificates();
   const body = { ca_pem: authority.certPem, client_cert_pem: client.certPem, client_key_pem: client.keyPem };
   const created = await call('POST', '', minimal(body));
@@ -251,13 +251,13 @@ test.each<[object, string, string]>([
   [{ wait_ms: 60_001 }, '/wait_ms', 'out_of_range'],
   [{ auto_retry_on: ['404'] }, '/auto_retry_on/0', 'auto_retry_unknown'],
   [{ state: 'ACTIVE' }, '/state', 'unknown_field'],
-])('%j is refused', async (changes, pointer, code) => {
+])('refuses %j', async (changes, pointer, code) => {
   const answer = await call('POST', '', minimal(changes));
   expect(answer.status).toBe(400);
   expect(answer.body.errors).toEqual([expect.objectContaining({ pointer, code })]);
 });
 
-test('addresses and certificates that do not fit are named at once, of a new one and of a change', async () => {
+test('names all faults of addresses and certificates at once, on create and on update', async () => {
   const wrong = { partner_url: 'https://10.0.0.1/', client_key_pem: 'x' };
   const created = await call('POST', '', minimal());
   for (const answer of [await call('POST', '', minimal(wrong)), await call('PATCH', `/${created.body.id}`, wrong)]) {
@@ -269,7 +269,7 @@ test('addresses and certificates that do not fit are named at once, of a new one
   }
 });
 
-test('verify sends a complete, signed sample, with the authentication, and stores nothing', async () => {
+test('verify sends a complete, signed sample with the authentication, and stores nothing', async () => {
   const created = await call('POST', '', {
     account_code: account,
     partner_url: partner.url,
@@ -300,7 +300,7 @@ test('verify sends a complete, signed sample, with the authentication, and store
   }
 });
 
-test('a client signs its assertion with a key of the key set, for the token service alone', async () => {
+test('signs client assertions with a key of the key set, which only the token service receives', async () => {
   const issuer = await startPartner({ oauth: { clientId: 'svc', clientSecret: 'unused' } });
   issuer.answerToken({ body: JSON.stringify({ access_token: 'abc', token_type: 'Bearer', expires_in: 60 }) });
   const other = await startPartner();
@@ -326,7 +326,7 @@ test('a client signs its assertion with a key of the key set, for the token serv
   await Promise.all([issuer.stop(), other.stop()]);
 });
 
-test('a verify that fails says what the partner said', async () => {
+test('a failed verify shows the answer of the partner', async () => {
   const other = await startPartner();
   other.answer({ status: 418, body: 'I am a teapot' });
   const created = await call('POST', '', { account_code: account, partner_url: other.url, ca_pem: other.caPem });
@@ -346,7 +346,7 @@ test('a verify that fails says what the partner said', async () => {
   });
 });
 
-test('a patch changes what it names, and null goes back to the default', async () => {
+test('a patch changes the members that it names, and null restores the default', async () => {
   const created = await call(
     'POST',
     '',
@@ -380,7 +380,7 @@ test('a patch changes what it names, and null goes back to the default', async (
   ]);
 });
 
-test('what is deleted or was never there is 404', async () => {
+test('answers 404 for a deleted or unknown subscription', async () => {
   const created = await call('POST', '', minimal());
   expect((await call('DELETE', `/${created.body.id}`)).status).toBe(204);
   for (const id of [created.body.id, 'nothing']) {

@@ -26,7 +26,7 @@ afterAll(async () => {
   await first.close();
 });
 
-test('no attempt begins once suspend has answered: what another process has claimed meanwhile is given back', async () => {
+test('begins no attempt once suspend has answered: other processes release the notifications that they claimed', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   // The claims that follow on it find nothing, and are over.
@@ -52,7 +52,7 @@ test('no attempt begins once suspend has answered: what another process has clai
   await subscribed.partner.received(2);
 });
 
-test('attempts that have begun go on to their end, and suspend does not wait for it', async () => {
+test('lets running attempts finish, and suspend does not wait for them', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 4000 });
   await subscribed.booking();
   await subscribed.partner.received(1);
@@ -62,7 +62,7 @@ test('attempts that have begun go on to their end, and suspend does not wait for
   await eventually(async () => expect((await subscribed.notifications())[0]['state']).toBe('DELIVERED'));
 });
 
-test('a partner that is busy receives nothing more once suspend has answered', async () => {
+test('sends a busy partner nothing more once suspend has answered', async () => {
   subscribed.partner.answer({ status: 200, delayMs: 100 });
   const bookings = Array.from({ length: 30 }, () => subscribed.booking());
   await subscribed.partner.received(5);
@@ -76,7 +76,7 @@ test('a partner that is busy receives nothing more once suspend has answered', a
   await subscribed.partner.received(30, 20_000);
 });
 
-test('the time for which a partner was suspended does not count towards giving up', async () => {
+test('does not count the time of a suspension towards giving up', async () => {
   subscribed.partner.answer({ status: 500 });
   await subscribed.booking();
   await eventually(async () => expect((await subscribed.queue()).map((row) => row['retry'])).toEqual(['AUTO']));

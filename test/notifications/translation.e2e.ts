@@ -49,7 +49,7 @@ async function leftOver(n: number, changes = ''): Promise<void> {
 
 const untranslated = () => count('domain_events WHERE settled_at IS NULL AND set_aside_at IS NULL');
 
-test('a burst of many events for many subscriptions is translated whole, and other accounts are served', async () => {
+test('translates a burst of events for many subscriptions completely, and serves other accounts meanwhile', async () => {
   const other = await Subscribed.start(app);
   await subscribed.booking();
   await subscribed.partner.received(1);
@@ -68,7 +68,7 @@ test('a burst of many events for many subscriptions is translated whole, and oth
   await other.stop();
 });
 
-test('the first event of a booking goes out under the claim that it was born with', async () => {
+test('sends the first event of a booking under the claim with which its notification was created', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   const loop = app.app.get(DeliveryLoop);
@@ -86,7 +86,7 @@ test('the first event of a booking goes out under the claim that it was born wit
   expect(await tokens()).toEqual(born);
 });
 
-test('another booking is translated while one waits, whose next event waits for it and then goes at once', async () => {
+test("translates another booking while one is locked, and sends the locked booking's events in order afterwards", async () => {
   const { partner } = subscribed;
   const hold = holdAt(app, 'translating', false);
   const held = await subscribed.booking();
@@ -117,7 +117,7 @@ describe('an event that cannot be translated', () => {
     );
   });
 
-  test('is set aside, found by the metrics, and holds up nobody', async () => {
+  test('is set aside and reported by the metrics, and delays no other event', async () => {
     await leftOver(40);
     await app.given.sql(
       `INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, claimed_until)
@@ -134,7 +134,7 @@ describe('an event that cannot be translated', () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  test('is translated when it has been repaired and put back', async () => {
+  test('is translated after it was repaired and queued again', async () => {
     await leftOver(13);
     await eventually(async () => expect(await count('domain_events WHERE set_aside_at IS NOT NULL')).toBe(1), 30_000);
     await app.given.sql('DROP TRIGGER refuse_one ON notifications');
@@ -144,7 +144,7 @@ describe('an event that cannot be translated', () => {
   });
 });
 
-test('an event translated once more, as after a restore to a moment before, makes the same notification', async () => {
+test('creates the same notification when an event is translated again, as after a restore to an earlier moment', async () => {
   const booking = await subscribed.booking();
   const [before] = await subscribed.partner.received(1);
   await eventually(async () => expect(await count('deliveries')).toBe(0));
@@ -160,7 +160,7 @@ test('an event translated once more, as after a restore to a moment before, make
   expect(again.raw).toEqual(before.raw);
 });
 
-test('an event of a name that only a newer release knows is left to it, and holds up nobody', async () => {
+test('leaves an event that only a newer release knows to that release, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);
@@ -169,7 +169,7 @@ test('an event of a name that only a newer release knows is left to it, and hold
   expect(await untranslated()).toBe(1);
 });
 
-test('an event that another process has locked is left to it, and holds up nobody', async () => {
+test('leaves an event that another process has locked to that process, and delays no other event', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await leftOver(3);
@@ -179,7 +179,7 @@ test('an event that another process has locked is left to it, and holds up nobod
   await eventually(async () => expect(await count(`notifications WHERE booking_code LIKE 'LEFT%'`)).toBe(3), 15_000);
 });
 
-test('events that nobody translates turn readiness red after a minute by their own time, however often they are swept', async () => {
+test('turns readiness red when events stay untranslated for a minute, however often the sweep runs', async () => {
   await subscribed.booking();
   await subscribed.partner.received(1);
   await app.given.sql('ALTER TABLE notifications ADD CONSTRAINT nothing_fits CHECK (false) NOT VALID');

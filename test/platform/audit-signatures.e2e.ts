@@ -76,7 +76,7 @@ async function command(argv: string[], by = app): Promise<[code: number, out: st
   }
 }
 
-describe('a seal that was kept elsewhere', () => {
+describe('an audit seal that was copied to another place', () => {
   it('is found in a history that has grown since', async () => {
     const first = await sealed();
     const last = await sealed(1);
@@ -101,7 +101,7 @@ describe('a seal that was kept elsewhere', () => {
     ]);
   });
 
-  it('shows that a history was emptied, or sealed anew by the service after a change', async () => {
+  it('shows that a history was emptied, or sealed again by the service after a change', async () => {
     const { seal: kept } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody'`);
@@ -112,7 +112,7 @@ describe('a seal that was kept elsewhere', () => {
     expect(await verify(kept)).toMatchObject({ agrees: false, because: NOT_THERE });
   });
 
-  it('is reported as agreeing when a later row was changed', async () => {
+  it('is reported as agreeing, with the first changed row, when only a later row was changed', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[0]]);
@@ -123,14 +123,14 @@ describe('a seal that was kept elsewhere', () => {
     });
   });
 
-  it('has 64 hexadecimal digits: anything else is a wrong usage', async () => {
+  it('must have 64 hexadecimal digits; anything else is a usage error', async () => {
     for (const rest of [['--from', 'abc'], ['--from'], ['--to', 'a'.repeat(64)], ['x']])
       expect(await command(['verify-audit', ...rest])).toEqual([2, expect.stringContaining('--from')]);
   });
 });
 
 describe('the signature of a seal', () => {
-  it('cannot be made by the owner of the tables, who lacks the key', async () => {
+  it('cannot be forged by the owner of the tables, who does not have the key', async () => {
     const { ids } = await sealed();
     await tamper('TRUNCATE audit_seals');
     await tamper(`UPDATE audit_log SET actor = 'nobody' WHERE id = $1`, [ids[1]]);
@@ -166,7 +166,7 @@ describe('the signature of a seal', () => {
     expect(state.body).toMatchObject({ agrees: false, from_row: ids[0], checked_seals: column === 'key_id' ? 3 : 2 });
   });
 
-  it('stays verifiable when keys rotate, and reencrypt ends the need for the old key', async () => {
+  it('can be verified after keys rotate, and reencrypt makes the old key unnecessary', async () => {
     const old = await sealed();
     const both = `${newKey},${key}`;
     expect(await verify(null, both)).toMatchObject({ agrees: true, underNewestKey: false });
@@ -187,7 +187,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: false, fromRow: old.ids[1] });
   });
 
-  it('is put under the newest key by reencrypt, in a process that lists both', async () => {
+  it('is made with the newest key by reencrypt, in a process that has both keys', async () => {
     await sealed();
     const rotated = await startApp({ env: { SECRETS_KEY: `${newKey},${key}` }, databaseUrl: app.databaseUrl });
     try {
@@ -202,7 +202,7 @@ describe('the signature of a seal', () => {
     expect(await verify(null, newKey)).toMatchObject({ agrees: true, rows: 2, seals: 2 });
   });
 
-  it('is not put on top of a seal that no listed key has signed, neither by the service nor by reencrypt', async () => {
+  it('is not added to a seal that no known key has signed, neither by the service nor by reencrypt', async () => {
     const { ids } = await sealed(1, foreignKey);
     await sealed();
     expect(await sql('SELECT count(*)::int AS count FROM audit_seals')).toEqual([{ count: 1 }]);
@@ -211,8 +211,8 @@ describe('the signature of a seal', () => {
   });
 });
 
-describe('the history', () => {
-  it('does not agree once the first rows are gone together with their seals', async () => {
+describe('the sealed history', () => {
+  it('does not agree when the first rows are deleted together with their seals', async () => {
     const first = await sealed();
     const { ids } = await sealed();
     await tamper('DELETE FROM audit_log WHERE id = ANY ($1)', [first.ids]);
@@ -220,7 +220,7 @@ describe('the history', () => {
     expect(await verify()).toMatchObject({ agrees: false, fromRow: ids[0], because: CHANGED });
   });
 
-  it('agrees where rolled back rows have left gaps, until a row is put into one', async () => {
+  it('agrees where rolled back rows left gaps, until a row is inserted into a gap', async () => {
     await sealed(1);
     const [{ id: gap }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed(1);
@@ -238,7 +238,7 @@ describe('the history', () => {
     });
   });
 
-  it('agrees after the clock was set back, with a row that was committed late', async () => {
+  it('agrees after the clock was set back and a row was committed late', async () => {
     const [{ id: late }] = await sql(`SELECT nextval(pg_get_serial_sequence('audit_log', 'id'))::int AS id`);
     await sealed();
     await shift('1 hour');
@@ -251,13 +251,13 @@ describe('the history', () => {
   });
 });
 
-describe('the metrics', () => {
+describe('the metrics of seals', () => {
   const figures = async () => {
     await app.app.get(AuditMetrics, { strict: false }).read();
     return app.app.get(Metrics).registry.metrics();
   };
 
-  it('name the newest seal of the minute before, and how far the rows are sealed', async () => {
+  it('show the newest seal of the previous minute, and the last sealed row', async () => {
     expect(await figures()).toMatch(/^audit_sealed_through 0$/m);
     const first = await sealed();
     await shift('-2 minutes');
@@ -273,7 +273,7 @@ describe('the metrics', () => {
     expect(await figures()).toMatch(new RegExp(`^audit_sealed_through ${first.ids[1]}$`, 'm'));
   });
 
-  it('have no figure before the database has answered: 0 would be a history that shrank', async () => {
+  it('are absent until the database has answered, because 0 would mean a shrunken history', async () => {
     const metrics = new Metrics(app.config);
     const figures = new AuditMetrics(app.app.get(Database), app.app.get(Logger), metrics);
     expect(await metrics.registry.metrics()).not.toMatch(/^audit_seal/m);

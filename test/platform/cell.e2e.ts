@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('everything that is generated begins with the letter, and is as long and as random as without', async () => {
+it("makes every generated value begin with the cell's letter, as long and random as without CELL", async () => {
   const operator = await app.given.token([], ['admin']);
   const ask = async (method: string, path: string, body?: object, token = operator) =>
     (await app.call(method, path, { token, body })).body;
@@ -67,7 +67,7 @@ it('everything that is generated begins with the letter, and is as long and as r
   expect(row['booking_code']).toMatch(/^B[A-Z2-9]{9}$/);
 });
 
-it('what an import makes begins with the letter', async () => {
+it("makes codes created by an import begin with the cell's letter", async () => {
   const scene = await app.given.scene();
   const path = `/accounts/${scene.account}/eligibility-imports`;
   const headers = { 'content-type': 'application/x-ndjson' };
@@ -87,7 +87,7 @@ it('what an import makes begins with the letter', async () => {
   expect(letters).toEqual(['B', 'B', 'B']);
 });
 
-it('what was made before CELL was set is good for as long as it would have been', async () => {
+it('accepts values made before CELL was set until they expire', async () => {
   const database = await cloneDatabase();
   const secret = Buffer.alloc(32, 7).toString('base64');
   const before = await startApp({ databaseUrl: database.url, env: { SECRETS_KEY: secret } });

@@ -20,21 +20,24 @@ const delivered = (withinMs?: number) =>
 /** By how much the clock was ahead. */
 const DISTANCES = ['25 hours', '1 hour'];
 
-test.each(DISTANCES)('a partner that turned DOWN by a clock %s ahead is probed once that is right', async (ahead) => {
-  subscribed.partner.answer({ status: 500 });
-  await subscribed.booking();
-  await eventually(async () => (await subscribed.subscription())['health'] === 'DOWN');
-  subscribed.partner.answer({ status: 200 });
-  await app.given.sql(
-    `UPDATE subscriptions SET next_probe_at = next_probe_at + $2::interval, probe_from = probe_from + $2::interval
+test.each(DISTANCES)(
+  'probes a partner, once the clock is right, that turned DOWN while it was %s ahead',
+  async (ahead) => {
+    subscribed.partner.answer({ status: 500 });
+    await subscribed.booking();
+    await eventually(async () => (await subscribed.subscription())['health'] === 'DOWN');
+    subscribed.partner.answer({ status: 200 });
+    await app.given.sql(
+      `UPDATE subscriptions SET next_probe_at = next_probe_at + $2::interval, probe_from = probe_from + $2::interval
      WHERE id = $1`,
-    [subscribed.id, ahead],
-  );
-  await delivered();
-  expect(await subscribed.subscription()).toMatchObject({ health: 'UP', next_probe_at: null });
-});
+      [subscribed.id, ahead],
+    );
+    await delivered();
+    expect(await subscribed.subscription()).toMatchObject({ health: 'UP', next_probe_at: null });
+  },
+);
 
-test.each(DISTANCES)('a wall that was put up by a clock %s ahead is none once that is right', async (ahead) => {
+test.each(DISTANCES)('ignores, once the clock is right, a pause that was set while it was %s ahead', async (ahead) => {
   subscribed.partner.answer({ status: 429, headers: { 'retry-after': '3' } });
   await subscribed.booking();
   await eventually(async () => (await subscribed.subscription())['paused_until'] !== null);
@@ -48,7 +51,7 @@ test.each(DISTANCES)('a wall that was put up by a clock %s ahead is none once th
   await delivered();
 });
 
-test('a lease that was given by a clock an hour ahead lapses in the wait time and 30 seconds', async () => {
+test('lets a lease that was given while the clock was an hour ahead expire after the wait time and 30 seconds', async () => {
   await subscribed.post('suspend');
   await subscribed.booking();
   await eventually(async () => (await subscribed.notifications()).length === 1);
@@ -67,7 +70,7 @@ test('a lease that was given by a clock an hour ahead lapses in the wait time an
   }
 }, 40_000);
 
-test.each(DISTANCES)('an event that was claimed by a clock %s ahead is published all the same', async (ahead) => {
+test.each(DISTANCES)('publishes an event that was claimed while the clock was %s ahead', async (ahead) => {
   const code = await subscribed.booking();
   await delivered();
   await app.given.sql(`DELETE FROM notifications WHERE subscription_id = $1`, [subscribed.id]);

@@ -23,7 +23,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     folder.remove();
   });
 
-  it('loses nothing that was acknowledged: every booking is there, and the partner hears of each', async () => {
+  it('loses nothing that was acknowledged: every booking is stored, and the partner is notified of each', async () => {
     const { account_code: account, tests, client, operator } = service.sandbox;
     const testCode = tests[0].test_code;
     const admin = await service.token(operator);
@@ -71,7 +71,7 @@ describe('kill -9 of service and database in the middle of the flow', () => {
     }, 60_000);
   });
 
-  it('stops with exit code 0 on SIGTERM, as soon as the request under way is answered', async () => {
+  it('stops with exit code 0 on SIGTERM, as soon as the current request is answered', async () => {
     const body = 'grant_type=password';
     // Its connection would be kept for a next one.
     const socket = connect(Number(new URL(service.server.base_url).port), '127.0.0.1');

@@ -100,7 +100,7 @@ async function timed(call: () => Promise<Answer>): Promise<{ answer: Answer; ms:
   return { answer, ms: performance.now() - begun };
 }
 
-it('a server that falls silent: what is under way ends soon, what comes after is refused at once; then all goes on', async () => {
+it('ends running requests soon and refuses new requests at once while the database is silent, and recovers', async () => {
   expect((await read()).status).toBe(200);
   relay.silent = true;
   const first = await Promise.all(Array.from({ length: 30 }, () => timed(read)));
@@ -126,7 +126,7 @@ it('a server that falls silent: what is under way ends soon, what comes after is
   expect((await read()).status).toBe(200);
 });
 
-it('signals of other processes come in again: after a silence, and on a connection that was forgotten on the way', async () => {
+it('receives signals of other processes again after the server was silent, and after a firewall dropped the connection', async () => {
   const wake = jest.spyOn(app.app.get(DeliveryLoop), 'wake');
   const id = randomUUID();
   const signalled = () =>
@@ -146,7 +146,7 @@ it('signals of other processes come in again: after a silence, and on a connecti
   await signalled();
 });
 
-it('a statement that waits for a lock is no silence', async () => {
+it('does not treat a statement that waits for a lock as a silent server', async () => {
   await app.given.eligibility(scene);
   const [row] = await app.given.sql('SELECT svc_eligiblity_id AS id FROM eligibilities LIMIT 1');
   const { Client } = (await import('pg')).default;
@@ -170,12 +170,12 @@ it('a statement that waits for a lock is no silence', async () => {
   expect(row['id']).toEqual(expect.any(String));
 });
 
-it('connections that are cut are made again', async () => {
+it('opens new connections when the old connections are cut', async () => {
   relay.cut();
   expect(await eventually(async () => (await read()).status === 200, 10_000)).toBe(true);
 });
 
-it('while the database is read-only, readiness is red and writes are 503', async () => {
+it('turns readiness red and answers writes with 503 while the database is read-only', async () => {
   const name = new URL(database.url).pathname.slice(1);
   await app.given.sql(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
   // Sessions that are open stay writable, and new ones are not.

@@ -54,14 +54,14 @@ afterAll(async () => {
   for (const server of [two, one, primary]) await server?.end();
 });
 
-it('of several servers the one that can be written to is used; a standby alone stops the start', async () => {
+it('uses the writable server of several, and does not start with a standby only', async () => {
   expect(await create()).toBe(200);
   const refused = await migrate(one.url('svc')).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ConfigError);
   expect((refused as ConfigError).faults).toEqual([expect.stringMatching(/^DATABASE_URL .* read-only \(a standby\)/)]);
 });
 
-it('a partner is notified once a standby has the event; until then it waits, and readiness stays green', async () => {
+it('notifies a partner once a standby has the event; until then the event waits, and readiness stays green', async () => {
   const first = await subscribed.booking();
   await eventually(() => expect(told()).toEqual([first]));
   one.freeze(true);
@@ -79,7 +79,7 @@ it('a partner is notified once a standby has the event; until then it waits, and
   expect(await figure('replication_standbys_attached')).toBe(2);
 });
 
-it('the primary is killed: with synchronous replication nothing acknowledged is lost, and callers go on by themselves', async () => {
+it('loses nothing that was acknowledged when the primary is killed under synchronous replication, and callers recover', async () => {
   await primary.query(`ALTER SYSTEM SET synchronous_standby_names = 'one'`);
   await primary.query('SELECT pg_reload_conf()');
   await eventually(async () => {
@@ -102,7 +102,7 @@ it('the primary is killed: with synchronous replication nothing acknowledged is 
   if (process.env['TEST_FIGURES']) process.stdout.write(`callers are answered ${ms} ms after the promotion\n`);
 });
 
-it('the new primary has no standby yet: events wait; one follows it, and they are sent', async () => {
+it('keeps events while the new primary has no standby, and sends them once a standby follows', async () => {
   const before = told().length;
   const booking = await subscribed.booking();
   await eventually(async () => expect(await figure('notifications_held_for_replication')).toBe(1));
@@ -111,7 +111,7 @@ it('the new primary has no standby yet: events wait; one follows it, and they ar
   await eventually(() => expect(told().at(-1)).toBe(booking), 20_000);
 });
 
-it('the primary falls silent: callers go on with the promoted standby, without a restart', async () => {
+it('continues with the promoted standby, without a restart, when the primary becomes silent', async () => {
   await eventually(async () => {
     const [{ behind }] = await one.query(
       'SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn) AS behind FROM pg_stat_replication',

@@ -48,19 +48,19 @@ describe('a pooler in session mode', () => {
     pooler.close();
   });
 
-  it('refuses what PostgreSQL would take as a start-up parameter', async () => {
+  it('refuses a setting that PostgreSQL would accept as a start-up parameter', async () => {
     const client = new pg.Client({ connectionString: pooler.url, statement_timeout: 7_000 });
     await expect(client.connect()).rejects.toThrow('unsupported startup parameter: statement_timeout');
   });
 
-  it('serves the service as it is shipped', async () => {
+  it("works with the service's default configuration", async () => {
     const scene = await app.given.scene();
     const eligibility = await app.given.eligibility(scene);
     await app.given.booking(scene, eligibility);
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  it('gets the limits of a connection once it is there, those of units of work as well', async () => {
+  it('receives the limits of a connection after it is opened, including those of units of work', async () => {
     const limits = async () =>
       (
         await app.given.sql(
@@ -80,7 +80,7 @@ describe('a pooler in session mode', () => {
 });
 
 describe('a pooler in transaction mode', () => {
-  it('stops the start with one line, and no lock is left behind', async () => {
+  it('prevents the start with one line of explanation, and leaves no lock behind', async () => {
     const pooler = await Pooler.before(database.url, 'transaction');
     const faults = await faultsOf(migrate(pooler.url));
     expect(faults).toHaveLength(1);
@@ -93,8 +93,8 @@ describe('a pooler in transaction mode', () => {
   });
 });
 
-describe('a start', () => {
-  it('behind another that migrates says so, and gives up with one line', async () => {
+describe('starting the service', () => {
+  it('behind another process that migrates gives up with one line of explanation', async () => {
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('SELECT pg_advisory_lock(7031946)');
@@ -107,7 +107,7 @@ describe('a start', () => {
     await migrate(database.url, { waitS: 4 });
   });
 
-  it('on a read-only server is one line', async () => {
+  it('on a read-only server fails with one line of explanation', async () => {
     const name = new URL(database.url).pathname.slice(1);
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
@@ -121,7 +121,7 @@ describe('a start', () => {
     expect(await locks()).toBe(0);
   });
 
-  it('as a role without rights is one line, whatever it lacks', async () => {
+  it('as a role without rights fails with one line of explanation, whatever right is missing', async () => {
     const admin = new pg.Client({ connectionString: database.url });
     await admin.connect();
     const name = new URL(database.url).pathname.slice(1);

@@ -50,12 +50,12 @@ describe.each(kinds)('%s', (_kind, work, most) => {
   it.each([
     ['another caller', callerOf('other')],
     ['background work', null],
-  ])('of %s wait for a place and not for the flood of one caller', async (_who, other) => {
+  ])('of %s receive a connection before most of one caller’s flood', async (_who, other) => {
     expect(await doneBefore(work, other)).toBeLessThan(most);
   });
 });
 
-it('over HTTP: the record of another tenant is changed while most of the flood still waits', async () => {
+it('changes the record of another tenant while most of the flood still waits', async () => {
   const changeOf = async () => {
     const scene = await app.given.scene();
     const body = app.given.eligibilityBody(scene.testCode);
@@ -73,7 +73,7 @@ it('over HTTP: the record of another tenant is changed while most of the flood s
   expect(statuses.filter((status) => status !== 204 && status !== 503)).toEqual([]);
 });
 
-it('a connection that came while the process had no time to look is tried for once more', async () => {
+it('tries once more for a connection that opened while the process was busy', async () => {
   const pool = new pg.Pool({ connectionString: app.databaseUrl, connectionTimeoutMillis: 1_000, max: 1 });
   takeTurns(pool);
   const connected = pool.connect();

@@ -21,7 +21,7 @@ async function faultOf(url: string): Promise<string> {
   return faults[0];
 }
 
-describe('what is wrong', () => {
+describe('a fault in DATABASE_URL', () => {
   let database: Awaited<ReturnType<typeof cloneDatabase>>;
   const changed = (change: (url: URL) => void): string => {
     const url = new URL(database.url);
@@ -70,14 +70,14 @@ describe('what is wrong', () => {
       (url) => (url.search = '?sslmode=require'),
       /asks for TLS, which the server does not speak/,
     ],
-  ])('%s is told in one line, without the password', async (_, change, expected) => {
+  ])('is reported in one line, without the password: %s', async (_, change, expected) => {
     const fault = await faultOf(changed(change));
     expect(fault).toMatch(expected);
     expect(fault).not.toContain('tr0ub4dor');
     expect(fault).not.toContain(new URL(database.url).password);
   });
 
-  it('a port where something else listens is reported within seconds', async () => {
+  it('is reported within seconds when another program listens on the port', async () => {
     const server = createServer((socket) => socket.on('error', () => undefined));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { port: number };
@@ -164,7 +164,7 @@ describe('sslmode', () => {
       /ERR_OSSL\w+\) has an sslcert or sslkey that cannot be used/,
     ],
     ['verify-full with another name', '?sslmode=verify-full&sslrootcert=ROOT', '127.0.0.1', /for another host/],
-  ])('%s is refused in one line', async (_, query, host, expected) => {
+  ])('reports in one line that it refuses %s', async (_, query, host, expected) => {
     const files = { ROOT: root, FOREIGN: foreignRoot, NONE: noCertificate, STRANGE: strangeKey };
     const address = url(
       Object.entries(files).reduce((filled, [name, path]) => filled.replace(name, path), query),

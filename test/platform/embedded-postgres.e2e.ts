@@ -214,8 +214,8 @@ const answers = (url: string) =>
 const uidOf = (pid: number) => Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 const portOf = (url: string) => new URL(url).port;
 
-describe('a start', () => {
-  it('makes a cluster and keeps it and its port from run to run', async () => {
+describe('starting an embedded PostgreSQL', () => {
+  it('creates a cluster, and keeps it and its port from run to run', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url, adopted } = await first.started();
@@ -233,7 +233,7 @@ describe('a start', () => {
     await second.stop();
   });
 
-  it('is durable, local and locked by a secret of its own', async () => {
+  it('makes the server durable, local and protected by its own secret', async () => {
     const data = join(room, 'data');
     const { url } = await run(data, { settings: { work_mem: '7MB' } }).started();
     const names = [
@@ -266,7 +266,7 @@ describe('a start', () => {
     expect(readFileSync(join(data, 'postgres.log'), 'utf8')).not.toContain('personal datum');
   });
 
-  it('takes another port when the last one is taken', async () => {
+  it('uses another port when the last port is taken', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -281,13 +281,13 @@ describe('a start', () => {
     }
   });
 
-  it('tells why a server cannot start', async () => {
+  it('reports the reason why a server cannot start', async () => {
     await expect(run(join(room, 'data'), { settings: { no_such: '1' } }).started()).rejects.toThrow(
       /unrecognized.*no_such/,
     );
   });
 
-  it('cuts a log that has grown too large', async () => {
+  it('truncates a log that has grown too large', async () => {
     const data = join(room, 'data');
     const first = run(data);
     await first.started();
@@ -316,7 +316,7 @@ describe('a start', () => {
   });
 });
 
-describe('the operating system', () => {
+describe('the programs of PostgreSQL', () => {
   asRoot('runs the server as postgres or nobody when root', async () => {
     const data = join(room, 'data');
     await run(data).started();
@@ -382,7 +382,7 @@ describe('the operating system', () => {
     await expect(run(data, { project }).started()).rejects.toThrow(/is gone/);
   });
 
-  it('makes the library links that blocked install scripts have not made', async () => {
+  it('are completed with library links that blocked install scripts did not create', async () => {
     const project = join(room, 'project');
     installWithoutScripts(project);
     const data = [join(room, 'one'), join(room, 'two')];
@@ -403,7 +403,7 @@ describe('the operating system', () => {
     expect(realpathSync(`/proc/${postmasterPid(data)}/exe`).startsWith(project)).toBe(false);
   });
 
-  it('falls back to PATH, and says what is missing when there is nothing', async () => {
+  it('are searched for on PATH, and an error names the missing program', async () => {
     const project = join(room, 'project');
     const lone = join(project, 'node_modules', PACKAGE, 'dist');
     mkdirSync(lone, { recursive: true });
@@ -455,7 +455,7 @@ describe('a killed predecessor', () => {
     },
   };
 
-  it.each(Object.entries(stalePid))('does not block by a postmaster.pid of %s', async (_name, makePid) => {
+  it.each(Object.entries(stalePid))('does not block the start by a postmaster.pid of %s', async (_name, makePid) => {
     const data = join(room, 'data');
     mkdirSync(data);
     if (isRoot) chownSync(data, NOBODY.uid, NOBODY.gid);
@@ -501,8 +501,8 @@ describe('a killed predecessor', () => {
   });
 });
 
-describe('supervision', () => {
-  it('restarts a killed server on the same port, its own child and an adopted one', async () => {
+describe('supervision of the server', () => {
+  it('restarts a killed server on the same port, whether it started or adopted it', async () => {
     const data = join(room, 'data');
     const first = run(data);
     const { url } = await first.started();
@@ -521,7 +521,7 @@ describe('supervision', () => {
     expect(await answers(url)).toBe(false);
   });
 
-  it('waits for the backends that a killed postmaster left', async () => {
+  it('waits for the backends of a killed postmaster', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -538,7 +538,7 @@ describe('supervision', () => {
     await service.stop();
   });
 
-  it('says so when the server cannot be restarted', async () => {
+  it('reports that the server cannot be restarted', async () => {
     const data = join(room, 'data');
     const service = run(data);
     await service.started();
@@ -553,7 +553,7 @@ describe('supervision', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
-  it('is not misled when only its session is ended', async () => {
+  it('does not restart a server when only the supervising session was terminated', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();
@@ -567,7 +567,7 @@ describe('supervision', () => {
 });
 
 describe('several processes', () => {
-  it('that start at the same moment on a new folder share one server until the last stops', async () => {
+  it('share one server until the last stops when they start at the same moment on a new folder', async () => {
     const data = join(room, 'data');
     const all = [run(data), run(data), run(data)];
     const started = await Promise.all(all.map((service) => service.started()));
@@ -609,8 +609,8 @@ describe('several processes', () => {
   });
 });
 
-describe('stop', () => {
-  it('ends a server whose fast shutdown hangs', async () => {
+describe('stopping', () => {
+  it('kills a server whose fast shutdown hangs', async () => {
     const data = join(room, 'data');
     const service = run(data);
     const { url } = await service.started();

@@ -67,12 +67,12 @@ async function startAsRole(): Promise<TestApp> {
   return startApp({ databaseUrl: urlOf(role), env: { CHANGES_RETENTION_DAYS: '30' } });
 }
 
-it('gets its rights from an owner who may not make roles, where the role is there', async () => {
+it("grants the rights of the service's role when the owner may not create roles but the role exists", async () => {
   await asOwner([await grantsAt(urlOf(owner), role)]);
   await migrate(urlOf(role));
 });
 
-it('gets them from `npm run migrate -- --grant-to`, which says in one line that an owner may not make the role', async () => {
+it('grants them by `npm run migrate -- --grant-to`, or says in one line that the owner may not create the role', async () => {
   await asOwner([`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`]);
   await expect(migrate(urlOf(role))).rejects.toThrow('lacks rights');
   await grantTo(role, urlOf(owner));
@@ -82,7 +82,7 @@ it('gets them from `npm run migrate -- --grant-to`, which says in one line that 
   );
 });
 
-it('starts, serves, keeps and removes for two months, and starts again', async () => {
+it('the role starts the service, serves, stores and deletes for two months, and starts again', async () => {
   // Time in SQL is the sandbox’s, moved by the owner.
   await installClock(urlOf(owner));
   const name = new URL(database.url).pathname.slice(1);

@@ -66,18 +66,18 @@ async function fill(): Promise<void> {
 }
 
 describe('while the NOTIFY queue of the server is full', () => {
-  it('no hint can be sent', async () => {
+  it('NOTIFY fails', async () => {
     await expect(app.given.sql(`SELECT pg_notify('deliveries', 'due x')`)).rejects.toMatchObject({ code: FULL });
   });
 
-  it('a booking made in a process without deliveries reaches the partner', async () => {
+  it('a booking that is made in a process without delivery reaches the partner', async () => {
     const { scene } = subscribed;
     const record = await api.given.eligibility(scene);
     await api.given.booking(scene, record);
     await eventually(() => subscribed.partner.requests.length === 1);
   });
 
-  it.each(['api', 'app'] as const)('a subscription is changed as ever, in the process %s', async (name) => {
+  it.each(['api', 'app'] as const)('a subscription can be changed in the process %s', async (name) => {
     const { operator: token, id, partner, scene } = subscribed;
     const through = { api, app }[name];
     const admin = (method: string, path: string, body?: unknown) =>
@@ -93,7 +93,7 @@ describe('while the NOTIFY queue of the server is full', () => {
     expect((await admin('DELETE', `/${other.body.id}`)).status).toBe(204);
   });
 
-  it('an event is sent again by an operator, alone and as a job', async () => {
+  it('an operator can resend an event, alone and as a job', async () => {
     subscribed.partner.answer({ status: 404 });
     const codes = [await subscribed.booking(), await subscribed.booking()];
     const queued = await eventually(async () => {
@@ -112,7 +112,7 @@ describe('while the NOTIFY queue of the server is full', () => {
     expect(codes).toHaveLength(2);
   });
 
-  it('the clock of the sandbox goes on in each process', async () => {
+  it('the clock of the sandbox advances in each process', async () => {
     const token = subscribed.operator;
     const { body } = await api.call('POST', '/sandbox/clock', { token, body: { advance_s: 600 } });
     const moved = Date.parse(body.now as string);

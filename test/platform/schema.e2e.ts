@@ -31,11 +31,11 @@ describe('the schema', () => {
     return upQueries.map(({ query }) => query).filter((query) => !MIGRATIONS_ALONE.some((own) => own.test(query)));
   };
 
-  it('that the migrations make is the one that the entities describe', async () => {
+  it('of the migrations is the schema that the entities describe', async () => {
     expect(await drift()).toEqual([]);
   });
 
-  it('drifts visibly when a column changes type, appears or goes', async () => {
+  it('is reported as different when a column changes type, is added or is dropped', async () => {
     await dataSource.query('ALTER TABLE schools ADD COLUMN extra text');
     await dataSource.query('ALTER TABLE accounts ALTER COLUMN name DROP NOT NULL');
     await dataSource.query('ALTER TABLE tests DROP COLUMN exam_code');
@@ -51,7 +51,7 @@ describe('the schema', () => {
     expect(tables.map(({ tablename }) => tablename).filter((name) => !described.has(name))).toEqual([]);
   });
 
-  it('has a line in docs/data.md for every table, that says what bounds it', async () => {
+  it('has a line in docs/data.md for every table, with the limit of its size', async () => {
     const tables = await dataSource.query<{ tablename: string }[]>(
       `SELECT relname AS tablename FROM pg_class WHERE relnamespace = 'public'::regnamespace
          AND relkind IN ('r', 'p') AND NOT relispartition`,
@@ -61,7 +61,7 @@ describe('the schema', () => {
     expect([...lines].sort()).toEqual(tables.map(({ tablename }) => tablename).sort());
   });
 
-  it('has a name of our own for every constraint', async () => {
+  it('has an explicit name for every constraint', async () => {
     const unnamed = await dataSource.query<{ conname: string }[]>(
       `SELECT conname FROM pg_constraint JOIN pg_class ON pg_class.oid = conrelid
        WHERE connamespace = 'public'::regnamespace AND contype <> 'n' AND relname <> 'migrations'

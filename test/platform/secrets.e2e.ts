@@ -93,7 +93,7 @@ describe('after the whole flow', () => {
     folder.remove();
   });
 
-  it('the flow left its traces, so that there is something to search', () => {
+  it('the flow left data to search', () => {
     expect(Object.keys(secrets)).toHaveLength(14);
     expect(dump).toContain('EXAM_COMPLETED');
     expect(dump).toContain('Lovelace');
@@ -101,13 +101,13 @@ describe('after the whole flow', () => {
     expect(answers).toContain('subscription.create');
   });
 
-  it('no secret is in the database as it is', () => {
+  it('no secret is stored in clear in the database', () => {
     for (const [name, secret] of Object.entries(secrets))
       for (const form of [secret, Buffer.from(secret).toString('hex'), Buffer.from(secret, 'base64').toString('hex')])
         expect({ name, found: dump.includes(form) }).toEqual({ name, found: false });
   });
 
-  it('no secret and no personal datum is in the log', () => {
+  it('no secret and no personal data are in the log', () => {
     for (const [name, secret] of Object.entries(secrets))
       expect({ name, found: service.output.includes(secret) }).toEqual({ name, found: false });
     for (const personal of ['Lovelace', '"S-1"', '/S-1']) expect(service.output).not.toContain(personal);

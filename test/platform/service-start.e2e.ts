@@ -41,8 +41,8 @@ const status = (url: string) =>
     () => null,
   );
 
-describe('§1 the start', () => {
-  it('readiness is red until the credentials of the sandbox are there', async () => {
+describe('§1 starting the service', () => {
+  it('readiness is red until the credentials of the sandbox exist', async () => {
     await withService([process.execPath, 'scripts/start.mjs'], async ({ dataDir, url }) => {
       const seen = new Set<number | null>();
       for (let answer = await status(url); answer !== 200; answer = await status(url)) {
@@ -54,32 +54,35 @@ describe('§1 the start', () => {
     });
   });
 
-  it.each(['PORT', 'METRICS_PORT'])('a %s that is taken ends it with one line', async (setting) => {
-    const taken = createServer();
-    taken.listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    const folder = dataFolder();
-    const { PATH, HOME } = process.env;
-    const ports = { HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', [setting]: String(port) };
-    const child = spawn(process.execPath, ['scripts/start.mjs'], {
-      cwd: root,
-      env: { PATH, HOME, DATA_DIR: folder.path, LOG_LEVEL: 'fatal', ...ports },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    try {
-      const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-      expect([said, status]).toEqual([
-        `127.0.0.1:${port} is not to be had (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
-        1,
-      ]);
-    } finally {
-      taken.close();
-      folder.remove();
-    }
-  });
+  it.each(['PORT', 'METRICS_PORT'])(
+    'a %s that is taken prevents the start with one line of explanation',
+    async (setting) => {
+      const taken = createServer();
+      taken.listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      const folder = dataFolder();
+      const { PATH, HOME } = process.env;
+      const ports = { HOST: '127.0.0.1', PORT: '0', METRICS_PORT: '0', [setting]: String(port) };
+      const child = spawn(process.execPath, ['scripts/start.mjs'], {
+        cwd: root,
+        env: { PATH, HOME, DATA_DIR: folder.path, LOG_LEVEL: 'fatal', ...ports },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      try {
+        const [said, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+        expect([said, status]).toEqual([
+          `127.0.0.1:${port} is not to be had (EADDRINUSE): set HOST and PORT, or METRICS_HOST and METRICS_PORT.\n`,
+          1,
+        ]);
+      } finally {
+        taken.close();
+        folder.remove();
+      }
+    },
+  );
 
-  it('is refused in one line before the dependencies are installed', async () => {
+  it('fails with one line of explanation before the dependencies are installed', async () => {
     const fresh = mkdtempSync(join(tmpdir(), 'fresh-'));
     try {
       cpSync(join(root, 'scripts'), join(fresh, 'scripts'), { recursive: true });
@@ -93,7 +96,7 @@ describe('§1 the start', () => {
     }
   });
 
-  it('who ends npm ends the service', async () => {
+  it('stopping npm stops the service', async () => {
     await withService(['npm', 'start'], async ({ dataDir, url, end }) => {
       await eventually(async () => (await status(url)) === 200, 60_000);
       end();

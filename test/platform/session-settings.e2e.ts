@@ -83,7 +83,7 @@ const call = (method: string, path: string, body?: unknown) =>
   app.call(method, `/accounts/${scene.account}/${path}`, { token: scene.token, body });
 
 describe('under a role with other settings', () => {
-  it('a connection of each kind has the settings that the service relies on', async () => {
+  it('gives a connection of each kind the settings that the service requires', async () => {
     const client = await connectTo(url);
     try {
       const { rows } = await client.query<Record<string, string>>(
@@ -118,7 +118,7 @@ describe('under a role with other settings', () => {
     ]);
   });
 
-  it('takes the options of DATABASE_URL, except for what the service relies on', async () => {
+  it('applies the options of DATABASE_URL, except for settings that the service requires', async () => {
     const options = '-c DateStyle=German -c work_mem=8MB -c statement_timeout=3s -c synchronous_commit=local';
     const client = await connectTo(`${url}?options=${encodeURIComponent(options)}`);
     const { rows } = await client.query<Record<string, string>>(
@@ -129,7 +129,7 @@ describe('under a role with other settings', () => {
     expect(rows).toEqual([{ style: 'ISO, MDY', memory: '8MB', statement: '3s', commits: 'local' }]);
   });
 
-  it('keeps a commit that is stronger than the usual one', async () => {
+  it('keeps a stronger synchronous_commit than the default', async () => {
     await admin.query(`ALTER ROLE ${role} SET synchronous_commit = 'remote_apply'`);
     const client = await connectTo(url);
     const { rows } = await client.query<{ synchronous_commit: string }>('SHOW synchronous_commit');
@@ -138,7 +138,7 @@ describe('under a role with other settings', () => {
     expect(rows[0].synchronous_commit).toBe('remote_apply');
   });
 
-  it('creates, reads and updates records as elsewhere', async () => {
+  it('creates, reads and updates records correctly', async () => {
     const record = await app.given.eligibility(scene, { eligibility_end_date: '2027-03-02T03:04:05Z' });
     const candidate = encodeURIComponent(record['candidate'].candidate_id);
     const { status, body } = await call('GET', `candidates/${candidate}`);
@@ -164,7 +164,7 @@ describe('under a role with other settings', () => {
     expect(body).toHaveLength(12 * 5);
   });
 
-  it('imports a file, sends it back, and searches by name', async () => {
+  it('imports a file, imports its export again, and searches by name', async () => {
     const { exported, imported } = importsOf(app, () => scene);
     const end = dateTime(Date.now() + 86_400_000);
     const rows = Array.from({ length: 30 }, (_, n) => `hostile-${n},${scene.testCode},Zoë,O'Brien \\${n},US,${end}`);
@@ -177,7 +177,7 @@ describe('under a role with other settings', () => {
     expect(found.body).toHaveLength(30);
   });
 
-  it('is ready, and its audit agrees with its seals by the command line', async () => {
+  it('is ready, and the command line confirms that the audit log agrees with its seals', async () => {
     expect((await app.call('GET', '/health/ready')).status).toBe(200);
     const said: string[] = [];
     const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => said.push(String(text)) > 0);
@@ -186,17 +186,20 @@ describe('under a role with other settings', () => {
   });
 });
 
-it.each(['LATIN1', 'SQL_ASCII'])('a database in %s stops the start with one line', async (encoding) => {
-  const name = `${encoding.toLowerCase()}_${process.pid}`;
-  await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
-  try {
-    const error: unknown = await migrate(database.url.replace(/[^/]+$/, name)).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(ConfigError);
-    expect((error as ConfigError).faults).toEqual([expect.stringMatching(`^DATABASE_URL .* ${encoding}: .*UTF8`)]);
-  } finally {
-    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
-  }
-});
+it.each(['LATIN1', 'SQL_ASCII'])(
+  'does not start on a database in %s, with one line of explanation',
+  async (encoding) => {
+    const name = `${encoding.toLowerCase()}_${process.pid}`;
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE 'C'`);
+    try {
+      const error: unknown = await migrate(database.url.replace(/[^/]+$/, name)).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toBeInstanceOf(ConfigError);
+      expect((error as ConfigError).faults).toEqual([expect.stringMatching(`^DATABASE_URL .* ${encoding}: .*UTF8`)]);
+    } finally {
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    }
+  },
+);

@@ -35,8 +35,8 @@ const names = async () =>
 const audited = async (subject: string) =>
   (await app.given.sql('SELECT * FROM audit_log WHERE subject = $1', [subject])).length;
 
-describe('what a unit of work sends without waiting', () => {
-  it('is committed, in its order, with its events and audit rows', async () => {
+describe('statements that a unit of work sends without waiting', () => {
+  it('are committed in order, with its events and audit rows', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       unitOfWork.send(RENAME, ['a']);
@@ -47,14 +47,14 @@ describe('what a unit of work sends without waiting', () => {
     expect(await audited('sent-a')).toBe(1);
   });
 
-  it('is seen by the questions after it', async () => {
+  it('are visible to its later queries', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['a']);
       expect(await database.query(LOCK, ['a'])).toEqual([{ name: 'a', seen: 0 }]);
     });
   });
 
-  it('fails the whole unit when it is refused: nothing is committed, and the refusal is what is thrown', async () => {
+  it('fail the whole unit when the database refuses one: nothing is committed, and that error is thrown', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     let published = false;
     const work = unitOfWork.run(async () => {
@@ -71,7 +71,7 @@ describe('what a unit of work sends without waiting', () => {
     expect(published).toBe(false);
   });
 
-  it('is the cause that is thrown when a question after it is refused for its sake', async () => {
+  it('cause the thrown error when a later query fails because of them', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const work = unitOfWork.run(async () => {
       unitOfWork.send(INSERT, ['taken']);
@@ -80,7 +80,7 @@ describe('what a unit of work sends without waiting', () => {
     await expect(work).rejects.toMatchObject({ code: '23505' });
   });
 
-  it('leaves the connection usable after a refusal', async () => {
+  it('leave the connection usable after a refusal', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     for (let round = 0; round < 30; round++) {
       const refused = unitOfWork.run(() => Promise.resolve(unitOfWork.send(INSERT, ['taken'])));
@@ -90,7 +90,7 @@ describe('what a unit of work sends without waiting', () => {
     expect(await names()).toEqual(['free', 'taken']);
   });
 
-  it('is done again, all of it, after a deadlock', async () => {
+  it('are all repeated after a deadlock', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('one'), ('two')`);
     let runs = 0;
     let met: () => void = () => undefined;
@@ -114,10 +114,10 @@ describe('what a unit of work sends without waiting', () => {
   });
 });
 
-describe('what a unit of work keeps', () => {
+describe('rows that a unit of work buffers', () => {
   const seen = () => database.query<{ name: string }>(ALL);
 
-  it('is committed by one statement for all rows, and seen by the questions after it', async () => {
+  it('are committed by one statement for all rows, and are visible to its later queries', async () => {
     await unitOfWork.run(async () => {
       for (const name of ['a', 'b']) unitOfWork.keep(KEEP, { name });
       expect(await seen()).toEqual([{ name: 'a' }, { name: 'b' }]);
@@ -126,7 +126,7 @@ describe('what a unit of work keeps', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('is undone with the part that kept it, and with no other', async () => {
+  it('are rolled back with the part of the unit that buffered them, and with no other part', async () => {
     await unitOfWork.run(async () => {
       unitOfWork.keep(KEEP, { name: 'before' });
       const failing = unitOfWork.part(() => {
@@ -164,14 +164,14 @@ describe('units of work that share a transaction', () => {
     );
   beforeEach(() => (round += 1));
 
-  it('are committed together, each in the name of its own caller', async () => {
+  it('are committed together, each under the name of its own caller', async () => {
     await Promise.all(['a', 'b', 'c', 'd'].map((name) => shared(name)));
     // The first finds nothing under way.
     expect(await transactions()).toEqual([['a'], ['b', 'c', 'd']]);
     for (const name of ['a', 'b', 'c', 'd']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('are not undone by one that is refused, which leaves nothing', async () => {
+  it('stay committed when one unit is refused, which leaves no rows', async () => {
     const called: string[] = [];
     const refuse = () => {
       keep('refused');
@@ -192,7 +192,7 @@ describe('units of work that share a transaction', () => {
     expect(called).toEqual(['a', 'b']);
   });
 
-  it('are each done alone when the database refuses what one has kept, and that one alone fails', async () => {
+  it('are each repeated alone when the database refuses the rows of one, and only that unit fails', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('taken')`);
     const outcomes = await Promise.allSettled(['a', 'b', 'taken', 'c'].map((name) => shared(name)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -201,7 +201,7 @@ describe('units of work that share a transaction', () => {
     for (const name of ['a', 'b', 'c']) expect(await actorOf(name)).toEqual([name]);
   });
 
-  it('are each done alone when one breaks the transaction', async () => {
+  it('are each repeated alone when one breaks the transaction', async () => {
     const broken = () => database.query({ text: 'SELECT 1 / 0' });
     const outcomes = await Promise.allSettled([shared('a'), shared('b'), shared('broken', broken), shared('c')]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
@@ -209,7 +209,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('are each done alone when what one has kept takes longer than it may', async () => {
+  it('are each repeated alone when writing the rows of one takes longer than allowed', async () => {
     const release = await app.given.lock(`INSERT INTO names VALUES ('waited for')`);
     const waits = async () => {
       if (unitOfWork.isShared) await database.query({ text: `SET LOCAL statement_timeout = '100ms'` });
@@ -223,7 +223,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c', 'waited for']);
   });
 
-  it('are not done again when the answer to COMMIT is lost, by whatever error', async () => {
+  it('are not repeated when the answer to COMMIT is lost, by whatever error', async () => {
     let tries = 0;
     const lost = () => {
       tries++;
@@ -247,7 +247,7 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('are not half undone by one that has written at once and is refused', async () => {
+  it('stay complete when one unit has already written and is then refused', async () => {
     const write = async () => {
       await database.execute({ text: `INSERT INTO names VALUES ('written')` });
       throw validationError.error();
@@ -257,13 +257,13 @@ describe('units of work that share a transaction', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('are left by one that needs a transaction of its own', async () => {
+  it('do not include a unit that needs a transaction of its own', async () => {
     const own = () => unitOfWork.run(() => database.execute({ text: `INSERT INTO names VALUES ('own')` }));
     await Promise.all([shared('a'), shared('b'), shared('own', own), shared('c')]);
     expect(await transactions()).toEqual([['a'], ['b', 'c'], ['own']]);
   });
 
-  it('tell a refusal when they have ended, and with them the locks of who was refused', async () => {
+  it('report a refusal only when the transaction has ended and released its locks', async () => {
     const lock = async () => {
       const [{ locked }] = await database.query<{ locked: boolean }>({
         text: 'SELECT pg_try_advisory_xact_lock(4711) AS locked',
@@ -286,7 +286,7 @@ describe('units of work that share a transaction', () => {
     expect(told.status).toBe('fulfilled');
   });
 
-  it('never are of one record', async () => {
+  it('never include two units of the same record', async () => {
     const twice = () => {
       keep(`same-${unitOfWork.isShared ? 'shared' : 'alone'}`);
     };
@@ -314,7 +314,7 @@ describe('units of work that share a transaction', () => {
         unitOfWork.recordNow();
       },
     ],
-  ])('are those of others when one %s: it is done in a transaction of its own', async (_what, work) => {
+  ])('do not include a unit that %s: it runs in a transaction of its own', async (_what, work) => {
     await Promise.all([shared('a'), shared('alone', work), shared('b'), shared('c')]);
     expect(await transactions()).toEqual([['a'], ['alone'], ['b', 'c']]);
     expect(await actorOf('alone')).toEqual(['alone']);
@@ -322,7 +322,7 @@ describe('units of work that share a transaction', () => {
 });
 
 describe('units of work that wait for a lock', () => {
-  it('give their connections to who waits for them, leave others for everything else, and one too many gets 503 with Retry-After', async () => {
+  it('release their connections to units that can run, and answer 503 with Retry-After beyond the limit', async () => {
     await app.given.sql(`INSERT INTO names VALUES ('held')`);
     const holder = await database.pool.connect();
     await holder.query(`BEGIN; SELECT * FROM names WHERE name = 'held' FOR UPDATE`);

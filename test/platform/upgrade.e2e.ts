@@ -167,17 +167,17 @@ describe.each([
     expect(upgrade.changed()).toEqual([]);
   });
 
-  it('refuses no statement of a process of that release meanwhile', () => {
+  it('accepts every statement of a process of that release during the migrations', () => {
     expect(upgrade.refused).toEqual([]);
     expect(upgrade.rounds).toBeGreaterThan(1);
   });
 
-  it('is not rewritten, and its indexes are built without a lock', () => {
+  it('is migrated without rewriting tables, and its indexes are built without a lock', () => {
     expect(upgrade.rewritten).toEqual([]);
     expect(upgrade.locking).toEqual([]);
   });
 
-  describe('under this release', () => {
+  describe('used by this release', () => {
     let app: TestApp;
 
     beforeAll(async () => {
@@ -205,18 +205,18 @@ describe.each([
       ['over', 'EXPIRED'],
       ['cancelled', 'CANCELLED'],
       ['launched', 'ELIGIBLE'],
-    ])('a record that is %s is %s', async (kind, status) => {
+    ])('shows a record that is %s as %s', async (kind, status) => {
       const answer = await get(testOf(kind));
       expect([answer.status, answer.body[0].status]).toEqual([200, status]);
       expect(answer.body[0].svc_eligiblity_id).toBe(facts.records[kind].svc_eligiblity_id);
     });
 
-    it('a record whose place was taken is EXPIRED beside its successor', async () => {
+    it('shows a replaced record as EXPIRED beside its successor', async () => {
       const { body } = await get(testOf('replaced'));
       expect(body.map((record: { status: string }) => record.status)).toEqual(['ELIGIBLE', 'EXPIRED']);
     });
 
-    it('a record is updated, booked and its booking moved on', async () => {
+    it('updates and books a record and moves its booking', async () => {
       const path = testOf('launched');
       const [record] = (await get(path)).body as Record<string, any>[];
       const token = facts.client_token;
@@ -228,14 +228,14 @@ describe.each([
       expect((await get(testOf('booked'))).body[0].status).toBe('ELIGIBLE');
     });
 
-    it('results are read back with photo and link', async () => {
+    it('returns results with photo and link', async () => {
       const { body } = await get(`${testOf('completed by registration')}/results`);
       expect(body.map((result: { revision: number }) => result.revision)).toEqual([2, 1]);
       expect(body[0].body.userPhotoBase64String).toMatch(/^[A-Za-z0-9+/]{64}$/);
       expect(body[0].body.videoReviewLink).toMatch(/^https:\/\/video\.example\//);
     });
 
-    it('the result of an exam that is done is a further revision', async () => {
+    it('stores a result for a completed exam as another revision', async () => {
       const { booking_code, svc_eligiblity_id } = facts.records['completed by registration'];
       const deliveries = new Deliveries(app);
       const body = registrationBody({ examMetaData: { examCode: booking_code }, marker: 'after the upgrade' });
@@ -243,7 +243,7 @@ describe.each([
       expect(await deliveries.revisions(svc_eligiblity_id)).toHaveLength(3);
     });
 
-    it('what is in the error queue is sent again, as it was written', async () => {
+    it('resends the notifications in the error queue byte for byte', async () => {
       const partner = await startPartner();
       const token = facts.operator_token;
       const subscription = `/admin/subscriptions/${facts.subscription_id}`;
@@ -265,14 +265,14 @@ describe.each([
   });
 });
 
-describe('a migration of the next release is found out when it', () => {
+describe('a migration of the next release is reported when it', () => {
   async function found(up: (runner: QueryRunner) => Promise<unknown>): Promise<Upgrade> {
     const upgrade = await Upgrade.of(present, [next(up)]);
     await upgrade.database.drop();
     return upgrade;
   }
 
-  it('writes a large table anew', async () => {
+  it('rewrites a large table', async () => {
     const { rewritten } = await found((runner) =>
       runner.query('ALTER TABLE bookings ALTER COLUMN event_sequence TYPE bigint'),
     );
@@ -284,7 +284,7 @@ describe('a migration of the next release is found out when it', () => {
     expect(locking).toEqual(['CREATE INDEX planted_ix ON bookings']);
   });
 
-  it('refuses what a process of this release writes', async () => {
+  it('refuses statements of a process of this release', async () => {
     const { refused } = await found(async (runner) => {
       await runner.query(`ALTER TABLE audit_log ADD COLUMN planted text NOT NULL DEFAULT ''`);
       await runner.query('ALTER TABLE audit_log ALTER COLUMN planted DROP DEFAULT');
@@ -302,7 +302,7 @@ describe('a migration of the next release is found out when it', () => {
 });
 
 describe('a role without rights', () => {
-  it('ends the start with one line that names the setting and the remedy', async () => {
+  it('fails the start with one line that names the setting and the remedy', async () => {
     const database = await cloneDatabase({ migrated: false });
     const role = `poor_${Date.now()}`;
     await connected(database.url, async (client) => {

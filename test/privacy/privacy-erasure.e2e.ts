@@ -344,10 +344,14 @@ describe('a candidate', () => {
 
   it('with an open booking is not erased, and nothing changes', async () => {
     const eligibility = await app.given.eligibility(subscribed.scene);
-    await app.given.booking(subscribed.scene, eligibility);
+    const { booking_code } = await app.given.booking(subscribed.scene, eligibility);
     const id = eligibility['candidate'].candidate_id;
     const answer = await admin('POST', ofCandidate(subscribed.scene.account, id, 'erase'), { reason: 'asked for' });
     expect([answer.status, answer.body.code]).toEqual([409, 'candidate_has_open_booking']);
+    expect(answer.body).toMatchObject({
+      booking_code,
+      detail: expect.stringContaining(`booking ${booking_code} first`),
+    });
     expect(await app.given.sql('SELECT first_name FROM eligibilities WHERE candidate_id = $1', [id])).toEqual([
       { first_name: 'Ada' },
     ]);

@@ -66,8 +66,8 @@ async function deliver(changes: Record<string, unknown> = {}, candidateId: strin
   return after.at(-1)!;
 }
 
-describe('result_id', () => {
-  it('seen in this account, same candidate or none named: that exam', async () => {
+describe('the result_id of an account result', () => {
+  it('finds its exam when it was seen in this account with the same candidate or none', async () => {
     const id = await anExam();
     const result_id = app.given.unique('R-');
     expect(await deliver({ result_id })).toBe(id);
@@ -77,7 +77,7 @@ describe('result_id', () => {
     expect((await deliveries.revisions(id)).map(({ revision }) => revision as number)).toEqual([1, 2, 3]);
   });
 
-  it('seen in this account, another candidate: result_id_conflict', async () => {
+  it('is refused with result_id_conflict when it was seen in this account with another candidate', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -87,7 +87,7 @@ describe('result_id', () => {
     expect(await deliver({ result_id }, 'UNKNOWN')).toBe('result_id_conflict');
   });
 
-  it('of another account is not seen in this one', async () => {
+  it('is unknown in this account when only another account has used it', async () => {
     const result_id = app.given.unique('R-');
     await anExam();
     await deliver({ result_id });
@@ -97,7 +97,7 @@ describe('result_id', () => {
     expect(await deliver({ result_id })).toBe(id);
   });
 
-  it('is compared as it is written', async () => {
+  it('is compared exactly as it was sent', async () => {
     const first = await anExam();
     const second = await anExam({ bookedAt: hoursFromNow(5) });
     const result_id = app.given.unique('r-');
@@ -105,7 +105,7 @@ describe('result_id', () => {
     expect(await deliver({ result_id: result_id.toUpperCase() })).toBe(first);
   });
 
-  it('delivered for two candidates at once: one is taken, the other is a conflict', async () => {
+  it('is accepted for one candidate and a conflict for the other when both deliver it at once', async () => {
     await anExam();
     const other = app.given.unique('C-');
     await anExam({ candidate: other });
@@ -119,8 +119,8 @@ describe('result_id', () => {
   });
 });
 
-describe('candidate_id', () => {
-  it('is needed, and must be known in the account: candidate_exam_not_found', async () => {
+describe('the candidate_id of an account result', () => {
+  it('is required and must be known in the account, otherwise candidate_exam_not_found', async () => {
     await anExam();
     expect(await deliver({}, null)).toBe('candidate_exam_not_found');
     expect(await deliver({}, '')).toBe('candidate_exam_not_found');
@@ -130,15 +130,15 @@ describe('candidate_id', () => {
     expect(await accountResults()).toEqual([]);
   });
 
-  it('of another account is unknown in this one', async () => {
+  it('is unknown in this account when only another account has the candidate', async () => {
     await anExam();
     scene = await app.given.scene();
     expect(await deliver()).toBe('candidate_exam_not_found');
   });
 });
 
-describe('the first group that is not empty', () => {
-  it('(a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) the others, in that order', async () => {
+describe("the candidate's exams are searched group by group", () => {
+  it('in the order (a) COMPLETED, (b) SCHEDULED in the past, (c) SCHEDULED in the future, (d) all others', async () => {
     const future = await anExam({ bookedAt: hoursFromNow(2) });
     const open = await anExam();
     const past = await anExam({ bookedAt: hoursFromNow(-2) });
@@ -147,14 +147,14 @@ describe('the first group that is not empty', () => {
     expect(went).toEqual([completed, past, future, open, 'candidate_exam_not_found']);
   });
 
-  it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])('(d) holds %s', async (status) => {
+  it.each([['ELIGIBLE'], ['PENDING'], ['EXPIRED'], ['ABSENT']])('the group (d) contains %s exams', async (status) => {
     const id = await anExam(status === 'ELIGIBLE' ? {} : { status });
     expect(await deliver()).toBe(id);
     expect(await deliveries.status(id)).toBe('COMPLETED');
     expect(await deliveries.completions(id)).toBe(1);
   });
 
-  it('in it the latest booking_on', async () => {
+  it('the exam with the latest booking_on is chosen within a group', async () => {
     const early = await anExam({ bookedAt: hoursFromNow(-9), status: 'COMPLETED' });
     const late = await anExam({ bookedAt: hoursFromNow(-1), status: 'COMPLETED' });
     const soon = await anExam({ bookedAt: hoursFromNow(1) });
@@ -163,20 +163,20 @@ describe('the first group that is not empty', () => {
     expect(went).toEqual([late, early, later, soon]);
   });
 
-  it('a tie: candidate_exam_ambiguous', async () => {
+  it('two exams with the same booking_on are candidate_exam_ambiguous', async () => {
     const bookedAt = hoursFromNow(3);
     const exams = [await anExam({ bookedAt }), await anExam({ bookedAt })];
     expect(await deliver()).toBe('candidate_exam_ambiguous');
     for (const id of exams) expect(await deliveries.status(id)).toBe('SCHEDULED');
   });
 
-  it('more than one in (d): candidate_exam_ambiguous', async () => {
+  it('more than one exam in group (d) is candidate_exam_ambiguous', async () => {
     await anExam({ status: 'ABSENT' });
     await anExam({ status: 'EXPIRED' });
     expect(await deliver()).toBe('candidate_exam_ambiguous');
   });
 
-  it('none, because all are cancelled or have their result: candidate_exam_not_found', async () => {
+  it('a candidate whose exams are all cancelled or have their result is candidate_exam_not_found', async () => {
     await anExam({ status: 'CANCELLED' });
     expect(await deliver()).toBe('candidate_exam_not_found');
     const id = await anExam();
@@ -185,8 +185,8 @@ describe('the first group that is not empty', () => {
   });
 });
 
-describe('without result_id', () => {
-  it('the hash is compared first, so the same body again is 200', async () => {
+describe('an account result without result_id', () => {
+  it('is compared by hash first, so the same body again is 200', async () => {
     const first = await anExam();
     const body = accountBody(candidate);
     expect((await deliveries.put(scene, body)).status).toBe(200);
@@ -197,7 +197,7 @@ describe('without result_id', () => {
     expect(await deliveries.status(second)).toBe('COMPLETED');
   });
 
-  it('the order of members does not make another body', async () => {
+  it('is the same body when only the order of its members differs', async () => {
     const id = await anExam();
     const body = accountBody(candidate);
     await deliveries.put(scene, body);
@@ -206,7 +206,7 @@ describe('without result_id', () => {
   });
 });
 
-it('Twenty identical PUTs in parallel: twenty 200, one result, one event', async () => {
+it('answers 200 to twenty identical PUTs in parallel, and records one result and one event', async () => {
   for (const result_id of [undefined, app.given.unique('R-')]) {
     const id = await anExam({ bookedAt: hoursFromNow(-1) });
     await anExam();
@@ -220,7 +220,7 @@ it('Twenty identical PUTs in parallel: twenty 200, one result, one event', async
   expect(await accountResults()).toHaveLength(2);
 });
 
-it('twenty different PUTs with one result_id in parallel: all are kept, one event', async () => {
+it('stores all of twenty different PUTs with one result_id in parallel, and records one event', async () => {
   const id = await anExam();
   const result_id = app.given.unique('R-');
   const answers = await Promise.all(
@@ -235,15 +235,15 @@ it('twenty different PUTs with one result_id in parallel: all are kept, one even
   expect(await deliveries.completions(id)).toBe(1);
 });
 
-it('two different results in parallel go to two exams, never both to one', async () => {
+it('assigns two different results in parallel to two exams, never both to one', async () => {
   const exams = [await anExam({ bookedAt: hoursFromNow(-1) }), await anExam({ bookedAt: hoursFromNow(-2) })];
   const answers = await Promise.all([1, 2].map((n) => deliveries.put(scene, accountBody(candidate, { n }))));
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   expect((await accountResults()).sort()).toEqual(exams.sort());
 });
 
-describe('who may deliver', () => {
-  it('needs a token of the scope results, for an account of its own', async () => {
+describe('permission to deliver account results', () => {
+  it('requires a token with the scope results for an account of its own', async () => {
     const body = accountBody(candidate);
     expect((await app.call('PUT', `/accounts/${scene.account}`, { body })).status).toBe(401);
     const token = await app.given.token([scene.account], ['update']);

@@ -35,7 +35,7 @@ const audited = async (action: string, subject: string) =>
   (await app.call('GET', `/admin/audit?action=${action}&subject=${subject}`, { token: operator })).body as object[];
 
 describe('examPassword and extExamToken', () => {
-  it('are kept apart from the body, and shown to callers with the scope results alone', async () => {
+  it('are stored apart from the body, and shown only to callers with the scope results', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -59,7 +59,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-video-link', id)).toHaveLength(1);
   });
 
-  it('are kept apart in unmatched results too, whose single reading leaves audit rows', async () => {
+  it('are stored apart in unmatched results too; reading a single one writes audit rows', async () => {
     const scene = await app.given.scene();
     const body = bodyFor('NOWHERE');
     expect((await deliveries.register(scene.token, body)).status).toBe(400);
@@ -83,7 +83,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('unmatched-result.read-video-link', listed.id as string)).toHaveLength(1);
   });
 
-  it('and photo and link are left out of a revision for operators without the scope results, without an audit row', async () => {
+  it('are left out of a revision, like photo and link, for operators without the scope results, and no audit row is written', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const id = record['svc_eligiblity_id'] as string;
@@ -97,7 +97,7 @@ describe('examPassword and extExamToken', () => {
     expect(await audited('result.read-photo', id)).toHaveLength(1);
   });
 
-  it('are kept apart wherever they stand, as photos and links are, in both kinds of results, matched or not', async () => {
+  it('are stored apart at every place of the body, as photos and links are, in both kinds of results, matched or not', async () => {
     const scene = await app.given.scene();
     const inside = {
       list: [{ a: 1, examPassword: PASSWORD, b: [{ extExamToken: TOKEN }] }],
@@ -137,7 +137,7 @@ describe('examPassword and extExamToken', () => {
   });
 });
 
-describe('unmatched results for support', () => {
+describe('the unmatched results that support sees', () => {
   it('are those of its accounts, and registration results that their users sent or that name their exams', async () => {
     const mine = await app.given.scene();
     const foreign = await app.given.scene();
@@ -164,7 +164,7 @@ describe('unmatched results for support', () => {
   });
 });
 
-describe('keys', () => {
+describe('commands for encryption and signing keys', () => {
   const run = async (on: TestApp, ...argv: string[]) => {
     const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
     try {
@@ -175,7 +175,7 @@ describe('keys', () => {
     }
   };
 
-  it('reencrypt puts everything under the newest key, after which the old one can go', async () => {
+  it('reencrypt encrypts everything under the newest key, after which the old key can be removed', async () => {
     const scene = await app.given.scene();
     const record = await app.given.eligibility(scene);
     const body = bodyFor(record['svc_eligiblity_id'] as string);
@@ -202,7 +202,7 @@ describe('keys', () => {
     await alone.close();
   });
 
-  it('rotate-launch-key signs with a new key at once, and the key set knows the one before for a day', async () => {
+  it('rotate-launch-key signs with a new key at once, and the key set keeps the previous key for a day', async () => {
     const keys = async () =>
       ((await app.call('GET', '/.well-known/jwks.json')).body.keys as { kid: string }[]).map(({ kid }) => kid);
     const [before] = await keys();

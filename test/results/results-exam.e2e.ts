@@ -28,15 +28,15 @@ const register = (changes: Record<string, unknown> = {}) =>
 const put = (changes: Record<string, unknown> = {}) => deliveries.put(scene, accountBody(candidate, changes));
 const numbers = async () => (await deliveries.revisions(id)).map(({ revision }) => revision as number);
 
-describe('every accepted body is a revision', () => {
-  it('200 with no body', async () => {
+describe('every accepted body becomes a revision', () => {
+  it('answers 200 without a body', async () => {
     for (const answer of [await register(), await put()]) {
       expect([answer.status, answer.text]).toEqual([200, '']);
       expect(answer.headers.get('content-type')).toBeNull();
     }
   });
 
-  it('the same body again is 200 and changes nothing', async () => {
+  it('answers 200 to the same body again and changes nothing', async () => {
     const body = registrationBody({ examMetaData: { examCode: id }, userPhotoBase64String: 'QUJD' });
     await deliveries.register(scene.token, body);
     const before = await snapshot();
@@ -52,7 +52,7 @@ describe('every accepted body is a revision', () => {
     expect({ ...(await snapshot()), revisions: 1, audited: before.audited }).toEqual(before);
   });
 
-  it('another body for the same exam is a new revision; all are kept, the newest is current', async () => {
+  it('creates a new revision for another body of the same exam, keeps all, and the newest is current', async () => {
     await register({ reviewStatus: 'Pending' });
     await register({ reviewStatus: 'Clean' });
     const { body } = await deliveries.read(scene, candidate);
@@ -62,7 +62,7 @@ describe('every accepted body is a revision', () => {
     ]);
   });
 
-  it('another photo or link makes another body', async () => {
+  it('creates a new revision when only the photo or link differs', async () => {
     for (const changes of [
       { userPhotoBase64String: 'QUJD' },
       { userPhotoBase64String: 'QUJE' },
@@ -74,7 +74,7 @@ describe('every accepted body is a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('compared with the newest of the same source, so A, B, A makes three', async () => {
+  it('creates three revisions for A, B, A, because a body is compared with the newest of the same source', async () => {
     await register({ n: 'A' });
     await register({ n: 'B' });
     await register({ n: 'A' });
@@ -82,7 +82,7 @@ describe('every accepted body is a revision', () => {
     expect(await numbers()).toEqual([1, 2, 3]);
   });
 
-  it('numbered per exam, across both sources', async () => {
+  it('numbers revisions per exam, across both sources', async () => {
     await register({ n: 'A' });
     await put({ result_id: app.given.unique('R-') });
     await register({ n: 'A' });
@@ -95,7 +95,7 @@ describe('every accepted body is a revision', () => {
     ]);
   });
 
-  it('kept with the time it came, who sent it, and an audit row', async () => {
+  it('records the time and the sender of a revision, and an audit row', async () => {
     const begun = Date.now();
     await register();
     const [revision] = await deliveries.revisions(id);
@@ -136,7 +136,7 @@ describe('the first accepted result of an exam', () => {
     ]);
   });
 
-  it('of an exam without a booking: it gets one now, delivery_mode null, with booking_code and booking_on in the event', async () => {
+  it('books an exam without a booking: the booking has delivery_mode null, and its code and time are in the event', async () => {
     await register();
     const [booking, ...more] = await deliveries.bookings(id);
     expect(more).toEqual([]);
@@ -151,7 +151,7 @@ describe('the first accepted result of an exam', () => {
     expect(event['data']).not.toHaveProperty('delivery_mode');
   });
 
-  it('of an exam that was launched: its booking is of its launch time', async () => {
+  it('books a launched exam at the time of its launch', async () => {
     const info = await app.call('GET', `/eligibilities/${id}/testLaunchInfo`, { token: scene.token });
     await fetch(info.body.launch_url as string, { redirect: 'manual' });
     await app.given.sql(`UPDATE launches SET used_at = '2026-01-02T03:04:05Z' WHERE svc_eligiblity_id = $1`, [id]);
@@ -161,8 +161,8 @@ describe('the first accepted result of an exam', () => {
   });
 });
 
-describe('a result that comes late', () => {
-  it('for an exam that is EXPIRED: COMPLETED', async () => {
+describe('a late result', () => {
+  it('completes an EXPIRED exam', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 day' WHERE svc_eligiblity_id = $1`,
       [id],
@@ -171,7 +171,7 @@ describe('a result that comes late', () => {
     expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
   });
 
-  it('for an exam that a newer record has taken the place of: that exam, not the newer', async () => {
+  it('completes the exam that a newer record has replaced, not the newer record', async () => {
     await app.given.sql(
       `UPDATE eligibilities SET eligibility_end_date = now() - interval '1 day' WHERE svc_eligiblity_id = $1`,
       [id],
@@ -183,7 +183,7 @@ describe('a result that comes late', () => {
     expect(await deliveries.status(newer['svc_eligiblity_id'] as string)).toBe('ELIGIBLE');
   });
 
-  it('for an exam that is ABSENT: COMPLETED, under the booking that was missed', async () => {
+  it('completes an ABSENT exam under the missed booking', async () => {
     const { booking_code } = await app.given.booking(scene, eligibility);
     const path = `/accounts/${scene.account}/bookings/${booking_code}/absence`;
     expect((await app.call('POST', path, { token: scene.token, body: { excused: false } })).status).toBe(204);
@@ -199,35 +199,35 @@ describe('a result that comes late', () => {
   });
 });
 
-describe('results in the wrong order', () => {
-  it('account result before registration result', async () => {
+describe('results of both sources for one exam', () => {
+  it('are accepted when the account result arrives before the registration result', async () => {
     expect((await put()).status).toBe(200);
     expect((await register()).status).toBe(200);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
   });
 
-  it('registration result before account result', async () => {
+  it('are accepted when the registration result arrives before the account result', async () => {
     expect((await register()).status).toBe(200);
     expect((await put()).status).toBe(200);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
   });
 
-  it('both at once', async () => {
+  it('are accepted when both arrive at once', async () => {
     const answers = await Promise.all([put(), register(), put(), register()]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1, 2], 1]);
   });
 });
 
-describe('results in parallel', () => {
-  it('20 identical: one revision, one event', async () => {
+describe('results in parallel for one exam', () => {
+  it('create one revision and one event for 20 identical bodies', async () => {
     const body = registrationBody({ examMetaData: { examCode: id, extRecordLocator: app.given.unique('L-') } });
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliveries.register(scene.token, body)));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect([await numbers(), await deliveries.completions(id)]).toEqual([[1], 1]);
   });
 
-  it('20 different: all kept, one event', async () => {
+  it('create 20 revisions and one event for 20 different bodies', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => register({ n })));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect([await numbers(), await deliveries.completions(id)]).toEqual([
@@ -236,7 +236,7 @@ describe('results in parallel', () => {
     ]);
   });
 
-  it('20 different with large photos: all kept, one event', async () => {
+  it('create 20 revisions and one event for 20 different bodies with large photos', async () => {
     const photo = (n: number) => Buffer.alloc(400_000, n).toString('base64');
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => register({ userPhotoBase64String: photo(n) })),
@@ -245,7 +245,7 @@ describe('results in parallel', () => {
     expect([(await numbers()).length, await deliveries.completions(id)]).toEqual([20, 1]);
   });
 
-  it('while the booking is being cancelled: the result is kept, and either came first', async () => {
+  it('keep the result while the booking is being cancelled, whichever comes first', async () => {
     for (let round = 0; round < 10; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -273,7 +273,7 @@ describe('results in parallel', () => {
     }
   });
 
-  it('while the exam is being booked', async () => {
+  it('keep the result while the exam is being booked', async () => {
     for (let round = 0; round < 5; round++) {
       eligibility = await app.given.eligibility(scene);
       id = eligibility['svc_eligiblity_id'] as string;
@@ -285,11 +285,11 @@ describe('results in parallel', () => {
   });
 });
 
-describe('reading back', () => {
+describe('reading results', () => {
   const path = () => `/accounts/${scene.account}/candidates/${candidate}/tests/${scene.testCode}/results`;
   const photo = { userPhotoBase64String: 'QUJD', videoReviewLink: 'https://v.example/1' };
 
-  it('an array, newest revision first, each with source, revision, received_datetime and body', async () => {
+  it('returns an array, newest revision first, each with source, revision, received_datetime and body', async () => {
     await register({ n: 1 });
     await put({ n: 2 });
     const { status, body } = await deliveries.read(scene, candidate);
@@ -312,7 +312,7 @@ describe('reading back', () => {
     ]);
   });
 
-  it('over all exams of the candidate and test', async () => {
+  it('returns the results of all exams of the candidate and test', async () => {
     await register({ n: 1 });
     const second = await app.given.eligibility(scene, { candidate: { candidate_id: candidate } });
     await register({ examMetaData: { examCode: second['svc_eligiblity_id'] }, n: 2 });
@@ -325,7 +325,7 @@ describe('reading back', () => {
     ]);
   });
 
-  it('photo and video link are in body for callers with scope results, and are left out for others', async () => {
+  it('shows photo and video link in the body only to callers with the scope results', async () => {
     await register(photo);
     const whole = await deliveries.read(scene, candidate);
     expect(whole.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id }, ...photo }));
@@ -334,23 +334,23 @@ describe('reading back', () => {
     expect(rest.body[0].body).toEqual(registrationBody({ examMetaData: { examCode: id } }));
   });
 
-  it('the body as it came: numbers, escapes, repeated names and all', async () => {
+  it('returns the body exactly as it was sent: numbers, escapes and repeated names', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"big":12345678901234567890,"one":1.0,"twice":1,"twice":2,"text":"\\u00e4\\/"}`;
     expect((await deliveries.register(scene.token, json)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).text).toContain(`"body":${json}}`);
   });
 
-  it('no results yet: []', async () => {
+  it('returns [] when there are no results yet', async () => {
     expect(await deliveries.read(scene, candidate)).toMatchObject({ status: 200, body: [] });
   });
 
-  it('404 for a candidate or test that is unknown', async () => {
+  it('answers 404 for an unknown candidate or test', async () => {
     expect((await deliveries.read(scene, 'NOBODY')).body.code).toBe('candidate_not_found');
     const other = { ...scene, testCode: await app.given.test(scene.account) };
     expect((await deliveries.read(other, candidate)).body.code).toBe('eligibility_not_found');
   });
 
-  it('needs the scope read and the account', async () => {
+  it('requires the scope read and the account', async () => {
     expect((await app.call('GET', path())).status).toBe(401);
     const token = await app.given.token([scene.account], ['results']);
     expect((await app.call('GET', path(), { token })).body.code).toBe('insufficient_scope');
@@ -370,7 +370,7 @@ describe('photos and video links', () => {
     }
   });
 
-  it('cannot be moved to another revision', async () => {
+  it('cannot be decrypted in another revision', async () => {
     await register({ n: 1, userPhotoBase64String: 'QUJD' });
     await register({ n: 2 });
     await app.given.sql(
@@ -381,14 +381,14 @@ describe('photos and video links', () => {
     await expect(deliveries.read(scene, candidate)).rejects.toThrow();
   });
 
-  it('of 5 MiB are taken and given back', async () => {
+  it('of 5 MiB are accepted and returned', async () => {
     const userPhotoBase64String = Buffer.alloc(5 * 1024 * 1024, 7).toString('base64');
     expect((await register({ userPhotoBase64String })).status).toBe(200);
     const { body } = await deliveries.read(scene, candidate);
     expect(body[0].body.userPhotoBase64String === userPhotoBase64String).toBe(true);
   });
 
-  it('of more than 5 MiB are kept, and named in the faults of the revision', async () => {
+  it('of more than 5 MiB are stored, and named in the faults of the revision', async () => {
     const userPhotoBase64String = Buffer.alloc(5 * 1024 * 1024 + 1, 7).toString('base64');
     const answer = await register({ userPhotoBase64String });
     expect(answer.status).toBe(200);
@@ -404,7 +404,7 @@ describe('photos and video links', () => {
   });
 });
 
-describe('what real drivers send', () => {
+describe('unusual bodies that real drivers send', () => {
   const REAL = {
     examDate: 'Jul 15 2015  1:13AM',
     examTakerEmail: '5f0c2f0e-0d0b-4f6f-8a43-3d1b0d3c2f11',
@@ -421,14 +421,14 @@ describe('what real drivers send', () => {
     vendor: { deep: [[{ ok: true }]], '': 'an empty name', 'line\nbreak': 'bell \u0007' },
   };
 
-  it('is taken and kept: booleans as words, dates as free text, a UUID as e-mail, extra members at every level', async () => {
+  it('are accepted and stored: booleans as words, dates as free text, a UUID as e-mail, extra members at every level', async () => {
     const body = { ...REAL, examMetaData: { examCode: id, simulatedExam: 'False', reviewedExam: 'fALSE', more: 1 } };
     expect((await deliveries.register(scene.token, body)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).body[0].body).toEqual(body);
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('that cannot be kept as it is, is 400 with all faults at once and a pointer to each; no exam has it', async () => {
+  it('are refused with 400, all faults and their pointers when they cannot be stored as sent; no exam gets them', async () => {
     const before = await snapshot();
     const answer = await register({
       examDate: 20150715,
@@ -446,12 +446,15 @@ describe('what real drivers send', () => {
     expect(await snapshot()).toEqual({ ...before, unmatched: before.unmatched + 1 });
   });
 
-  it.each([['[]'], ['"text"'], ['7'], ['null']])('that is no object is 400: %s', async (json) => {
-    for (const answer of [await deliveries.register(scene.token, json), await deliveries.put(scene, json)])
-      expect(answer.body).toMatchObject({ status: 400, code: 'validation_error', errors: [{ pointer: '' }] });
-  });
+  it.each([['[]'], ['"text"'], ['7'], ['null']])(
+    'are refused with 400 when they are not an object: %s',
+    async (json) => {
+      for (const answer of [await deliveries.register(scene.token, json), await deliveries.put(scene, json)])
+        expect(answer.body).toMatchObject({ status: 400, code: 'validation_error', errors: [{ pointer: '' }] });
+    },
+  );
 
-  it('that is no JSON, no UTF-8, or not called JSON is refused', async () => {
+  it('are refused when they are not JSON, not UTF-8 or not declared as JSON', async () => {
     expect((await deliveries.register(scene.token, '{"a":')).body.code).toBe('malformed_json');
     expect((await deliveries.put(scene, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).body.code).toBe(
       'malformed_json',
@@ -465,7 +468,7 @@ describe('what real drivers send', () => {
     expect((await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token })).status).toBe(400);
   });
 
-  it('with 100,000 comments is 413', async () => {
+  it('are refused with 413 when they contain 100,000 comments', async () => {
     const comment = {
       comments: 'The candidate looked away.',
       duration: 1,
@@ -480,13 +483,13 @@ describe('what real drivers send', () => {
     expect(await deliveries.revisions(id)).toEqual([]);
   });
 
-  it('with 19,000 comments, 95,000 values, is taken', async () => {
+  it('are accepted with 19,000 comments that make 95,000 values', async () => {
     const comment = { comments: 'The candidate looked away.', duration: 1, eventStart: 1, eventFinish: 2 };
     expect((await register({ webCamComments: Array(19_000).fill(comment) })).status).toBe(200);
   });
 });
 
-it('no part of a result is in the log', async () => {
+it('writes no part of a result to the log', async () => {
   const lines: string[] = [];
   const loud = await startApp({ databaseUrl: app.databaseUrl });
   const { pino: logger } = loud.app.get<Logger, { pino: Pino }>(Logger);

@@ -78,8 +78,8 @@ async function expectHidden(id: string, token: string): Promise<void> {
   expect(await row()).toEqual(before);
 }
 
-describe('an account result that a driver of two accounts sends', () => {
-  it('is hidden from the staff of the account that its path does not name', async () => {
+describe('an account result sent by a driver of two accounts', () => {
+  it('is hidden from the staff of an account that its path does not name', async () => {
     const [atA, atZ] = [await counted(staffOfA), await counted(staffOfZ)];
     const id = await accountResult(a);
     await expectHidden(id, staffOfZ);
@@ -89,7 +89,7 @@ describe('an account result that a driver of two accounts sends', () => {
     expect([await counted(staffOfA), await counted(staffOfZ)]).toEqual([atA + 1, atZ]);
   });
 
-  it('is read and rejected by the staff of its own account', async () => {
+  it('is read and rejected by the staff of the account that its path names', async () => {
     const id = await accountResult(a);
     expect((await ask(staffOfA, 'GET', `/admin/unmatched-results/${id}`)).body).toMatchObject({
       account_code: a.account,
@@ -100,14 +100,14 @@ describe('an account result that a driver of two accounts sends', () => {
 });
 
 describe('a registration result', () => {
-  it('of a user of two accounts that names no exam is for operators alone', async () => {
+  it('is visible to operators only, when a user of two accounts sends it and it names no exam', async () => {
     const id = await registrationResult('NOWHERE');
     await expectHidden(id, staffOfA);
     await expectHidden(id, staffOfZ);
     expect(await listed(operator)).toContain(id);
   });
 
-  it('is shown to the staff of the account whose exam it names, and to no other', async () => {
+  it('is visible to the staff of the account whose exam it names, and to no other account', async () => {
     const cancelled = await app.given.eligibility(a);
     const { svc_eligiblity_id, candidate } = cancelled as { svc_eligiblity_id: string; candidate: any };
     await ask(a.token, 'DELETE', `/accounts/${a.account}/candidates/${candidate.candidate_id}/tests/${a.testCode}`);
@@ -116,13 +116,13 @@ describe('a registration result', () => {
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('of a user of a single account is shown to the staff of that account', async () => {
+  it('is visible to the staff of the account when a user of this account alone sends it', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results']));
     await expectHidden(id, staffOfZ);
     expect(await listed(staffOfA)).toContain(id);
   });
 
-  it('that an operator sends is for operators alone, whatever account the operator is named in', async () => {
+  it('is visible to operators only when an operator sends it, whatever accounts the operator has', async () => {
     const id = await registrationResult('NOWHERE', await app.given.token([a.account], ['results', 'admin']));
     await expectHidden(id, staffOfA);
     expect(await listed(operator)).toContain(id);

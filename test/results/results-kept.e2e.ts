@@ -51,7 +51,7 @@ async function rawOf(of: string): Promise<Buffer> {
 const accept = (of: string, body: object) =>
   app.call('POST', `/admin/unmatched-results/${of}/accept`, { token: operator, body });
 
-describe('a member that decides or is a score, of a wrong type', () => {
+describe('a wrong type in a member that identifies the exam or is a score', () => {
   it.each<['REGISTRATION' | 'ACCOUNT', object, string[]]>([
     ['REGISTRATION', { examMetaData: { examCode: ['x'] }, examDate: {} }, ['/examDate', '/examMetaData/examCode']],
     [
@@ -78,7 +78,7 @@ describe('a member that decides or is a score, of a wrong type', () => {
   });
 });
 
-it('another member at fault does not refuse the result: it is kept as sent, and named', async () => {
+it('stores a result as sent, and names the fault, when any other member is wrong', async () => {
   const body = registrationBody({
     examMetaData: { examCode: id },
     examDate: { of: 1 },
@@ -99,7 +99,7 @@ it('another member at fault does not refuse the result: it is kept as sent, and 
   expect(seen.body.faults).toEqual(read.faults);
 });
 
-describe('a member that stands twice', () => {
+describe('a member that occurs twice in one object', () => {
   it.each<['REGISTRATION' | 'ACCOUNT', (id: string, candidate: string) => string, string]>([
     ['ACCOUNT', (_, candidate) => `{"candidate_id":"${candidate}","candidate_id":"OTHER"}`, '/candidate_id'],
     ['ACCOUNT', (_, candidate) => `{"candidate_id":"OTHER","candidate_id":"${candidate}"}`, '/candidate_id'],
@@ -107,7 +107,7 @@ describe('a member that stands twice', () => {
     ['REGISTRATION', (id) => `{"examMetaData":{"examCode":"ABCD2345","examCode":"${id}"}}`, '/examMetaData/examCode'],
     ['REGISTRATION', (id) => `{"examMetaData":{"a":1},"examMetaData":{"examCode":"${id}"}}`, '/examMetaData'],
   ])(
-    'with other values, and decides or is a score, refuses the result of %s, which is kept',
+    'refuses the result of %s with two values for an identifying member or score, and keeps the body',
     async (route, body, pointer) => {
       const { status, body: problem } = await send(route, body(id, candidate));
       expect([status, problem['code']]).toEqual([400, 'validation_error']);
@@ -118,7 +118,7 @@ describe('a member that stands twice', () => {
     },
   );
 
-  it('with other values elsewhere is kept as sent, and named', async () => {
+  it('stores the result as sent, and names the member, when another member has two values', async () => {
     const json = `{"examMetaData":{"examCode":"${id}"},"examDate":"1","examDate":"2","own":[{"a":1,"a":2}]}`;
     expect((await send('REGISTRATION', json)).status).toBe(200);
     const { body, text } = await deliveries.read(scene, candidate);
@@ -129,20 +129,20 @@ describe('a member that stands twice', () => {
     ]);
   });
 
-  it('with one value is as if it stood once', async () => {
+  it('is treated as one member when both values are equal', async () => {
     const json = `{"candidate_id":"${candidate}","candidate_id": "${candidate}"}`;
     expect((await send('ACCOUNT', json)).status).toBe(200);
     expect((await deliveries.read(scene, candidate)).body[0].faults).toEqual([]);
   });
 });
 
-it('numbers lead to their exam as texts do', async () => {
+it('finds the exam by numbers as well as by texts', async () => {
   const record = await app.given.eligibility(scene, { candidate: { candidate_id: '4711' } });
   expect((await deliveries.put(scene, accountBody(null, { candidate_id: 4711, result_id: 12 }))).status).toBe(200);
   expect(await deliveries.revisions(record['svc_eligiblity_id'] as string)).toHaveLength(1);
 });
 
-describe('a body that is no JSON object', () => {
+describe('a body that is not a JSON object', () => {
   let sentBefore = 0;
   it.each<[string, string | Buffer, Record<string, string>, number, string]>([
     ['half of one', '{"candidate_id": "C', {}, 400, 'malformed_json'],
@@ -165,7 +165,7 @@ describe('a body that is no JSON object', () => {
       400,
       'malformed_request',
     ],
-  ])('is kept as bytes, encrypted, once: %s', async (_title, bytes, headers, status, code) => {
+  ])('is stored once, as encrypted bytes: %s', async (_title, bytes, headers, status, code) => {
     const blanks = Buffer.from(' '.repeat(++sentBefore));
     const sent = Buffer.concat([Buffer.from(bytes), blanks]);
     for (const route of ['REGISTRATION', 'ACCOUNT'] as const) {
@@ -184,14 +184,14 @@ describe('a body that is no JSON object', () => {
     }
   });
 
-  it('has bytes for callers with the scope results alone', async () => {
+  it('shows its bytes only to callers with the scope results', async () => {
     const { body } = await send('ACCOUNT', `{ ${app.given.unique('m')}`);
     const token = await app.given.token([scene.account], ['support']);
     const path = `/admin/unmatched-results/${body['unmatched_result_id']}/raw`;
     expect((await app.call('GET', path, { token })).body.code).toBe('insufficient_scope');
   });
 
-  it('and one that is refused for its address: both are kept', async () => {
+  it('is kept, and so is a valid body that is refused for its address', async () => {
     const data = accountBody(candidate, { marker: app.given.unique('m') });
     const answer = await app.call('PUT', `/accounts/${scene.account}?mistyped=1`, { token: scene.token, body: data });
     expect([answer.status, answer.body.errors[0].code]).toEqual([400, 'unknown_parameter']);
@@ -199,7 +199,7 @@ describe('a body that is no JSON object', () => {
   });
 });
 
-it('whose exam a code is that an operator has typed is shown before the result is accepted', async () => {
+it('shows which exam a typed code belongs to before an operator accepts the result', async () => {
   const { body: problem } = await send('REGISTRATION', JSON.stringify({ marker: app.given.unique('m') }));
   const exam = (code: string, token = operator) =>
     app.call('GET', `/admin/unmatched-results/${problem['unmatched_result_id']}/exam?code=${code}`, { token });
@@ -230,8 +230,8 @@ it('whose exam a code is that an operator has typed is shown before the result i
   expect((await exam('')).status).toBe(400);
 });
 
-describe('one body completes one exam', () => {
-  it('whether the driver’s retry or the operator’s accept for somebody else comes first, or both at once', async () => {
+describe('one body of a result', () => {
+  it('completes one exam, whether the driver’s retry or the operator’s accept for another exam comes first', async () => {
     for (let round = 0; round < 8; round++) {
       const code = app.given.unique('LATE-');
       const body = registrationBody({ examMetaData: { examCode: code, extRecordLocator: app.given.unique('L-') } });
@@ -258,7 +258,7 @@ describe('one body completes one exam', () => {
   });
 });
 
-describe('whatever a driver sends', () => {
+describe('any body that a driver may send', () => {
   /** Null, so many times for each other value. */
   const rarely = <T>(nulls: number, arbitrary: fc.Arbitrary<T>) =>
     fc.oneof({ weight: nulls, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
@@ -293,7 +293,7 @@ describe('whatever a driver sends', () => {
     route: fc.constantFrom<'REGISTRATION' | 'ACCOUNT'>('REGISTRATION', 'ACCOUNT'),
   });
 
-  it('is found again when the answer is 200, 400 or 415, and none twice', async () => {
+  it('is stored exactly once when the answer is 200, 400 or 415', async () => {
     let n = 0;
     await fc.assert(
       fc.asyncProperty(members, async ({ outer, meta, api, leads, cut, type, route }) => {

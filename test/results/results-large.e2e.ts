@@ -39,14 +39,14 @@ async function deliver(by = scene): Promise<number> {
   return (await deliveries.register(by.token, body)).status;
 }
 
-it('two slow senders keep nobody from being served', async () => {
+it('serves other requests while two clients send large results slowly', async () => {
   const slow = [await slowSender(), await slowSender()];
   await pause(100);
   expect(await deliver()).toBe(200);
   for (const socket of slow) socket.destroy();
 });
 
-it('twelve slow senders keep neither their own nor another tenant from being served', async () => {
+it('serves the same tenant and others while twelve clients send large results slowly', async () => {
   const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender()));
   await pause(100);
   expect(await deliver()).toBe(200);
@@ -54,7 +54,7 @@ it('twelve slow senders keep neither their own nor another tenant from being ser
   for (const socket of slow) socket.destroy();
 });
 
-it('senders who stop just before the end take a share of their own tenant, and no other tenant waits for them', async () => {
+it('counts clients that stop just before the end against their own tenant; other tenants do not wait', async () => {
   const slow = await Promise.all(Array.from({ length: 12 }, () => slowSender(6 * 1024 * 1024)));
   await pause(500);
   const other = await app.given.scene();
@@ -62,14 +62,14 @@ it('senders who stop just before the end take a share of their own tenant, and n
   for (const socket of slow) socket.destroy();
 });
 
-it('small bodies do not wait for large ones', async () => {
+it('does not make small bodies wait for large ones', async () => {
   const slow = await Promise.all(Array.from({ length: 6 }, () => slowSender()));
   await pause(100);
   expect((await deliveries.register(scene.token, registrationBody())).status).toBe(400);
   for (const socket of slow) socket.destroy();
 });
 
-it('senders that go away, while they send or while they wait, leave their room to the next', async () => {
+it('releases the capacity of clients that disconnect while sending or waiting', async () => {
   const gone = await Promise.all(Array.from({ length: 8 }, () => slowSender()));
   await pause(100);
   for (const socket of gone.reverse()) socket.destroy();
@@ -77,7 +77,7 @@ it('senders that go away, while they send or while they wait, leave their room t
   expect(answers).toEqual([200, 200, 200, 200, 200]);
 });
 
-it('what other programs take of the processors is not charged to who sends a large result', async () => {
+it('does not charge the sender of a large result for processor time that other programs use', async () => {
   const thread = new WorkerThread<object, { workMs: number }>(
     join(__dirname, '../../src/results/body/result-reader-thread.cjs'),
     { execArgv: ResultReader.execArgv },

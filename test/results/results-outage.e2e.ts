@@ -114,20 +114,23 @@ describe.each(routes)('%s', (_route, deliver) => {
     ['while it completes the exam', 'bookings', 'bookings'],
     ['when all is written but the event', 'domain_events', 'INSERT INTO domain_events'],
     ['when all is written but the audit row', 'audit_log', 'INSERT INTO audit_log'],
-  ])('cut off %s: 500, nothing is half-written, the second try counts once', async (_when, table, statement) => {
-    const before = await rows();
-    const answer = await cutOff(table, statement, deliver);
-    expect(answer.body).toMatchObject(UNAVAILABLE);
-    expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
-    expect(await rows()).toEqual(before);
-    expect(await deliveries.status(id)).toBe('ELIGIBLE');
-    expect((await deliver()).status).toBe(200);
-    await expectCountedOnce();
-    expect((await deliver()).status).toBe(200);
-    await expectCountedOnce();
-  });
+  ])(
+    'answers 500 when it is cut off %s, stores nothing half-written, and counts the second try once',
+    async (_when, table, statement) => {
+      const before = await rows();
+      const answer = await cutOff(table, statement, deliver);
+      expect(answer.body).toMatchObject(UNAVAILABLE);
+      expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+      expect(await rows()).toEqual(before);
+      expect(await deliveries.status(id)).toBe('ELIGIBLE');
+      expect((await deliver()).status).toBe(200);
+      await expectCountedOnce();
+      expect((await deliver()).status).toBe(200);
+      await expectCountedOnce();
+    },
+  );
 
-  it('that cannot be kept for an operator: 500, not the refusal', async () => {
+  it('answers 500, not the refusal, when an unmatched result cannot be stored for an operator', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const answer = await cutOff('unmatched_results', 'INSERT INTO unmatched_results', deliver);
     expect(answer.body).toMatchObject(UNAVAILABLE);
@@ -135,7 +138,7 @@ describe.each(routes)('%s', (_route, deliver) => {
   });
 });
 
-it('the database is down: 500 at once on both routes, 503 elsewhere; then it is up, and each counts once', async () => {
+it('answers 500 at once on both routes and 503 elsewhere while the database is down, and counts each result once afterwards', async () => {
   await server.stop();
   const begun = Date.now();
   for (const [, deliver] of routes) {
@@ -152,7 +155,7 @@ it('the database is down: 500 at once on both routes, 503 elsewhere; then it is 
   expect([await deliveries.status(id), await deliveries.completions(id)]).toEqual(['COMPLETED', 1]);
 });
 
-it('a lock that is held for too long: 500 with Retry-After on both routes', async () => {
+it('answers 500 with Retry-After on both routes when a lock is held for too long', async () => {
   const holder = await connect();
   await holder.query('BEGIN');
   await holder.query('LOCK TABLE result_revisions IN ACCESS EXCLUSIVE MODE');

@@ -31,7 +31,7 @@ function expectQuota(answer: Answer): void {
   expect(Math.abs(((seconds - left + 43_200) % 86_400) - 43_200)).toBeLessThan(60);
 }
 
-it('unmatched results are stored up to their share of a day, each once', async () => {
+it('stores unmatched results once each, up to their share of the daily quota', async () => {
   const scene = await app.given.scene();
   expect(refusal(await deliver(scene, 'nowhere', 'first'))).toEqual([400, 'registration_not_found']);
   // The same again takes no room.
@@ -41,7 +41,7 @@ it('unmatched results are stored up to their share of a day, each once', async (
   expect(refusal(await deliver(scene, 'nowhere', 'small', 1024))).toEqual([400, 'registration_not_found']);
 });
 
-it('nobody uses up another’s share, nor what matches that of what does not', async () => {
+it('counts the quota of each account separately, and matched results separately from unmatched results', async () => {
   const [scene, other] = [await app.given.scene(), await app.given.scene()];
   const record = await app.given.eligibility(scene);
   await deliver(scene, 'nowhere', 'first');
@@ -50,7 +50,7 @@ it('nobody uses up another’s share, nor what matches that of what does not', a
   expect((await deliver(scene, record['svc_eligiblity_id'], 'found')).status).toBe(200);
 });
 
-it('revisions of an account are stored up to its quota, however many come at once, and nothing of the one beyond', async () => {
+it('stores revisions of an account up to its quota, however many arrive at once, and nothing of the next', async () => {
   const scene = await app.given.scene();
   const record = await app.given.eligibility(scene);
   const id = record['svc_eligiblity_id'] as string;
@@ -71,7 +71,7 @@ it('revisions of an account are stored up to its quota, however many come at onc
   expectQuota(account);
 });
 
-it('the next day begins anew, and what was counted goes away', async () => {
+it('resets the quota on the next day, and deletes the old counts', async () => {
   const scene = await app.given.scene();
   await deliver(scene, 'nowhere', 'first');
   expectQuota(await deliver(scene, 'nowhere', 'second'));
@@ -83,7 +83,7 @@ it('the next day begins anew, and what was counted goes away', async () => {
   expect(await app.given.sql('SELECT day FROM result_bytes')).toHaveLength(1);
 });
 
-it('0 is no quota', async () => {
+it('disables the quota with 0', async () => {
   const free = await startApp({ databaseUrl: app.databaseUrl, env: { RESULT_MIB_PER_DAY: '0' } });
   try {
     const scene = await app.given.scene();

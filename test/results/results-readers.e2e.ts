@@ -33,7 +33,7 @@ async function silentReader(path: string, token: string): Promise<Socket> {
   return socket;
 }
 
-it('110 readers that do not read keep no other tenant from reading, and no statement from its connection', async () => {
+it('serves other tenants, and holds no database connection, while 110 clients do not read their answers', async () => {
   const [hostile, other] = [await app.given.scene(), await app.given.scene()];
   const [big, mine] = [await examWithResult(hostile), await examWithResult(other)];
   const readers = await Promise.all(Array.from({ length: 110 }, () => silentReader(big, hostile.token)));
@@ -59,7 +59,7 @@ it('110 readers that do not read keep no other tenant from reading, and no state
   expect((await app.call('GET', big, { token: hostile.token })).status).toBe(200);
 });
 
-it('a connection whose peer reads nothing is ended within twice the time for which nothing may move on it', async () => {
+it('closes a connection whose client reads nothing, within twice the idle timeout', async () => {
   const server = app.app.getHttpServer();
   expect(server.timeout).toBe(30_000);
   server.setTimeout(2_000);

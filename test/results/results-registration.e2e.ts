@@ -40,19 +40,19 @@ const meta = (examCode: string | null, extRecordLocator: string | null = null) =
   examMetaData: { examCode, extRecordLocator },
 });
 
-describe('the exam code', () => {
-  it('is a svc eligibility id', async () => {
+describe('the exam code of a registration result', () => {
+  it('finds the exam by svc_eligiblity_id', async () => {
     const id = await anExam();
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('is a booking code', async () => {
+  it('finds the exam by booking code', async () => {
     const eligibility = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, eligibility);
     expect(await deliver(meta(booking_code as string))).toBe(eligibility['svc_eligiblity_id']);
   });
 
-  it('is not the code of a cancelled booking, which completes no later one', async () => {
+  it('finds no exam by the code of a cancelled booking, and completes no later booking', async () => {
     const eligibility = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, eligibility);
     await app.call('DELETE', `/accounts/${scene.account}/bookings/${booking_code}`, { token: scene.token });
@@ -60,13 +60,13 @@ describe('the exam code', () => {
     expect(await deliver(meta(booking_code as string))).toBe('registration_not_found');
   });
 
-  it('is a client_eligibility_id', async () => {
+  it('finds the exam by client_eligibility_id', async () => {
     const clientId = app.given.unique('ce-');
     const id = await anExam({ client_eligibility_id: clientId });
     expect(await deliver(meta(clientId))).toBe(id);
   });
 
-  it('is tried as svc eligibility id, booking code, client_eligibility_id, in that order', async () => {
+  it('is tried as svc_eligiblity_id, booking code and client_eligibility_id, in that order', async () => {
     const first = await app.given.eligibility(scene);
     const { booking_code } = await app.given.booking(scene, first);
     const id = first['svc_eligiblity_id'] as string;
@@ -77,7 +77,7 @@ describe('the exam code', () => {
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('is taken from examMetaData, else from examApiData', async () => {
+  it('is read from examMetaData, otherwise from examApiData', async () => {
     const [first, second] = [await anExam(), await anExam()];
     expect(await deliver({ examApiData: { examCode: second } })).toBe(second);
     expect(await deliver({ examMetaData: { examCode: first }, examApiData: { examCode: second } })).toBe(first);
@@ -85,7 +85,7 @@ describe('the exam code', () => {
     expect(await deliver({ examMetaData: { examCode: null }, examApiData: { examCode: second } })).toBe(second);
   });
 
-  it('that fits in two of the caller’s accounts as client_eligibility_id is registration_ambiguous', async () => {
+  it('is registration_ambiguous when it is a client_eligibility_id in two of the caller’s accounts', async () => {
     const clientId = app.given.unique('ce-');
     const id = await anExam({ client_eligibility_id: clientId });
     const other = await app.given.scene();
@@ -96,7 +96,7 @@ describe('the exam code', () => {
     expect(await deliver(meta(clientId), await app.given.operator())).toBe('registration_ambiguous');
   });
 
-  it('of another account leads nowhere, whichever kind it is', async () => {
+  it('finds no exam of another account, whatever kind of code it is', async () => {
     const other = await app.given.scene();
     const clientId = app.given.unique('ce-');
     const eligibility = await app.given.eligibility(other, {
@@ -114,7 +114,7 @@ describe('the exam code', () => {
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
   });
 
-  it('of any account is open to an operator', async () => {
+  it('finds exams of any account for an operator', async () => {
     const id = await anExam();
     const clientId = app.given.unique('ce-');
     const second = await anExam({ client_eligibility_id: clientId });
@@ -125,8 +125,8 @@ describe('the exam code', () => {
   });
 });
 
-describe('the record locator', () => {
-  it('that was seen before leads to its registration, in any case', async () => {
+describe('the record locator of a registration result', () => {
+  it('finds its registration again, in any case', async () => {
     const id = await anExam();
     const locator = aLocator();
     expect(await deliver(meta(null, locator))).toBe('registration_not_found');
@@ -136,14 +136,14 @@ describe('the record locator', () => {
     expect(await deliver(meta(null, locator.toLowerCase()))).toBe(id);
   });
 
-  it('and a code that agree: that registration', async () => {
+  it('finds the registration when a code agrees with it', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
     expect(await deliver(meta(id, locator.toUpperCase()))).toBe(id);
   });
 
-  it('and a code that resolve and differ: registration_mismatch', async () => {
+  it('is registration_mismatch when a code finds another registration', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     await deliver(meta(first, locator));
@@ -152,21 +152,21 @@ describe('the record locator', () => {
     expect(await deliveries.status(second)).toBe('ELIGIBLE');
   });
 
-  it('another one than the registration has already: registration_mismatch', async () => {
+  it('is registration_mismatch when the registration already has another locator', async () => {
     const id = await anExam();
     await deliver(meta(id, aLocator()));
     expect(await deliver(meta(id, aLocator()))).toBe('registration_mismatch');
     expect(await deliver(meta(id))).toBe(id);
   });
 
-  it('when the code leads nowhere decides alone', async () => {
+  it('finds the registration alone when the code is unknown', async () => {
     const id = await anExam();
     const locator = aLocator();
     await deliver(meta(id, locator));
     expect(await deliver(meta('NOWHERE', locator))).toBe(id);
   });
 
-  it('that comes with two registrations at once goes to one of them', async () => {
+  it('is assigned to one of two registrations that send it at once', async () => {
     const [first, second] = [await anExam(), await anExam()];
     const locator = aLocator();
     const codes = await Promise.all(
@@ -177,17 +177,17 @@ describe('the record locator', () => {
   });
 });
 
-describe('when none resolves', () => {
+describe('when neither code nor locator finds a registration', () => {
   const byTest = (email: string) => ({ ...meta(scene.testCode), examTakerEmail: email });
 
-  it('the examCode as a test_code with examTakerEmail decides if exactly one live record fits', async () => {
+  it('the examCode as test_code with examTakerEmail finds the exam if exactly one live record matches', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     await anExam({ candidate: { email: 'somebody.else@example.org' } });
     expect(await deliver(byTest(email.toUpperCase()))).toBe(id);
   });
 
-  it('the same body again is 200, though the record is not live any more', async () => {
+  it('the same body again is 200, even if the record is no longer live', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     const body = registrationBody({ ...byTest(email) });
@@ -199,14 +199,14 @@ describe('when none resolves', () => {
     ['jörg.ÅSTRÖM', 'JÖRG.åström'],
     ['ΝΊΚΟΣ.παπάς', 'νίκος.ΠΑΠΆΣ'],
     ['иван', 'ИВАН'],
-  ])('e-mail addresses are the same in any case by Unicode’s rules: %s, %s', async (kept, delivered) => {
+  ])('e-mail addresses are compared without case by Unicode’s rules: %s, %s', async (kept, delivered) => {
     const mark = app.given.unique('u');
     const id = await anExam({ candidate: { email: `${kept}.${mark}@example.org` } });
     await anExam({ candidate: { email: `jorg.astrom.${mark}@example.org` } });
     expect(await deliver(byTest(`${delivered}.${mark}@example.org`))).toBe(id);
   });
 
-  it('and stores the locator too', async () => {
+  it('a match by e-mail address stores the locator, too', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const id = await anExam({ candidate: { email } });
     const locator = aLocator();
@@ -214,7 +214,7 @@ describe('when none resolves', () => {
     expect(await deliver(meta(null, locator))).toBe(id);
   });
 
-  it('more than one live record: registration_ambiguous', async () => {
+  it('more than one live record is registration_ambiguous', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     const [first, second] = [await anExam({ candidate: { email } }), await anExam({ candidate: { email } })];
     expect(await deliver(byTest(email))).toBe('registration_ambiguous');
@@ -222,7 +222,7 @@ describe('when none resolves', () => {
     expect(await deliver(byTest(email))).toBe(second);
   });
 
-  it('none, or none that is live: registration_not_found', async () => {
+  it('no record, or no live record, is registration_not_found', async () => {
     const email = `${app.given.unique('a')}@example.org`;
     expect(await deliver(byTest(email))).toBe('registration_not_found');
     const id = await anExam({ candidate: { email } });
@@ -235,14 +235,14 @@ describe('when none resolves', () => {
     expect(await deliver(byTest(email))).toBe('registration_not_found');
   });
 
-  it('names never decide', async () => {
+  it('names are never used to find the exam', async () => {
     await anExam();
     expect(await deliver({ ...meta(scene.testCode), examTakerFirstName: 'Ada', examTakerLastName: 'Lovelace' })).toBe(
       'registration_not_found',
     );
   });
 
-  it('a UUID instead of the e-mail, an empty e-mail, an empty code, nothing at all: registration_not_found', async () => {
+  it('a UUID instead of the e-mail address, an empty address, an empty code or no member at all is registration_not_found', async () => {
     await anExam();
     await anExam({ candidate: { email: null } });
     expect(await deliver(byTest('5f0c2f0e-0d0b-4f6f-8a43-3d1b0d3c2f11'))).toBe('registration_not_found');
@@ -252,7 +252,7 @@ describe('when none resolves', () => {
   });
 });
 
-it('CANCELLED records never match', async () => {
+it('never matches CANCELLED records', async () => {
   const clientId = app.given.unique('ce-');
   const email = `${app.given.unique('a')}@example.org`;
   const eligibility = await app.given.eligibility(scene, { client_eligibility_id: clientId, candidate: { email } });
@@ -294,8 +294,8 @@ describe('a simulatedExam', () => {
   });
 });
 
-describe('who may deliver', () => {
-  it('needs a token of the scope results', async () => {
+describe('permission to deliver registration results', () => {
+  it('requires a token with the scope results', async () => {
     const body = registrationBody();
     expect((await app.call('POST', '/registrations/registration/results', { body })).status).toBe(401);
     const token = await app.given.token([scene.account], ['read', 'update']);

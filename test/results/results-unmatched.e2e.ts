@@ -40,8 +40,8 @@ async function refusedAccount(candidateId: string | null, changes: Record<string
   return (await list())[0]['id'] as string;
 }
 
-describe('a body refused by the matching', () => {
-  it('is read by operators with id, source, received_datetime, code, username, account_code and body', async () => {
+describe('a body that matched no exam', () => {
+  it('is shown to operators with id, source, received_datetime, code, username, account_code and body', async () => {
     const begun = Math.floor(Date.now() / 1000) * 1000;
     const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, extra: { n: 1 } });
     await deliveries.register(scene.token, body);
@@ -66,7 +66,7 @@ describe('a body refused by the matching', () => {
     expect(Date.parse(first['received_datetime'] as string)).toBeGreaterThanOrEqual(begun);
   });
 
-  it('is kept whatever the code of the refusal', async () => {
+  it('is stored whatever the code of the refusal', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     await deliveries.register(
@@ -97,13 +97,13 @@ describe('a body refused by the matching', () => {
     ]);
   });
 
-  it('is kept once, however often it comes', async () => {
+  it('is stored once, however often it arrives', async () => {
     const body = registrationBody({ examMetaData: { examCode: 'NOWHERE' }, marker: app.given.unique('m') });
     await Promise.all(Array.from({ length: 10 }, () => deliveries.register(scene.token, body)));
     expect((await list()).filter((row) => row['body']?.marker === body['marker'])).toHaveLength(1);
   });
 
-  it('shows photo and link in the single result, not in the list; they are stored encrypted', async () => {
+  it('shows photo and link in the single result, not in the list; both are stored encrypted', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused(photo);
     expect((await list())[0]['body']).not.toHaveProperty('userPhotoBase64String');
@@ -120,7 +120,7 @@ describe('a body refused by the matching', () => {
     );
   });
 
-  it('is read without what shows a person, which leaves no audit row', async () => {
+  it('can be read without personal members, which writes no audit row', async () => {
     const photo = { userPhotoBase64String: 'SECRETPHOTO+', videoReviewLink: 'https://v.example/secret' };
     const unmatched = await refused({ ...photo, examApiData: { examCode: 'NOWHERE', examPassword: 'hunter2' } });
     const { body, status } = await get(`${unmatched}?media=false`);
@@ -137,7 +137,7 @@ describe('a body refused by the matching', () => {
     expect((await get(`${unmatched}?media=maybe`)).status).toBe(400);
   });
 
-  it('goes away after 30 days', async () => {
+  it('is deleted after 30 days', async () => {
     const [old, young] = [await refused(), await refused()];
     const age = (unmatched: string, days: number) =>
       app.given.sql(
@@ -151,7 +151,7 @@ describe('a body refused by the matching', () => {
     expect((await get(young)).status).toBe(200);
   });
 
-  it('comes in pages, newest first', async () => {
+  it('is listed page by page, newest first', async () => {
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) ids.unshift(await refused());
     const first = await app.call('GET', '/admin/unmatched-results?limit=2', { token: operator });
@@ -165,7 +165,7 @@ describe('a body refused by the matching', () => {
     expect(none.status).toBe(400);
   });
 
-  it('is for operators alone', async () => {
+  it('can be read by operators only', async () => {
     const unmatched = await refused();
     for (const [method, path] of [
       ['GET', '/admin/unmatched-results'],
@@ -178,8 +178,8 @@ describe('a body refused by the matching', () => {
   });
 });
 
-describe('an operator accepts', () => {
-  it('a registration result by svc_eligiblity_id: the same effects as a matched delivery, audited', async () => {
+describe('accepting an unmatched result as an operator', () => {
+  it('has the effects of a matched delivery for a registration result by svc_eligiblity_id, and is audited', async () => {
     const locator = app.given.unique('L-');
     const unmatched = await refused({
       examMetaData: { examCode: 'TYPO', extRecordLocator: locator },
@@ -207,14 +207,14 @@ describe('an operator accepts', () => {
     ]);
   });
 
-  it('by booking_code', async () => {
+  it('is possible by booking_code', async () => {
     const { booking_code } = await app.given.booking(scene, eligibility);
     const unmatched = await refused();
     expect((await accept(unmatched, { booking_code })).status).toBe(204);
     expect(await deliveries.bookings(id)).toEqual([expect.objectContaining({ booking_code, status: 'COMPLETED' })]);
   });
 
-  it('an account result: its result_id is known from then on', async () => {
+  it('makes the result_id of an account result known from then on', async () => {
     const result_id = app.given.unique('R-');
     const unmatched = await refusedAccount('TYPO', { result_id });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
@@ -226,7 +226,7 @@ describe('an operator accepts', () => {
     expect(await deliveries.completions(id)).toBe(1);
   });
 
-  it('the same body again, without result_id, is 200 once it was accepted', async () => {
+  it('makes the same body again, without result_id, a 200', async () => {
     const body = accountBody('TYPO', { marker: app.given.unique('m') });
     await deliveries.put(scene, body);
     await accept((await list())[0]['id'] as string, { svc_eligiblity_id: id });
@@ -234,7 +234,7 @@ describe('an operator accepts', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('the same body again is 200 and changes nothing as long as it is the newest, however it had been refused', async () => {
+  it('makes the same body again a 200 without changes while it is the newest, whatever its first refusal', async () => {
     const waiting = async (marker: string) => (await list()).filter(({ body }) => body?.marker === marker);
     const [marker, accountMarker] = [app.given.unique('m'), app.given.unique('m')];
     const body = registrationBody({ examMetaData: { examCode: 'TYPO' }, marker });
@@ -255,14 +255,14 @@ describe('an operator accepts', () => {
     expect(await waiting(marker)).toHaveLength(2);
   });
 
-  it('a simulated exam: stored, and no state changes', async () => {
+  it('stores a simulated exam and changes no state', async () => {
     const unmatched = await refused({ examMetaData: { simulatedExam: 'True' } });
     expect((await accept(unmatched, { svc_eligiblity_id: id })).status).toBe(204);
     expect(await deliveries.revisions(id)).toEqual([expect.objectContaining({ simulated: true })]);
     expect(await deliveries.status(id)).toBe('ELIGIBLE');
   });
 
-  it('a mismatch: the locator stays where it was', async () => {
+  it('leaves the locator at its registration after a mismatch', async () => {
     const locator = app.given.unique('L-');
     const other = (await app.given.eligibility(scene))['svc_eligiblity_id'] as string;
     const body = (examCode: string) => ({ examMetaData: { examCode, extRecordLocator: locator } });
@@ -274,7 +274,7 @@ describe('an operator accepts', () => {
     expect(await deliveries.revisions(id)).toHaveLength(1);
   });
 
-  it('twice, or two at once: the second is 409', async () => {
+  it('answers 409 to the second of two accepts, in sequence or at once', async () => {
     const unmatched = await refused();
     const answers = await Promise.all([1, 2, 3].map(() => accept(unmatched, { svc_eligiblity_id: id })));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 409, 409]);
@@ -284,13 +284,13 @@ describe('an operator accepts', () => {
     expect((await get(unmatched)).body).toMatchObject({ svc_eligiblity_id: id, accepted_datetime: expect.any(String) });
   });
 
-  it('for a record that is EXPIRED or ABSENT: COMPLETED', async () => {
+  it('completes a record that is EXPIRED or ABSENT', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'ABSENT' WHERE svc_eligiblity_id = $1`, [id]);
     expect((await accept(await refused(), { svc_eligiblity_id: id })).status).toBe(204);
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('not for a record that is CANCELLED: 403 forbidden_operation', async () => {
+  it('is 403 forbidden_operation for a CANCELLED record', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const unmatched = await refused();
     const answer = await accept(unmatched, { svc_eligiblity_id: id });
@@ -298,14 +298,14 @@ describe('an operator accepts', () => {
     expect((await list())[0]['id']).toBe(unmatched);
   });
 
-  it('not for an exam of another account than the one it was delivered for: 403 forbidden_operation', async () => {
+  it('is 403 forbidden_operation for an exam of another account than the account of the delivery', async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const other = (await app.given.eligibility(await app.given.scene()))['svc_eligiblity_id'] as string;
     expect((await accept(unmatched, { svc_eligiblity_id: other })).body.code).toBe('forbidden_operation');
     expect(await deliveries.revisions(other)).toEqual([]);
   });
 
-  it('unknown results, bookings and eligibilities are 404', async () => {
+  it('is 404 for unknown results, bookings and eligibilities', async () => {
     const unmatched = await refused();
     const exam = { svc_eligiblity_id: id };
     for (const unknown of ['01a1f92d-04c9-711b-9d51-664e3a5595bb', 'x'])
@@ -321,7 +321,7 @@ describe('an operator accepts', () => {
     });
   });
 
-  it('by exactly one of booking_code and svc_eligiblity_id: else 400', async () => {
+  it('requires exactly one of booking_code and svc_eligiblity_id, otherwise 400', async () => {
     const unmatched = await refused();
     for (const body of [
       {},
@@ -334,11 +334,11 @@ describe('an operator accepts', () => {
   });
 });
 
-describe('an operator who rejects a result', () => {
+describe('rejecting an unmatched result as an operator', () => {
   const reject = (unmatched: string, body: unknown = { reason: 'A rehearsal.' }, token = operator) =>
     app.call('POST', `/admin/unmatched-results/${unmatched}/reject`, { token, body });
 
-  it('takes it from the list, with a reason; the same body does not come back, and may be accepted still', async () => {
+  it('removes it from the list with a reason; the same body is not listed again, and can still be accepted', async () => {
     const body = registrationBody({ marker: app.given.unique('m') });
     await deliveries.register(scene.token, body);
     const [{ id: unmatched }] = await list();
@@ -358,7 +358,7 @@ describe('an operator who rejects a result', () => {
     expect((await reject(unmatched)).body).toMatchObject({ status: 409, code: 'unmatched_result_accepted' });
   });
 
-  it('reaches those of the own accounts alone', async () => {
+  it("is possible for results of the operator's own accounts only", async () => {
     const unmatched = await refusedAccount('TYPO', { marker: app.given.unique('m') });
     const support = await app.given.token([(await app.given.scene()).account], ['support']);
     expect((await reject(unmatched, { reason: 'x' }, support)).body.code).toBe('unmatched_result_not_found');
@@ -366,7 +366,7 @@ describe('an operator who rejects a result', () => {
   });
 });
 
-describe('the exams that an unmatched result may belong to', () => {
+describe('the suggested exams for an unmatched result', () => {
   const likely = async (unmatched: string, token = operator) => {
     const answer = await app.call('GET', `/admin/unmatched-results/${unmatched}/candidates`, { token });
     expect(answer.status).toBe(200);
@@ -451,7 +451,7 @@ describe('the exams that an unmatched result may belong to', () => {
     expect((await likely(ofRegistration)).map(([svc]) => svc as string).sort()).toEqual(spelled.sort());
   });
 
-  it('are found by a code of the service that is spelled otherwise, and by a locator', async () => {
+  it('are found by a misspelled code of the service, and by a locator', async () => {
     const { booking_code: code } = await app.given.booking(scene, eligibility);
     const other = await exam({});
     const locator = app.given.unique('Loc-');
@@ -471,7 +471,7 @@ describe('the exams that an unmatched result may belong to', () => {
     expect(found).toContainEqual([other, ['ID_SPELLING']]);
   });
 
-  it('are those of accounts in reach; a result that says nothing leads to none', async () => {
+  it("are exams of the caller's accounts only; a result without any clue has none", async () => {
     const nothing = await refused({ examTakerFirstName: null, examTakerLastName: '  ' });
     expect(await likely(nothing)).toEqual([]);
     const both = await app.given.token([scene.account, (await app.given.scene()).account]);

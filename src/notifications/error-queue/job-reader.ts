@@ -17,12 +17,13 @@ interface CountedJob extends Job {
   delivered: number;
   failed: number;
   skipped: number;
+  resolved: number;
 }
 
 const jobs = `SELECT j.*, p.* FROM jobs j CROSS JOIN LATERAL (
     SELECT coalesce(sum(waiting), 0)::int AS waiting, coalesce(sum(sent), 0)::int AS sent,
       coalesce(sum(delivered), 0)::int AS delivered, coalesce(sum(failed), 0)::int AS failed,
-      coalesce(sum(skipped), 0)::int AS skipped
+      coalesce(sum(skipped), 0)::int AS skipped, coalesce(sum(resolved), 0)::int AS resolved
     FROM job_parts WHERE job_id = j.id) p`;
 
 /**
@@ -113,6 +114,7 @@ export function presentJob(job: CountedJob): JobModel {
     delivered: job.delivered,
     failed: job.failed,
     skipped: job.skipped,
+    resolved: job.resolved,
     reason: job.reason,
     unmatched_results: job.unmatched_results,
     actor: job.actor,

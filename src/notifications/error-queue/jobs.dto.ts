@@ -118,6 +118,9 @@ export class JobModel {
   @Field(count, { required: true, description: 'Settled in another way before their turn.' })
   skipped: number;
 
+  @Field(count, { required: true, description: 'Of a job of the kind `RESOLVE`.' })
+  resolved: number;
+
   @Field(text({ max: 1000, lines: true }), {
     required: true,
     description: '`erased` once it named a candidate who was erased.',

@@ -163,6 +163,9 @@ function credentialOf(value: string): string[] {
   return credential === undefined ? [] : spellings(credential);
 }
 
+/** Fewer letters stand for too much else. */
+const LEAST_LETTERS = 8;
+
 /**
  * A secret as it is, and as JSON, a form, a Basic header or a dump of bytes would show it. Spellings that replace single
  * characters (HTML, percent-encoding, JSON) in any mixture are for `partner-excerpt.ts`.
@@ -176,9 +179,22 @@ export function spellings(secret: string, authorization?: string): string[] {
     encodeURIComponent(secret),
     bytes.toString('base64'),
     bytes.toString('base64url'),
+    ...withinBase64(bytes),
     bytes.toString('hex'),
     bytes.toString('hex').toUpperCase(),
   ]);
   if (authorization !== undefined) texts.add(authorization.replace('Basic ', ''));
   return [...texts].filter((text) => text !== '').sort((a, b) => b.length - a.length);
+}
+
+/** The letters that stand for these bytes where they are a part of something longer in base64, at each of its three offsets. */
+function withinBase64(bytes: Buffer): string[] {
+  return [0, 1, 2].flatMap((offset) => {
+    const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
+    // Letters of which a byte before or behind has a part are left out.
+    const [from, to] = [Math.ceil((8 * offset) / 6), Math.floor((8 * shifted.length) / 6)];
+    return to - from < LEAST_LETTERS
+      ? []
+      : [shifted.toString('base64'), shifted.toString('base64url')].map((text) => text.slice(from, to));
+  });
 }

@@ -5,11 +5,11 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
-// A standby, or a server set to read-only. This connection may be older than an `ALTER DATABASE … SET` that applies to
-// new ones.
+// A standby, or a server that was set so. The connection may be older than `ALTER DATABASE … SET`, which new ones go by
+// unless `DATABASE_URL` has an option of its own ($1).
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
-  `SELECT ${READ_ONLY} OR coalesce(
+  `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(
      (SELECT split_part(setting, '=', 2)::boolean FROM pg_db_role_setting CROSS JOIN unnest(setconfig) AS setting
       WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
         AND setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = session_user))
@@ -40,7 +40,8 @@ export class DatabaseReadiness {
     private readonly database: Database,
   ) {
     readiness.add('database', async () => {
-      const row = await database.queryOne<{ read_only: boolean }>(IS_READ_ONLY);
+      const hasOption = 'default_transaction_read_only' in serversOf(database.url).address.settings;
+      const row = await database.queryOne<{ read_only: boolean }>(IS_READ_ONLY, [hasOption]);
       if (row!.read_only) return 'read-only';
       return (await this.canWrite()) ? null : 'disk-full';
     });

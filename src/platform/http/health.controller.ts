@@ -6,6 +6,8 @@ import { Access } from './access.js';
 
 const HEALTH = { type: 'object', required: ['status'], properties: { status: { type: 'string' } } };
 
+const part = (description: string) => ({ type: 'string', description });
+
 const READINESS = {
   type: 'object',
   required: ['status', 'parts'],
@@ -13,8 +15,16 @@ const READINESS = {
     status: { type: 'string', enum: ['ok', 'unavailable'] },
     parts: {
       type: 'object',
-      description: '`ok`, or one word for what is wrong, for each part by its name.',
-      additionalProperties: { type: 'string' },
+      description: '`ok`, or one word for what is wrong, for each part by its name. Later releases may add parts.',
+      properties: {
+        database: part('Whether the database answers and can write.'),
+        migrations: part('Whether the schema is that of this release.'),
+        process: part('`starting` or `stopping`; missing while the process works.'),
+        'delivery loop': part('`stalled` when no sweep succeeded for 30 s; only in a process that delivers.'),
+        deliveries: part(
+          '`overdue` when a booking event has had no notifications for a minute; only in a process that delivers.',
+        ),
+      },
     },
   },
 };

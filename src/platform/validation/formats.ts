@@ -55,8 +55,28 @@ export function country(): Rule {
 
 const TIME_ZONES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('timeZone'));
 
-/** Builds the rule for an IANA time zone name in Area/Location form, known to the platform. */
+const BY_LETTERS: ReadonlyMap<string, string> = new Map(
+  [...TIME_ZONES, ...TIME_ZONE_LINKS].filter(isTimeZone).map((name) => [lettersOf(name), name]),
+);
+
+/** An IANA time zone name in Area/Location form, known to the platform. A name in another spelling leads to the right one. */
 export function timeZone(): Rule {
+  const rule = plainTimeZone();
+  return {
+    schema: rule.schema,
+    faults: (value) =>
+      rule.faults(value).map((found) => {
+        const meant = found.code === 'time_zone_invalid' ? BY_LETTERS.get(lettersOf(String(value))) : undefined;
+        return meant === undefined ? found : { ...found, detail: `${found.detail} Did you mean "${meant}"?` };
+      }),
+  };
+}
+
+function lettersOf(name: string): string {
+  return name.trim().toLowerCase().replaceAll(/[\s-]/g, '_');
+}
+
+function plainTimeZone(): Rule {
   return text({
     min: 1,
     max: 64,

@@ -49,6 +49,14 @@ describe('a time zone', () => {
     (zone) => expect(timeZone().faults(zone)).toEqual([]),
   );
 
+  it.each([
+    ['Europe/KYIV', 'Europe/Kyiv'],
+    ['Us/Eastern', 'US/Eastern'],
+    ['america/new york', 'America/New_York'],
+  ])('leads from %s to %s', (zone, meant) => {
+    expect(timeZone().faults(zone)[0].detail).toContain(`Did you mean "${meant}"?`);
+  });
+
   it.each(['Europe/KYIV', 'Us/Eastern', 'SystemV/EST5EDT', 'america/New_York', 'EST', 'Mars/Olympus'])(
     'in no spelling of the tz database is refused: %s',
     (zone) => expect(codesOf(timeZone().faults(zone))).toEqual(['time_zone_invalid']),

@@ -10,6 +10,8 @@ import { startEmbeddedPostgres } from '../../../src/platform/embedded-postgres/e
 import { currentTransaction, Database, type Statement } from '../../../src/platform/database/database.js';
 import { migrate } from '../../../src/platform/database/migrate.js';
 import { PartnerClient } from '../../../src/notifications/partner/partner-client.js';
+import { inTheNameOf } from '../../../src/platform/context/request-context.js';
+import type { Caller } from '../../../src/platform/context/caller.js';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
 import type { Chance, Turns } from './turns.js';
@@ -22,6 +24,15 @@ export interface Surroundings {
   databaseFaults: number;
   running: boolean;
 }
+
+/** A command without a caller reaches no account: it would find neither subscription nor notification. */
+const OPERATOR: Caller = {
+  username: 'simulated',
+  consumerKey: 'simulated',
+  scopes: new Set(['admin']),
+  accountCodes: new Set(),
+  isOperator: true,
+};
 
 /** A name of its own in front of pg_catalog's: every statement of the service reads the simulated clock. */
 const CLOCK = [
@@ -85,7 +96,9 @@ export class SimulatedService {
 
   /** The command of an operator, who asks the first process. */
   execute<Result>(command: Command<Result>): Promise<Result> {
-    return processOf.run(0, () => this.apps[0].get(CommandBus, { strict: false }).execute(command));
+    return processOf.run(0, () =>
+      inTheNameOf(OPERATOR, null, () => this.apps[0].get(CommandBus, { strict: false }).execute(command)),
+    );
   }
 
   async setClock(now: Date): Promise<void> {
