@@ -73,7 +73,10 @@ export class LaunchLinks {
     return { record, expiresAt, launchUrl: `${this.config.baseUrl}/launch/${token}` };
   }
 
-  /** The address to send the candidate to. @throws DomainError not_found, launch_gone, launch_not_available */
+  /**
+   * Redeems a URL and returns the address to which the candidate is redirected. @throws DomainError not_found,
+   * launch_gone, launch_not_available
+   */
   async redeem(token: string): Promise<string> {
     if (!GENERATED_TOKEN.test(token)) throw notFound.error();
     const now = this.clock.now();
@@ -82,7 +85,8 @@ export class LaunchLinks {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
       if (!launch) return null;
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
-      // Each refusal rolls back: the URL is not used up by a click during a hold, or after the booking was moved.
+      // Each refusal rolls back, so that a click during a hold, or after the booking was moved, does not use up the
+      // URL.
       if (record?.held) throw launchNotAvailable.error({ detail: 'The exam is on hold. Ask the exam’s organiser.' });
       // The record may have been cancelled or closed since the URL was issued.
       if (!record?.launch_url) throw launchGone.error();

@@ -20,26 +20,29 @@ import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
-  /** Names the subscription and the settings that connections and tokens depend on: they are kept under it. */
+  /** Identifies the subscription and the settings of its connections and tokens, which are cached under this key. */
   key: string;
   /** The partner_url; the request goes to `{url}/notifications`. */
   url: string;
   auth: PartnerAuth;
   /** For `private_key_jwt`. */
   signAssertion?: AssertionSigner;
-  /** Milliseconds for the whole attempt, from the name look-up to the last byte, token request included. */
+  /** Milliseconds for the whole attempt, from the name look-up to the last byte, including the token request. */
   waitMs: number;
-  /** At most so many connections at once. */
+  /** Maximum number of connections. */
   connections: number;
 }
 
-/** Connections and tokens of an endpoint that nobody has called for so long are let go. */
+/** Connections and tokens of an endpoint that was not called for this long are dropped. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
-/** Of every request. The answer is for people, in part, and nothing is unpacked for them. */
+/** Headers of every request. The answer is mainly for people, and nothing is decompressed. */
 const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
-/** For `HttpModule.register`: axios with the partner transport instead of its own; every status is an answer. */
+/**
+ * Options for `HttpModule.register`: axios with the partner transport instead of its own; every status counts as an
+ * answer.
+ */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
 /** The state of one endpoint between attempts. */

@@ -5,8 +5,8 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
-// A standby, or a server that was set so. The connection may be older than `ALTER DATABASE … SET`, which new ones go by
-// unless `DATABASE_URL` has an option of its own ($1).
+// A standby, or a server set to read-only. This connection may be older than an `ALTER DATABASE … SET`. New connections
+// use that value, unless `DATABASE_URL` has its own option ($1).
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
   `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(

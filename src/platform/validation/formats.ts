@@ -59,7 +59,10 @@ const BY_LETTERS: ReadonlyMap<string, string> = new Map(
   [...TIME_ZONES, ...TIME_ZONE_LINKS].filter(isTimeZone).map((name) => [lettersOf(name), name]),
 );
 
-/** An IANA time zone name in Area/Location form, known to the platform. A name in another spelling leads to the right one. */
+/**
+ * Builds the rule for an IANA time zone name in Area/Location form, known to the platform. The fault of another
+ * spelling suggests the right one.
+ */
 export function timeZone(): Rule {
   const rule = plainTimeZone();
   return {
