@@ -29,7 +29,7 @@ import { seedNotifications } from './seed.js';
 import { ServiceProcess } from './service-process.js';
 
 const BOOKINGS_A_SECOND = 5;
-/** For the last bookings to arrive. */
+/** Time for the last bookings to arrive. */
 const ARRIVE_MS = 5_000;
 const USED = 0.8;
 const REFUSED = 0.05;
@@ -45,13 +45,13 @@ const { values: options } = parseArgs({
 });
 const numbers = (list: string) => list.split(',').map(Number);
 
-/** Two partners in one server: `/paced` takes as many requests in any second as it allows, `/other` takes all. */
+/** Two partners in one server: `/paced` accepts the allowed number of requests in any second, `/other` accepts all. */
 class Partners {
-  /** In any second. */
+  /** Requests allowed in any second. */
   allowed = 0;
-  /** Of the paced one. */
+  /** Requests to the paced partner. */
   counts = { taken: 0, refused: 0 };
-  /** Of the other, when each booking arrived first. */
+  /** The first arrival of each booking at the other partner. */
   readonly arrivals = new Map<string, number>();
   private readonly taken: number[] = [];
 
@@ -117,7 +117,7 @@ class Bench {
     private readonly token: string,
   ) {}
 
-  /** The other partner's p95 in milliseconds while nothing else is sent. */
+  /** Measures the other partner's p95 in milliseconds while nothing else is sent. */
   async quiet(seconds: number): Promise<number> {
     await this.client.query('DELETE FROM subscriptions');
     await this.subscribe(this.account, 'other');
@@ -158,7 +158,7 @@ class Bench {
     }
   }
 
-  /** From each booking to its arrival at the other partner, for as long as something goes on. */
+  /** Measures the p95 from each booking to its arrival at the other partner until `meanwhile` settles. */
   private async otherP95(meanwhile: Promise<void>): Promise<number> {
     let isOver = false;
     const over = meanwhile.finally(() => (isOver = true));

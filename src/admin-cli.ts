@@ -32,7 +32,7 @@ const USAGE = `usage:
 The password of create-operator is asked for, or read from standard input.
 `;
 
-/** A mistake on the command line, as against one of the service. */
+/** A mistake on the command line, as opposed to an error of the service. */
 class UsageError extends Error {}
 
 /**
@@ -85,7 +85,7 @@ async function reencrypt(app: INestApplicationContext): Promise<number> {
   return left === 0 ? 0 : 1;
 }
 
-/** The newest key vouches for the audit, once it is known to agree under the keys that are listed. */
+/** Adds a seal under the newest key, after verifying the audit log under the listed keys. */
 async function countersign(app: INestApplicationContext): Promise<boolean> {
   if ((await verifySeals(app, null)) !== 0) return false;
   const { added, done } = await app.get(AuditSeals, { strict: false }).countersign();
@@ -111,7 +111,7 @@ async function verifySeals(app: INestApplicationContext, anchor: string | null):
   return 1;
 }
 
-/** Of verify-audit: a seal in hex, as that command prints it. */
+/** Reads the option of verify-audit: a seal in hex, as that command prints it. */
 function sealOption(argv: string[]): string {
   const seal = option(argv, 'from').toLowerCase();
   if (/^[0-9a-f]{64}$/.test(seal)) return seal;
@@ -131,17 +131,17 @@ function option(argv: string[], name: string): string {
     const value = values[name];
     if (typeof value === 'string' && value !== '') return value;
   } catch {
-    // parseArgs says what is wrong in terms of its own interface; the usage says it in ours.
+    // parseArgs describes the error in terms of its own interface; the usage text uses the command's terms.
   }
   throw new UsageError(`--${name} is needed, and nothing else.`);
 }
 
-/** The one place where a secret leaves: it is in no table and no log. */
+/** Prints the credentials. This is their only output: the secret is in no table and no log. */
 function say({ consumer_key, consumer_secret }: { consumer_key: string; consumer_secret: string }): void {
   process.stdout.write(`consumer_key: ${consumer_key}\nconsumer_secret: ${consumer_secret}\n`);
 }
 
-/** From the terminal without an echo, else all of standard input without the line break at its end. */
+/** Reads from the terminal without an echo, otherwise all of standard input without its final line break. */
 async function readPassword(): Promise<string> {
   const { stdin } = process;
   if (!stdin.isTTY) {

@@ -20,7 +20,7 @@ import { ResultsModule } from './results/results.module.js';
 import { SandboxModule } from './sandbox/sandbox.module.js';
 import { VouchersModule } from './vouchers/vouchers.module.js';
 
-/** Composes everything; the only importer of module classes. */
+/** Composes all modules; no other file imports module classes. */
 @Module({})
 export class AppModule {
   static with(config: Config, databaseUrl: string): DynamicModule {
@@ -30,7 +30,7 @@ export class AppModule {
         ConfigModule.with(config),
         TypeOrmModule.forRoot({
           ...dataSourceOptions(databaseUrl, connectionsFor(config.databasePoolSize).unitsOfWork),
-          // The database has just answered the migrations: if it is slow now, it is so for a moment.
+          // The database has just answered the migrations: if it is slow now, the delay is temporary.
           retryAttempts: 3,
           retryDelay: 500,
         }),

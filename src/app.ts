@@ -24,10 +24,7 @@ import { installClock } from './sandbox/clock-schema.js';
 import { Logger, NestLogger } from './platform/observability/logger.js';
 import { startTracing, tracing } from './platform/observability/tracing.js';
 
-/**
- * The application, composed and initialised but not listening. The schema must be up to date.
- * Used by main.ts and by the tests alike.
- */
+/** Creates the application, initialised but not listening, for main.ts and the tests. The schema must be up to date. */
 export async function createApp(config: Config, databaseUrl: string): Promise<NestExpressApplication> {
   await startTracing(config.otlpEndpoint);
   if (config.sandbox) await installClock(databaseUrl);
@@ -53,7 +50,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
     refuseAmbiguous,
     publicRoutes(app, config),
   );
-  // After the access guard, which the module tree brings: who may not send a body is refused before it is read.
+  // Runs after the access guard of the module tree: a caller without access is refused before its body is read.
   app.useGlobalGuards(app.get(BodyGate), app.get(RequestForm));
   if (!config.roles.has('api')) app.use(healthOnly(config));
   if (config.basePath !== '') app.setGlobalPrefix(config.basePath);
@@ -62,7 +59,7 @@ export async function createApp(config: Config, databaseUrl: string): Promise<Ne
   return app;
 }
 
-/** A span for each command, while spans are made. */
+/** Creates a span for each command while tracing is on. */
 function traceCommands(bus: CommandBus): void {
   if (tracing === null) return;
   const execute: (command: object) => Promise<unknown> = bus.execute.bind(bus);
@@ -72,14 +69,14 @@ function traceCommands(bus: CommandBus): void {
       : tracing.within(command.constructor.name, 'INTERNAL', {}, () => execute(command));
 }
 
-/** Listens and completes `config.baseUrl` when the port was left to the system. */
+/** Starts listening, and completes `config.baseUrl` when the system chose the port. */
 export async function listen(app: NestExpressApplication, config: Config): Promise<void> {
   await app.listen(config.port, config.host);
   const { port } = app.getHttpServer().address() as AddressInfo;
   if (config.baseUrl === '') config.baseUrl = `http://localhost:${port}${config.basePath}`;
 }
 
-/** Nothing but our own files, no markup made of text, and no form that the browser itself would send. */
+/** Allows only our own files, no markup made from text, and no form submitted by the browser. */
 const POLICY = {
   'default-src': ["'none'"],
   'script-src': ["'self'"],
@@ -91,20 +88,20 @@ const POLICY = {
   'frame-ancestors': ["'none'"],
 };
 const TRUSTED_TYPES = { 'require-trusted-types-for': ["'script'"], 'trusted-types': ["'none'"] };
-/** Swagger UI styles its elements inline, draws data: images and makes markup of what it shows. */
+/** Swagger UI styles elements inline, draws data: images and builds markup from its content. */
 const DOCUMENTS_POLICY = { ...POLICY, 'style-src': ["'self'", "'unsafe-inline'"], 'img-src': ["'self'", 'data:'] };
 
 const USUAL_HEADERS = headersWith({ ...POLICY, ...TRUSTED_TYPES });
 const DOCUMENTS_HEADERS = headersWith(DOCUMENTS_POLICY);
 
 /**
- * The headers of every answer. Helmet says which and what: it is asked once, as they never change; running its 13
- * handlers for each request makes a read take 1.03 of the processor time.
+ * Sets the static headers of every answer. Helmet determines them once, because they never change. Running its 13
+ * handlers for each request would cost measurable processor time.
  */
 function staticHeaders(config: Config): RequestHandler {
   const documents = `${config.basePath}/docs`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {
-    // Routes take an address in any case.
+    // Routes match in any case.
     const path = request.path.toLowerCase();
     const isDocuments = path === documents || path.startsWith(`${documents}/`);
     for (const [name, value] of isDocuments ? DOCUMENTS_HEADERS : USUAL_HEADERS) response.setHeader(name, value);
@@ -120,7 +117,7 @@ function headersWith(directives: Record<string, string[]>): [string, string][] {
       referrerPolicy: { policy: 'no-referrer' },
     }),
   );
-  // HTTP/1.0 caches know only Pragma (RFC 6749 §5.1 asks for both).
+  // HTTP/1.0 caches know only Pragma (RFC 6749 §5.1 requires both).
   return [...ofHelmet, ['Cache-Control', 'no-store'], ['Pragma', 'no-cache']];
 }
 
@@ -134,7 +131,7 @@ function headersSetBy(middleware: RequestHandler): [string, string][] {
   return response.getHeaderNames().map((name) => [name, String(response.getHeader(name))]);
 }
 
-/** A process without the role `api` answers for its health and nothing else. */
+/** Limits a process without the role `api` to the health routes. */
 function healthOnly(config: Config) {
   const health = `${config.basePath}/health/`.toLowerCase();
   return (request: Request, response: Response, next: NextFunction): void => {

@@ -6,7 +6,7 @@ import { oidcSettings, type OidcSettings } from './oidc-settings.js';
 import { parseDatabaseUrl } from './platform/database/database-url.js';
 import { withSecretFiles } from './secret-files.js';
 
-/** Thrown when the environment is not usable; `faults` has one readable line for each setting at fault, never its value. */
+/** Thrown when the environment is invalid; `faults` has one readable line for each faulty setting, never its value. */
 export class ConfigError extends Error {
   constructor(readonly faults: string[]) {
     super(faults.join('\n'));
@@ -16,13 +16,13 @@ export class ConfigError extends Error {
 export type Role = 'api' | 'delivery';
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-/** The environment, read once and frozen. Names and defaults are those of docs/configuration.md. */
+/** Reads the environment once and freezes it. Names and defaults are those of docs/configuration.md. */
 export class Config {
   readonly port: number;
   readonly host: string;
-  /** Without a trailing slash; empty until the listener is up when it is derived from the port (`PORT=0`). */
+  /** Without a trailing slash. With `PORT=0` it stays empty until the listener has a port. */
   baseUrl: string;
-  /** `BASE_URL` as it was given. */
+  /** `BASE_URL` as configured. */
   readonly publicUrl: string | null;
   readonly basePath: string;
   readonly databaseUrl: string | null;
@@ -46,26 +46,26 @@ export class Config {
   readonly tokenRateLimitPerMinute: number;
   readonly lockoutAttempts: number;
   readonly lockoutS: number;
-  /** Whether users with the scope `admin` or `support` may sign in by password. */
+  /** Whether users with the scope `admin` or `support` may sign in with a password. */
   readonly operatorPasswords: boolean;
-  /** Where operators may sign in instead; null: nowhere. */
+  /** The identity provider for operators; null when there is none. */
   readonly oidc: OidcSettings | null;
-  /** Of results that are stored in a day for an account; 0: any number. */
+  /** The limit of results stored in a day for an account, in MiB; 0 means no limit. */
   readonly resultMibPerDay: number;
   readonly logLevel: (typeof LOG_LEVELS)[number];
-  /** Express' `trust proxy` value: false, a number of hops, or a list of networks. */
+  /** Express's `trust proxy` value: false, a number of hops, or a list of networks. */
   readonly trustProxy: boolean | number | string;
   readonly shutdownGraceMs: number;
   readonly metricsPort: number;
   readonly metricsHost: string;
   readonly databasePoolSize: number;
   readonly migrationWaitS: number;
-  /** An event is sent once so many standbys have it. */
+  /** The number of standbys that must have an event before it is sent. */
   readonly confirmReplicated: number;
-  /** Where spans go, by OTLP over HTTP; null: none are made. */
+  /** The collector of spans, by OTLP over HTTP; null disables tracing. */
   readonly otlpEndpoint: string | null;
   readonly securityContact: string | null;
-  /** One letter with which everything generated begins, or nothing. */
+  /** A letter that prefixes every generated code, or nothing. */
   readonly cell: string;
 
   constructor(env: NodeJS.ProcessEnv) {
@@ -117,13 +117,13 @@ export class Config {
     if (this.secretsKeys.length === 0) this.secretsKeys = [sandboxSecretsKey(this.dataDir)];
   }
 
-  /** The configuration of this process' environment. */
+  /** Returns the configuration of this process's environment. */
   static fromEnvironment(): Config {
     return new Config(process.env);
   }
 }
 
-/** The key that the sandbox makes for itself on its first start, in `DATA_DIR/secrets.key` (mode 0600). */
+/** Returns the sandbox's key, which its first start creates in `DATA_DIR/secrets.key` (mode 0600). */
 function sandboxSecretsKey(dataDir: string): Buffer {
   const file = join(dataDir, 'secrets.key');
   mkdirSync(dataDir, { recursive: true });

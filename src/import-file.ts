@@ -17,7 +17,10 @@ interface Credentials {
   client: { consumer_key: string; consumer_secret: string; username: string; password: string };
 }
 
-/** Sends a file of eligibilities, shows how far it is, and writes the report beside it. Ends with 1 when a row was refused. */
+/**
+ * Sends a file of eligibilities, shows the progress, and writes the report next to the file. The exit code is 1 when a
+ * row was refused.
+ */
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -53,7 +56,7 @@ async function main(): Promise<number> {
     );
     stop.abort();
   };
-  // Ctrl-C; and when npm, which it ended as well, has gone before (scripts/start.mjs).
+  // Handles Ctrl-C; npm, which also received it, may have exited first (scripts/start.mjs).
   process.on('SIGINT', end).on('SIGTERM', end);
   let report: string | null = null;
   const sent = client.import(credentials.account_code, Readable.toWeb(Readable.from(watched())), {
@@ -81,7 +84,7 @@ async function main(): Promise<number> {
   return state === 'DONE' && refused === 0 ? 0 : 1;
 }
 
-/** As a shell has it of a program that Ctrl-C ended. */
+/** A shell's exit code for a program ended by Ctrl-C. */
 const INTERRUPTED = 130;
 
 const TYPES = new Map<string, 'text/csv' | 'application/x-ndjson'>([
@@ -102,7 +105,7 @@ function typeOf(file: string): 'text/csv' | 'application/x-ndjson' {
   throw new Error(`The name of the file must end with ${[...TYPES.keys()].join(', ')}.`);
 }
 
-/** A file beside the one that is imported; the report of an earlier run is never opened. */
+/** Opens a new report next to the imported file; the report of an earlier run is never overwritten. */
 function openReport(file: string): { path: string; descriptor: number } {
   for (let number = 1; ; number++) {
     const path = `${file}.report${number === 1 ? '' : `-${number}`}.csv`;
@@ -114,7 +117,7 @@ function openReport(file: string): { path: string; descriptor: number } {
   }
 }
 
-/** Why it failed, for a person: each fault of a refused file has a line. */
+/** Describes a failure for a person; each fault of a refused file has a line. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof ProblemError)) return error instanceof Error ? error.message : String(error);
   const faults = (error.problem?.errors ?? []).map(({ detail }) => `  ${detail}`);
@@ -122,7 +125,7 @@ function wordsOf(error: unknown): string {
   return ['The file was refused, and nothing of it was taken in:', ...faults].join('\n');
 }
 
-/** One line that is written over and over; not where nobody watches. */
+/** Rewrites one progress line; writes nothing when the output is not a terminal. */
 function show(what: string, done: number, all: number): void {
   if (!process.stderr.isTTY) return;
   const share = all === 0 ? 1 : done / all;

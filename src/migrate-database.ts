@@ -8,8 +8,9 @@ import { withSecretFiles } from './secret-files.js';
 const USAGE = 'usage: npm run migrate [-- --grant-to ROLE]\n';
 
 /**
- * Migrates the database of `DATABASE_URL`, whose role owns the tables, and gives the role of least rights what the release
- * needs: `npm run migrate -- --grant-to ROLE`. It needs no other setting, so the processes never see the owner's password.
+ * Migrates the database of `DATABASE_URL`, whose role owns the tables, and grants the least-privilege role its rights:
+ * `npm run migrate -- --grant-to ROLE`. It needs no other setting, so the service's processes never have the owner's
+ * password.
  */
 async function main(): Promise<void> {
   const role = roleAsked();
@@ -28,7 +29,7 @@ function roleAsked(): string | undefined {
     const { values } = parseArgs({ options: { 'grant-to': { type: 'string' } } });
     if (values['grant-to'] !== '') return values['grant-to'];
   } catch {
-    // parseArgs says what is wrong in terms of its own interface; the usage says it in ours.
+    // parseArgs describes the error in terms of its own interface; the usage text uses the command's terms.
   }
   process.stderr.write(USAGE);
   process.exit(2);

@@ -1,4 +1,4 @@
-/** An OpenID Connect provider, and what its groups mean here. */
+/** An OpenID Connect provider, and the rights of its groups. */
 export interface OidcSettings {
   readonly issuer: URL;
   readonly clientId: string;
@@ -6,17 +6,17 @@ export interface OidcSettings {
   readonly groupsClaim: string;
   /** The group whose members have `admin`. */
   readonly adminGroup: string | null;
-  /** A group named so, followed by an account code, gives `support` there. */
+  /** A group with this prefix, followed by an account code, gives `support` for that account. */
   readonly supportGroupPrefix: string | null;
 }
 
-/** How settings are read, and what is wrong with them told. */
+/** Reads settings and collects their faults. */
 interface Reader {
   raw(name: string): string | undefined;
   fault(name: string, what: string): void;
 }
 
-/** All of it or nothing. */
+/** Reads the settings; either all of them are set or none. */
 export function oidcSettings(read: Reader): OidcSettings | null {
   const issuer = read.raw('OIDC_ISSUER');
   const clientId = read.raw('OIDC_CLIENT_ID');

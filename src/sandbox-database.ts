@@ -2,7 +2,7 @@ import { Config, ConfigError } from './config.js';
 import { acrossAccounts } from './platform/database/database.js';
 import { connectUsable } from './platform/database/database-check.js';
 
-/** Needs no right on the schema: a role with least rights asks as well. */
+/** Needs no right on the schema, because a least-privilege role runs it too. */
 const STATE = `
   SELECT EXISTS (SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
                  WHERE nspname = 'sandbox' AND relname = 'clock') AS is_sandbox,
@@ -13,11 +13,11 @@ const FILLED = {
 };
 
 /**
- * Keeps sandboxes and other databases apart, before anything is changed in one. The schema of the clock is the mark of a
- * sandbox (sandbox/clock-schema.ts); it comes along with a dump. A sandbox moves its clock for good, and a file has
- * the secrets of its accounts: neither may happen to another database, and no sandbox may become another database.
+ * Prevents mixing sandboxes and other databases, before anything is changed. The schema of the clock identifies a
+ * sandbox (sandbox/clock-schema.ts) and is part of a dump. A sandbox moves its clock permanently, and a file contains
+ * the secrets of its accounts; neither may happen to another database.
  *
- * @throws ConfigError in one line what does not fit and what to do
+ * @throws ConfigError one line: the mismatch and its remedy
  */
 export async function assertSandboxFits(config: Config, databaseUrl: string): Promise<void> {
   const client = await connectUsable(databaseUrl);

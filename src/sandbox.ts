@@ -14,7 +14,7 @@ import { randomToken } from './platform/secrets.js';
 import { SandboxPartner } from './sandbox/sandbox-partner.js';
 import { PutVoucher, type VoucherDefinition } from './vouchers/vouchers.commands.js';
 
-/** The files that describe the sandbox of this process: both are for their owner only. */
+/** The files that describe the sandbox of this process; only their owner can read them. */
 export interface Sandbox {
   /** Account, credentials, tests and vouchers as JSON. */
   readonly file: string;
@@ -27,7 +27,7 @@ interface Login extends ApplicationCredentials {
   password: string;
 }
 
-/** A partner of the sandbox's own, and what to trust it by. */
+/** The sandbox's own partner, and the certificate to trust it by. */
 type PartnerOfItsOwn = Pick<SandboxPartner, 'partner_url' | 'ca_pem'>;
 
 interface SandboxFile {
@@ -96,8 +96,8 @@ const VOUCHERS: ({ voucher_code: string } & VoucherDefinition)[] = [
 ];
 
 /**
- * Something to work with on a developer's machine: made once, on a database that has no account yet; later starts bring
- * the addresses in its files up to date. Null on a database that was filled otherwise.
+ * Creates example data for development, once, on a database without accounts. Later starts update the addresses in its
+ * files. Returns null on a database with other data.
  */
 export async function ensureSandbox(app: INestApplicationContext, config: Config): Promise<Sandbox | null> {
   const file = join(config.dataDir, 'sandbox.json');
@@ -116,7 +116,10 @@ export async function ensureSandbox(app: INestApplicationContext, config: Config
   return { file, curlFile };
 }
 
-/** The file is written before the commit: credentials that exist nowhere else must not be lost to a crash in between. */
+/**
+ * Creates the sandbox. The file is written before the commit: a crash in between must not lose credentials that exist
+ * nowhere else.
+ */
 async function makeSandbox(app: INestApplicationContext, config: Config, file: string): Promise<void> {
   const commands = app.get(CommandBus);
   await app.get(UnitOfWork).run(async () => {
@@ -178,7 +181,7 @@ function tokenRequest({ consumer_key, consumer_secret, username, password }: Log
   ].join('\n');
 }
 
-/** Whole or not at all, and readable by its owner alone. */
+/** Writes a file atomically, readable only by its owner. */
 function writePrivate(file: string, content: string): void {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, content, { mode: 0o600 });

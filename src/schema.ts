@@ -50,7 +50,7 @@ import { Results1763640800000 } from './migrations/1763640800000-results.js';
 import { Notifications1763640900000 } from './migrations/1763640900000-notifications.js';
 import { Imports1763641000000 } from './migrations/1763641000000-imports.js';
 
-/** Every table's entity. */
+/** The entities of all tables. */
 const ENTITIES = [
   Accommodation,
   Account,
@@ -99,7 +99,7 @@ const ENTITIES = [
   Voucher,
 ];
 
-/** In the order in which they run. */
+/** In their running order. */
 const MIGRATIONS = [
   Accounts1763640000000,
   Auth1763640100000,
@@ -115,8 +115,8 @@ const MIGRATIONS = [
 ];
 
 /**
- * The one definition of the data source: the application connects with it, and so do the migration commands (ormconfig.ts).
- * The schema is made by migrations alone; entities never synchronise it.
+ * Builds the options of the data source, for the application and for the migration commands (ormconfig.ts). Only
+ * migrations change the schema; entities never synchronise it.
  */
 export function dataSourceOptions(url: string, poolSize = 10): DataSourceOptions {
   return {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** Settings that a file may hold, as Docker, Kubernetes and systemd hand secrets to a process. */
+/** Settings that a file may contain, because Docker, Kubernetes and systemd pass secrets as files. */
 const SECRETS = ['DATABASE_URL', 'SECRETS_KEY', 'OIDC_CLIENT_SECRET'];
 
 /**
- * Reads each secret `X` from the file that `X_FILE` names; a line break at its end does not count.
- * @param fault called with each variable that is at fault
+ * Reads each secret `X` from the file that `X_FILE` names, without a line break at its end.
+ * @param fault called with each faulty variable
  */
 export function withSecretFiles(
   env: NodeJS.ProcessEnv,

@@ -11,15 +11,15 @@ import { assertSandboxFits } from './sandbox-database.js';
 import { ensureSandbox, type Sandbox } from './sandbox.js';
 
 const EMBEDDED_DATABASE = 'candidate_eligibility';
-/** While the last requests are answered, how often connections are closed that no request uses. */
+/** Interval at which idle connections are closed while the last requests are answered. */
 const UNUSED_CLOSED_MS = 100;
 
-/** A running service: what it listens on and how to stop it. */
+/** A running service, with its addresses and its stop function. */
 export interface Service {
   readonly app: NestExpressApplication;
   readonly config: Config;
   readonly metricsUrl: string;
-  /** Where the sandbox's credentials are, when this process has a sandbox. */
+  /** The files with the sandbox's credentials; null without a sandbox. */
   readonly sandbox: Sandbox | null;
   stop(): Promise<void>;
 }
@@ -30,8 +30,14 @@ interface OpenDatabase {
 }
 
 /**
- * 1. A database that fits `SANDBOX`: `DATABASE_URL`, else the embedded PostgreSQL. 2. Its schema. 3. The application.
- * 4. The sandbox. 5. The listeners. 6. `server.json`, which says that all of this is up, as readiness does.
+ * Starts the service in this order:
+ *
+ * 1. A database that fits `SANDBOX`: `DATABASE_URL`, else the embedded PostgreSQL.
+ * 2. Its schema.
+ * 3. The application.
+ * 4. The sandbox.
+ * 5. The listeners.
+ * 6. `server.json`, which says that the service is up, like readiness.
  *
  * @param onDatabaseLost called when the embedded PostgreSQL died and could not be restarted
  */
@@ -78,7 +84,7 @@ export async function startService(config: Config, onDatabaseLost: (error: Error
   }
 }
 
-/** The database that the configuration names, or the embedded one: adopted when it runs already, started when not. */
+/** Opens the configured database, or the embedded one: a running server is adopted, otherwise one is started. */
 export async function openDatabase(config: Config, onLost: (error: Error) => void): Promise<OpenDatabase> {
   if (config.databaseUrl !== null) return { url: config.databaseUrl, close: () => Promise.resolve() };
   const embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, database: EMBEDDED_DATABASE, onLost });
@@ -86,8 +92,8 @@ export async function openDatabase(config: Config, onLost: (error: Error) => voi
 }
 
 /**
- * Requests drain first: the event bus unsubscribes as soon as Nest begins to close, and what an in-flight command
- * raised after that would wait in the outbox for the next start.
+ * Stops the service. Requests drain first: the event bus unsubscribes as soon as Nest begins to close. Later events of
+ * running commands would wait in the outbox for the next start.
  */
 async function stop(
   app: NestExpressApplication,
@@ -99,7 +105,7 @@ async function stop(
   app.get(Readiness).stop();
   const server = app.getHttpServer();
   const drained = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection whose request was under way is unused after the answer.
+  // A connection becomes idle once its running request is answered.
   const unused = setInterval(() => server.closeIdleConnections(), UNUSED_CLOSED_MS);
   const grace = setTimeout(() => server.closeAllConnections(), config.shutdownGraceMs);
   await drained;

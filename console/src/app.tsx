@@ -7,11 +7,11 @@ import { router } from './router';
 import { SessionGate } from './shell/session-gate';
 
 export function start(container: HTMLElement): void {
-  // The part of the program that this address needs.
+  // Loads the code of the page at this address.
   for (const { routeId } of router.matchRoutes(router.latestLocation) as { routeId: keyof typeof router.routesById }[])
     router.loadRouteChunk(router.routesById[routeId])?.catch(() => undefined);
   const root = createRoot(container);
-  // In parts: a slow telephone answers its user between them.
+  // Renders in parts, so that a slow telephone stays responsive.
   startTransition(() =>
     root.render(
       <StrictMode>

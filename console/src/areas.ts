@@ -4,18 +4,18 @@ import type { Session } from './api/session';
 type Target = Pick<LinkProps, 'to' | 'search' | 'params'>;
 
 export interface Area {
-  /** In the navigation, and in the command palette. */
+  /** The text in the navigation and in the command palette. */
   label: string;
   target: Target;
-  /** Other words by which the palette finds it. */
+  /** Other search words for the palette. */
   words?: string;
-  /** Only for operators with the scope `admin`, not for staff of some accounts. */
+  /** Whether only operators with the scope `admin` see the area, not staff of single accounts. */
   adminOnly?: boolean;
-  /** Not in the navigation, only in the palette. */
+  /** Whether the area is only in the palette, not in the navigation. */
   paletteOnly?: boolean;
 }
 
-/** The areas that are there, in the order of the navigation. Their addresses are in src/console/console.controller.ts too. */
+/** The areas in navigation order. Their paths are listed in src/console/console.controller.ts too. */
 const AREAS: readonly Area[] = [
   { label: 'Home', target: { to: '/' }, words: 'overview what needs me now' },
   { label: 'Error queue', target: { to: '/queue' }, words: 'failed resend causes undelivered' },
@@ -43,7 +43,7 @@ const AREAS: readonly Area[] = [
 
 export interface Finder {
   label: (text: string) => string;
-  /** Null where the text cannot be meant. */
+  /** Returns the page for the text; null when the text cannot match. */
   target: (text: string) => Target | null;
 }
 

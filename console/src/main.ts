@@ -10,7 +10,7 @@ import './style/chart.css';
 import { loadSession } from './api/session';
 import { applyTheme } from './shell/theme';
 
-// The service says who is signed in while the program is still on its way.
+// Asks for the signed-in user while the program is still loading.
 const container = document.getElementById('console')!;
 applyTheme();
 void loadSession();

@@ -1,4 +1,4 @@
-/** Filters are part of the address as they are sent: plain names and texts, so that a link can be read and written by hand. */
+/** Filters in a page's address: plain names and texts, so that people can read and write links. */
 export type Search = Record<string, string | undefined>;
 
 export function parseSearch(text: string): Search {
@@ -12,7 +12,7 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return parameters.size === 0 ? '' : `?${parameters}`;
 }
 
-/** `validateSearch: only('state', 'kind')`: what a page reads of its address. */
+/** Picks the parameters that a page reads: `validateSearch: only('state', 'kind')`. */
 export function only<Name extends string>(
   ...names: Name[]
 ): (search: Record<string, unknown>) => { [N in Name]?: string } {

@@ -26,7 +26,7 @@ export const router = createRouter({
   basepath: CONSOLE_PATH,
   parseSearch,
   stringifySearch,
-  // A parameter that a page does not read is no filter: the API would refuse it.
+  // Removes parameters that a page does not read: the API would refuse them.
   search: { strict: true },
   scrollRestoration: true,
   defaultPreload: 'intent',

@@ -1,5 +1,5 @@
 declare module 'virtual:field-rules' {
-  /** JSON Schemas by their name, as the OpenAPI document has them. */
+  /** JSON Schemas of the OpenAPI document by name. */
   const schemas: Record<string, unknown>;
   export default schemas;
 }

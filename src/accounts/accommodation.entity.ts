@@ -9,7 +9,7 @@ export class Accommodation {
   @PrimaryColumn('text')
   accommodation_code: string;
 
-  /** The order of lists; answers do not have it. */
+  /** The sort key of lists; it is not part of answers. */
   @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;

@@ -11,7 +11,7 @@ export class Account {
   @Column('text')
   name: string;
 
-  /** Null: for ever. */
+  /** Null means forever. */
   @Column('int', { nullable: true })
   photo_retention_days: number | null;
 

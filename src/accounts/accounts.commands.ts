@@ -19,7 +19,7 @@ export interface AccountChanges {
   candidate_retention_days?: number | null;
 }
 
-/** A member that is left out keeps its value. @throws DomainError account_not_found */
+/** Changes an account; an omitted member keeps its value. @throws DomainError account_not_found */
 export class ChangeAccount extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -31,21 +31,21 @@ export class ChangeAccount extends Command<void> {
 
 export interface TestDefinition {
   name: string;
-  /** The exam's id in the external system: what notifications call `exam_code`. */
+  /** The exam's id in the external system, called `exam_code` in notifications. */
   exam_code: string | null;
   launch_url: string | null;
   duration_minutes: number | null;
-  /** Later than so many hours before its start, a client no longer moves or cancels a booking. */
+  /** Clients can move or cancel a booking until this many hours before its start. */
   change_cutoff_hours: number | null;
-  /** A booked exam can be launched from so many minutes before its start. */
+  /** A booked exam can be launched from this many minutes before its start. */
   launch_minutes_before: number | null;
-  /** One or more, in the order in which they are shown; no code twice. */
+  /** At least one portion, in display order, without duplicate codes. */
   portions: { portion_code: string; portion_name: string | null }[];
 }
 
 /**
- * Makes the test, or replaces its definition.
- * @throws DomainError account_not_found; forbidden_operation when a live eligibility has a portion that is left out
+ * Creates the test, or replaces its definition.
+ * @throws DomainError account_not_found; forbidden_operation when a live eligibility has an omitted portion
  */
 export class PutTest extends Command<void> {
   constructor(
@@ -57,7 +57,10 @@ export class PutTest extends Command<void> {
   }
 }
 
-/** @throws DomainError not_found; forbidden_operation when an eligibility was ever made for it, or a voucher names it */
+/**
+ * @throws DomainError not_found; forbidden_operation when an eligibility was ever created for the test, or a voucher
+ *   names it
+ */
 export class DeleteTest extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -67,7 +70,7 @@ export class DeleteTest extends Command<void> {
   }
 }
 
-/** The simple kinds of the catalogue: a code, and these members. */
+/** The simple kinds of catalogue entries: a code and these members. */
 export interface CatalogueDefinitions {
   school: { name: string };
   accommodation: { name: string; requires_approval: boolean };
@@ -76,7 +79,7 @@ export interface CatalogueDefinitions {
 export type CatalogueKind = keyof CatalogueDefinitions;
 
 /**
- * Makes the entry, or replaces its definition.
+ * Creates the entry, or replaces its definition.
  * @throws DomainError account_not_found
  */
 export class PutCatalogueEntry<Kind extends CatalogueKind = CatalogueKind> extends Command<void> {
@@ -90,7 +93,7 @@ export class PutCatalogueEntry<Kind extends CatalogueKind = CatalogueKind> exten
   }
 }
 
-/** @throws DomainError not_found; forbidden_operation while eligibilities need the entry */
+/** @throws DomainError not_found; forbidden_operation while eligibilities use the entry */
 export class DeleteCatalogueEntry extends Command<void> {
   constructor(
     readonly kind: CatalogueKind,

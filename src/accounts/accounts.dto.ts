@@ -21,7 +21,7 @@ declareFaults({
   ],
 });
 
-/** The specification says "alphanumeric", and clients have codes with more in them. */
+/** The specification says "alphanumeric", but clients' codes also contain other characters. */
 const CODE_TAKEN =
   'Alphanumeric as a rule. More is taken, and `warnings` names it: blanks, slashes and letters beyond ASCII are refused by some systems that read the code.';
 const MOST_PORTIONS = 50;
@@ -30,7 +30,7 @@ const MOST_HOURS = 8_760;
 
 const nameRule = text({ max: 200, notBlank: true });
 
-/** A test has one or more portions, and no portion code twice. */
+/** Requires at least one portion, and no duplicate portion codes. */
 const portionsRule: Rule = {
   schema: { minItems: 1 },
   faults(value) {
@@ -62,7 +62,7 @@ export class AccountBody {
 
 const retentionRule = integer(1, 36_500);
 
-/** A member left out stays; null for a number of days is for ever. */
+/** An omitted member keeps its value; null for a number of days means forever. */
 @ReadOnlyMembers('account_code', 'created_datetime')
 export class AccountChangeBody {
   @Field(nameRule, { notNull: true })

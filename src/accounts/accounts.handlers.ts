@@ -44,7 +44,7 @@ const PUT_TEST = prepared(
        duration_minutes = excluded.duration_minutes, change_cutoff_hours = excluded.change_cutoff_hours,
        launch_minutes_before = excluded.launch_minutes_before`,
 );
-// FOR UPDATE also waits for whoever is writing an eligibility for the test: its foreign key holds FOR KEY SHARE.
+// FOR UPDATE also waits for transactions that write an eligibility for the test: its foreign key takes FOR KEY SHARE.
 const LOCK_TEST = prepared('test-lock', `SELECT 1 FROM tests WHERE account_code = $1 AND test_code = $2 FOR UPDATE`);
 const REMOVE_PORTIONS = prepared(
   'test-remove-portions',
@@ -197,7 +197,7 @@ export class DeleteTestHandler implements ICommandHandler<DeleteTest> {
           test_code: testCode,
         });
         if (affected === 0) throw notFound.error();
-        // Looked at after the deletion, which has waited for the vouchers being written; see FindUnknownTests.
+        // Checked after the deletion, which has waited for transactions that write vouchers; see FindUnknownTests.
         if (await this.queryBus.execute(new IsTestNamedByVoucher(accountCode, testCode))) throw inUse();
         this.unitOfWork.audit('test.delete', `${accountCode}/${testCode}`);
       }),
@@ -287,7 +287,7 @@ function inUse(cause?: unknown): DomainError {
   return forbiddenOperation.error({ detail: 'It is in use and cannot be deleted.', cause });
 }
 
-/** Does the work, and turns refusals of PostgreSQL into the service's own. */
+/** Runs the work and maps PostgreSQL's refusals to domain errors. */
 async function refusing(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -2,7 +2,7 @@ import { Query } from '@nestjs/cqrs';
 import type { CatalogueKind } from './accounts.commands.js';
 
 /**
- * Those of the test codes that the account does not have. The tests that it has cannot be deleted before the caller's
+ * Asks which of the test codes the account does not have. Its existing tests cannot be deleted before the caller's
  * transaction ends.
  */
 export class FindUnknownTests extends Query<string[]> {
@@ -19,7 +19,7 @@ export class FindUnknownTests extends Query<string[]> {
  * catalogue answer them, so that this module knows none of them.
  */
 
-/** Whether a live eligibility mentions the entry. Schools need no asking: a foreign key guards them. */
+/** Asks whether a live eligibility mentions the entry. A foreign key protects schools. */
 export class IsEntryInUse extends Query<boolean> {
   constructor(
     readonly kind: Exclude<CatalogueKind, 'school'>,
@@ -30,7 +30,7 @@ export class IsEntryInUse extends Query<boolean> {
   }
 }
 
-/** Those of the portions of a test that live eligibilities have, in the order of their codes. */
+/** Asks which of a test's portions live eligibilities have, sorted by code. */
 export class FindPortionsInUse extends Query<string[]> {
   constructor(
     readonly accountCode: string,
@@ -41,7 +41,7 @@ export class FindPortionsInUse extends Query<string[]> {
   }
 }
 
-/** Whether a voucher names the test. Eligibilities need no asking: a foreign key guards them. */
+/** Asks whether a voucher names the test. A foreign key protects the tests of eligibilities. */
 export class IsTestNamedByVoucher extends Query<boolean> {
   constructor(
     readonly accountCode: string,
@@ -51,14 +51,14 @@ export class IsTestNamedByVoucher extends Query<boolean> {
   }
 }
 
-/** The attribute keys of an account, by name. */
+/** Asks for the attribute keys of an account, sorted by name. */
 export class FindAttributeKeys extends Query<string[]> {
   constructor(readonly accountCode: string) {
     super();
   }
 }
 
-/** How many days an account keeps what; null is for ever. */
+/** The number of days for which an account keeps each kind of data; null means forever. */
 export interface RetentionRule {
   account_code: string;
   photo_retention_days: number | null;
@@ -66,5 +66,5 @@ export interface RetentionRule {
   candidate_retention_days: number | null;
 }
 
-/** The rules of the accounts that have any. */
+/** Asks for the retention rules of the accounts that have any. */
 export class FindRetentionRules extends Query<RetentionRule[]> {}

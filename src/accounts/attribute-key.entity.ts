@@ -9,7 +9,7 @@ export class AttributeKey {
   @PrimaryColumn('text')
   attribute_key: string;
 
-  /** The order of lists; answers do not have it. */
+  /** The sort key of lists; it is not part of answers. */
   @Exclude()
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;

@@ -36,10 +36,10 @@ import { AccountsReader } from './accounts.reader.js';
 import type { CatalogueEntries } from './catalogue.js';
 
 /**
- * The routes that the simple kinds of the catalogue share: list, one, delete. Each controller below adds its address
- * and its PUT, whose body differs.
+ * Builds the routes that the simple kinds of the catalogue share: list, get, delete. Each controller below adds its
+ * path and its PUT, whose body differs.
  *
- * @param one what an entry is called, `many` several of them, in the summaries
+ * @param one the singular name of an entry for the summaries, `many` the plural
  */
 function CatalogueController<Kind extends CatalogueKind>(kind: Kind, model: Type, one: string, many: string) {
   type Entry = Omit<CatalogueEntries[Kind], 'position'>;

@@ -14,7 +14,7 @@ interface KindOfEntry<Kind extends CatalogueKind> {
   readonly codeColumn: keyof CatalogueEntries[Kind] & string;
 }
 
-/** How each of the simple kinds is kept. Their rows differ in the code's column and in what follows the name. */
+/** The storage of each simple kind. The kinds differ in the code's column and in the columns after the name. */
 export const CATALOGUE: { readonly [Kind in CatalogueKind]: KindOfEntry<Kind> } = {
   school: { entity: School, codeColumn: 'school_code' },
   accommodation: { entity: Accommodation, codeColumn: 'accommodation_code' },

@@ -1,6 +1,6 @@
 import type { CodeWarningModel, TestBody } from './accounts.dto.js';
 
-/** Codes of these characters are taken everywhere: in addresses, file names, tables and identifiers. */
+/** Every system accepts codes of these characters: in URLs, file names, tables and identifiers. */
 const PORTABLE = /^[A-Za-z0-9._-]*$/;
 
 /** Returns a warning for each code of a test that other systems may refuse. */

@@ -18,7 +18,7 @@ import { CONSOLE_KEY, Sessions } from './sessions/sessions.js';
 
 const ACCOUNT_EXISTS = prepared('access-account-exists', `SELECT 1 FROM accounts WHERE account_code = $1`);
 
-/** A bad, an expired and a revoked token get the same bytes. */
+/** Builds the refusal; it is identical, byte for byte, for a malformed, an expired and a revoked token. */
 function unauthenticated(request: Request): Error {
   const presented = /^Bearer +[^ ]/i.test(request.headers.authorization ?? '');
   return unauthorized.error({
@@ -27,8 +27,8 @@ function unauthenticated(request: Request): Error {
 }
 
 /**
- * The one gate of every route, in this order: token (401), rate (429), scope (403), account (403).
- * It runs before the body is read, and leaves the caller in the request's context.
+ * Guards every route, in this order: token (401), rate (429), scope (403), account (403). It runs before the body is
+ * read, and stores the caller in the request's context.
  */
 @Injectable()
 export class AccessGuard extends AuthGuard('bearer') {
@@ -52,7 +52,7 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (rule === 'public' || rule === 'client') return true;
 
     const request = context.switchToHttp().getRequest<Request>();
-    // A session of the console, or a token: AuthGuard asks Passport, whose answer comes to handleRequest.
+    // Authenticates a console session or a token: AuthGuard asks Passport and passes the answer to handleRequest.
     if (request.headers.authorization !== undefined) await super.canActivate(context);
     else requestContext().caller = await this.sessions.callerOf(request);
     const { caller } = requestContext();
@@ -63,7 +63,7 @@ export class AccessGuard extends AuthGuard('bearer') {
     if (!rule.some((scope) => caller.scopes.has(scope))) throw lacking(rule[0]);
 
     const filtered = request.query['account_code'];
-    // A parameter that is sent twice is refused by the form, but not before each of its values is judged.
+    // The form refuses a repeated parameter later; until then each of its values is checked.
     if (rule.includes('support'))
       for (const named of [filtered].flat()) if (typeof named === 'string') assertReaches(reachOf(caller), named);
 
@@ -81,7 +81,7 @@ export class AccessGuard extends AuthGuard('bearer') {
     return { headers: context.switchToHttp().getRequest<Request>().headers, lookup: this.lookup };
   }
 
-  /** Called by AuthGuard with what Passport found. The token of a session of the console counts in its cookie alone. */
+  /** Called by AuthGuard with Passport's result. The token of a console session is valid only in its cookie. */
   override handleRequest<User = Caller | false>(error: Error | null, user: User & (Caller | false)): User {
     if (error !== null) throw error;
     requestContext().caller = user && user.consumerKey !== CONSOLE_KEY ? user : null;

@@ -11,7 +11,7 @@ export interface UserView {
   readonly scopes: Scope[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** Place in lists, newest first. */
+  /** The sort key of lists, newest first. */
   readonly position: number;
 }
 
@@ -23,7 +23,7 @@ export interface ApplicationView {
   readonly grants: Grant[];
   readonly disabled: boolean;
   readonly created_datetime: Date;
-  /** Place in lists, newest first. */
+  /** The sort key of lists, newest first. */
   readonly position: number;
 }
 
@@ -53,7 +53,7 @@ export class ListApplications extends Query<ApplicationView[]> {
   }
 }
 
-/** Returns the caller of a long request, or null when the caller has lost the right. It does not extend a session. */
+/** Asks for the caller of a long request, or null when the caller has lost the right. It does not extend a session. */
 export class FindCaller extends Query<Caller | null> {
   constructor(readonly request: Request) {
     super();

@@ -18,7 +18,8 @@ import type { Appointment, BookingStatus } from './bookings.rules.js';
 import { notificationRequest } from './notification-request.js';
 
 const FIND = prepared('booking-find', 'SELECT * FROM bookings WHERE booking_code = $1 AND account_code = $2');
-// Each record at the first of its codes that begin so. Counted, not EXISTS: for many PostgreSQL would read all bookings first.
+// Returns each record once, at its first matching code. It counts instead of using EXISTS: with many codes PostgreSQL
+// would read all bookings first.
 const ELIGIBILITIES_OF = prepared(
   'booking-eligibilities-of',
   `SELECT svc_eligiblity_id FROM bookings found
@@ -44,7 +45,9 @@ const LOCK_LAST_KEPT = prepared(
    ORDER BY created_datetime DESC LIMIT 1 FOR UPDATE`,
   acrossAccounts.keyInHand,
 );
-/** The columns that a change of a booking may write, and those that stay as they were made. A column in neither does not compile. */
+/**
+ * Splits the columns into those that a change may write and those that stay. A column in neither list does not compile.
+ */
 const CHANGING = {
   status: true,
   booking_on: true,
@@ -83,19 +86,19 @@ interface BookingEventClass {
   readonly changeReason: ChangeReason;
 }
 
-/** A booking to be; its delivery mode is unknown when it only becomes known with the result. */
+/** A booking before it is stored; its delivery mode is null when only the result will tell it. */
 interface BookingDraft {
   bookingCode: string;
   appointment: Omit<Appointment, 'delivery_mode'> & Pick<Booking, 'delivery_mode'>;
   status: BookingStatus;
 }
 
-/** The result that completed the exam: the change is reported as the result's. */
+/** The result that completed the exam; the change feed then reports the change with the result. */
 type Completion = { revision: number } | null;
 
 /**
- * Bookings in the database. A change, its event and its entry of the change feed are written together. The sequence of a
- * booking's events strictly increases, and so does the time of the events of an eligibility record.
+ * Stores bookings. A change, its event and its change feed entry are written together. The sequence of a booking's
+ * events strictly increases, and so do the times of an eligibility record's events.
  */
 @Injectable()
 export class BookingStore {
@@ -113,14 +116,17 @@ export class BookingStore {
     return booking;
   }
 
-  /** The first records of these accounts (null: of all) that have a booking whose code begins so, in any case, by that code. */
+  /**
+   * Returns the first records, sorted by booking code, with a code that has this prefix in any case. Only records of
+   * these accounts count (null: of all accounts).
+   */
   async eligibilitiesOf(prefix: string, accountCodes: Reach, most: number): Promise<string[]> {
     const values = [prefix, accountCodes, most];
     const rows = await this.database.query<{ svc_eligiblity_id: string }>(ELIGIBILITIES_OF, values);
     return rows.map((row) => row.svc_eligiblity_id);
   }
 
-  /** Newest first. */
+  /** Returns the candidate's bookings, newest first. */
   ofCandidate(
     accountCode: string,
     candidateId: string,
@@ -141,7 +147,10 @@ export class BookingStore {
     return this.lockHeld(accountCode, bookingCode, ['BOOKED']);
   }
 
-  /** Locks all eligibilities of the candidate, and the open booking. @throws DomainError booking_not_found, booking_closed */
+  /**
+   * Locks all eligibilities of the candidate, and the open booking. @throws DomainError booking_not_found,
+   * booking_closed
+   */
   async lockToMove(accountCode: string, bookingCode: string): Promise<Booking> {
     const { candidate_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
@@ -156,7 +165,7 @@ export class BookingStore {
     const { candidate_id, svc_eligiblity_id } = await this.get(accountCode, bookingCode);
     await this.commandBus.execute(new LockEligibilitiesOfCandidate(accountCode, candidate_id));
     const booking = await this.lockHeld(accountCode, bookingCode, ['BOOKED', 'ABSENT']);
-    // A result completes the booking under which the exam was missed: ABSENT is the record's last word otherwise.
+    // A result completes even a missed booking; without a result, ABSENT is final.
     const last = await this.lockLastKept(svc_eligiblity_id);
     if (last?.booking_code !== bookingCode) throw bookingClosed.error();
     return booking;
@@ -169,7 +178,7 @@ export class BookingStore {
     return booking;
   }
 
-  /** The booking under which the exam was or should have been taken; null when there is none. */
+  /** Locks and returns the booking under which the exam was taken or missed; null when there is none. */
   async lockLastKept(svcEligibilityId: string): Promise<Booking | null> {
     return this.database.queryOne<Booking>(LOCK_LAST_KEPT, [svcEligibilityId]);
   }
@@ -201,7 +210,7 @@ export class BookingStore {
     return booking;
   }
 
-  /** Saves the booking as it stands and raises its next event. */
+  /** Saves the changed booking and raises its next event. */
   save(
     eventClass: BookingEventClass,
     booking: Booking,

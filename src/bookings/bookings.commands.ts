@@ -45,15 +45,15 @@ export class RecordAbsence extends Command<void> {
 }
 
 /**
- * A result was accepted for the exam of an eligibility: the eligibility and its booking turn COMPLETED, and
- * EXAM_COMPLETED is raised; later results of the same exam change nothing. An exam without a booking gets one at its
- * launch time, else now. In the caller's transaction; the records stay locked. Returns whether this result completed it: the
- * change feed has it then.
+ * Completes the exam of an eligibility after an accepted result: eligibility and booking become COMPLETED, and
+ * EXAM_COMPLETED is raised. Later results of the same exam change nothing. An exam without a booking gets one at its
+ * launch time, or now. It runs in the caller's transaction, and the records stay locked. Returns whether this result
+ * completed the exam; the change feed then reports the result.
  */
 export class CompleteExam extends Command<boolean> {
   constructor(
     readonly svcEligibilityId: string,
-    /** Of the result. */
+    /** The revision of the result. */
     readonly revision: number,
   ) {
     super();

@@ -119,7 +119,7 @@ export class BookingsController {
   }
 }
 
-/** For operators: what clients read with the scope `bookings`. */
+/** Serves operators the same answers that clients read with the scope `bookings`. */
 @ApiTags('Administration')
 @Controller('admin/accounts/:account_code/candidates/:candidate_id/bookings')
 @Access('admin', 'support')
@@ -140,7 +140,11 @@ export class CandidateBookingsController {
   }
 }
 
-/** @throws DomainError validation_error with the faults of the form and of a location that does not fit the delivery mode */
+/**
+ * Returns the appointment of a body.
+ * @throws DomainError validation_error with the faults of the form, and of a location that does not fit the delivery
+ *   mode
+ */
 function appointmentOf(body: BookingRequest, faults: Faults): Appointment {
   faults.add(...locationFaults(body, faults));
   faults.refuse();

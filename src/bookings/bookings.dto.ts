@@ -16,7 +16,7 @@ const locationName = () => text({ max: 200, notBlank: true, example: 'Springfiel
 const locationAddress = () => text({ max: 500, notBlank: true, example: '1 Main St, Springfield, IL' });
 const bookingCode = () => text({ min: 1, max: 50, example: 'B7K2M9QX4T' });
 
-/** Body of booking and of moving a booking. */
+/** The body for creating or moving a booking. */
 export class BookingRequest {
   @Field(dateTime(), { required: true, description: 'Start of the appointment.' })
   booking_on: string;
@@ -45,7 +45,7 @@ export class BookingRequest {
   allow_overlap?: boolean | null;
 }
 
-/** Any case, as the status filter of eligibilities. */
+/** Accepts any case, like the status filter of eligibilities. */
 const statusFilter: Rule = {
   schema: { type: 'string', description: `One of ${BOOKING_STATUSES.join(', ')}; any case.` },
   faults: (value) =>
@@ -54,7 +54,7 @@ const statusFilter: Rule = {
       : [fault('status_invalid', `Must be one of ${BOOKING_STATUSES.join(', ')}, in any case.`)],
 };
 
-/** Which bookings of a candidate. */
+/** Filters of a candidate's bookings. */
 export class BookingsQuery {
   @Field(statusFilter)
   status?: string;

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Change } from '../platform/changes/change.entity.js';
 import { DomainEvent, StoredEvent } from '../platform/events/domain-event.js';
 
-/** The kinds of event on a candidate's assessment record of which partners are notified. */
+/** The kinds of event on a candidate's assessment record that partners are notified of. */
 export const CHANGE_REASONS = [
   'BOOKING_CREATED',
   'BOOKING_CANCELLED',
@@ -13,7 +13,7 @@ export const CHANGE_REASONS = [
 ] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
 
-/** The names of the same in the change feed. */
+/** The change feed's names of the same events. */
 export const FEED_CHANGES: Record<ChangeReason, Change> = {
   BOOKING_CREATED: 'SCHEDULED',
   BOOKING_CANCELLED: 'BOOKING_CANCELLED',
@@ -39,12 +39,12 @@ class NotifiedPortion {
 }
 
 /**
- * The specification's NotificationRequest: the booking as it was when the event was generated. Members without a value are
- * left out; the members are in the order of their names. Its JSON is stored with the event, and every notification, every
- * attempt and the change feed copy that text.
+ * The specification's NotificationRequest: the booking at the time of the event. Members without a value are omitted,
+ * and members are sorted by name. Its JSON is stored with the event; every notification, every attempt and the change
+ * feed copy that text.
  */
 export class NotificationRequest {
-  /** Of the appointment. */
+  /** The code of the appointment. */
   @ApiProperty({ type: String, description: 'Of the appointment.' })
   booking_code: string;
 
@@ -74,7 +74,10 @@ export class NotificationRequest {
   @ApiPropertyOptional({ type: String, enum: ['SITE_PROCTORED', 'SVC_REMOTE_PROCTORED'] })
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
 
-  /** Always sent: the second at which the event was generated, `YYYY-MM-DDThh:mm:ssZ`; it rises strictly for each record. */
+  /**
+   * Always present: the second at which the event was generated, `YYYY-MM-DDThh:mm:ssZ`. It strictly increases for each
+   * record.
+   */
   @ApiProperty({
     ...UTC,
     description:
@@ -82,14 +85,14 @@ export class NotificationRequest {
   })
   effective_date: string;
 
-  /** Of the test. */
+  /** The exam code of the test. */
   @ApiPropertyOptional({ type: String, description: 'Of the test.' })
   exam_code?: string;
 
   @ApiPropertyOptional({ type: () => NotifiedPortion, isArray: true })
   exam_portions?: NotifiedPortion[];
 
-  /** This one and the next two: only for SITE_PROCTORED. */
+  /** The three location members are present only for SITE_PROCTORED. */
   @ApiPropertyOptional({ type: String, description: 'Only for SITE_PROCTORED.' })
   location_address?: string;
 
@@ -107,7 +110,7 @@ export class NotificationRequest {
   location_timezone?: string;
 }
 
-/** Stream: the booking code. `meta.sequence` is the `event-sequence`, `meta.occurredAt` the `effective_date`. */
+/** The stream is the booking code; `meta.sequence` is the `event-sequence`, `meta.occurredAt` the `effective_date`. */
 export abstract class BookingEvent extends DomainEvent<NotificationRequest> {}
 
 @StoredEvent('booking.created')

@@ -149,7 +149,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
     });
   }
 
-  /** An exam that was never booked: its booking begins and ends now. */
+  /** Adds the booking of an exam that was never booked: it begins and ends now. */
   private async addCompleted(eligibility: BookedEligibility, revision: number): Promise<void> {
     const launchedAt = await this.queryBus.execute(new FindLaunchTime(eligibility.svc_eligiblity_id));
     const appointment = { booking_on: launchedAt ?? this.clock.now(), delivery_mode: null, ...NOWHERE };
@@ -158,7 +158,7 @@ export class CompleteExamHandler implements ICommandHandler<CompleteExam> {
   }
 }
 
-/** @throws DomainError change_cutoff_passed for a client, later before the start than the test allows */
+/** @throws DomainError change_cutoff_passed for a client when it is too late to change the booking */
 function assertMayStillChange(booking: Booking, { change_cutoff_hours }: BookedEligibility, now: Date): void {
   const scopes = requestContext().caller?.scopes;
   const isClient = !scopes?.has('admin') && !scopes?.has('support');

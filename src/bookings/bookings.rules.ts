@@ -26,7 +26,10 @@ export interface Appointment extends Location {
 
 const HOUR_MS = 3_600_000;
 
-/** Whether it is later before the start than the test's `change_cutoff_hours` allow; null allows a change at any time. */
+/**
+ * Returns whether it is too late to change a booking by the test's `change_cutoff_hours`; null allows a change at any
+ * time.
+ */
 export function isCutoffPassed(
   { booking_on }: Pick<Appointment, 'booking_on'>,
   hours: number | null,
@@ -35,7 +38,7 @@ export function isCutoffPassed(
   return hours !== null && now.getTime() > booking_on.getTime() - hours * HOUR_MS;
 }
 
-/** Whether a booking stands as the appointment has it. */
+/** Returns whether the booking already has this appointment. */
 export function isSameAppointment(
   booking: Omit<Appointment, 'delivery_mode'> & { delivery_mode: DeliveryMode | null },
   appointment: Appointment,
@@ -50,9 +53,10 @@ export function isSameAppointment(
 const SITE_MEMBERS = ['location_code', 'location_name', 'location_address'] as const;
 
 /**
- * A site has code, name, address and time zone; for a remote exam only the zone that the candidate chose is known.
+ * Checks the location: a site needs code, name, address and time zone; a remote exam has only the candidate's time
+ * zone.
  *
- * @param faults those of the form: what fits no delivery mode is not judged by it
+ * @param faults of the form: without a valid delivery mode, the location is not checked
  */
 export function locationFaults(
   { delivery_mode, ...location }: Partial<Location> & { delivery_mode: DeliveryMode },

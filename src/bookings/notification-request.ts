@@ -3,7 +3,10 @@ import { formatDateTime } from '../platform/clock.js';
 import type { Booking } from './booking.entity.js';
 import type { ChangeReason, NotificationRequest } from './bookings.events.js';
 
-/** Builds the specification's NotificationRequest, in the order of its names and without members that have no value. */
+/**
+ * Builds the specification's NotificationRequest. Members are in the specification's order, and members without a value
+ * are omitted.
+ */
 export function notificationRequest(
   changeReason: ChangeReason,
   booking: Booking,

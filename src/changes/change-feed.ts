@@ -10,13 +10,16 @@ import { cursorExpired } from './changes.errors.js';
 import type { FeedPosition } from './changes.dto.js';
 
 const DAY_S = 86_400;
-/** The pauses in which a page waits for transactions that ran at its request, so that it has the entries that they held back. */
+/**
+ * The pauses in which a page waits for transactions that were running at its request, so that it contains entries that
+ * these transactions held back.
+ */
 const PAUSES_MS = [10, 20, 40, 80, 160, 320, 640];
 
 /** The position beyond which no entry is shown yet. */
 interface Horizon {
   generation: number;
-  /** Below it every transaction has ended; below the other it had begun. */
+  /** Every transaction below `xmin` has ended; every transaction below `xmax` had begun. */
   xmin: number;
   xmax: number;
   now_s: number;
@@ -51,7 +54,8 @@ const HORIZON = `SELECT ${GENERATION} AS generation,
 const PLACE = `generation, xid, position, (extract(epoch FROM recorded_at) * 1000000)::bigint AS recorded_us`;
 const SETTLED = '(generation, xid) < (horizon.generation, horizon.xmin)';
 
-// Horizon and rows are of one snapshot. Each kind's rows come in order from the index: a kind that has none costs nothing.
+// Horizon and rows come from one snapshot. Each kind is read in order from the index: a kind without rows costs
+// nothing.
 const READ = prepared(
   'changes-read',
   `WITH horizon AS MATERIALIZED (${HORIZON})
@@ -89,13 +93,13 @@ const READ_LAST = prepared(
      ORDER BY generation DESC, xid DESC, position DESC LIMIT 1) last ON true`,
 );
 
-/** A row of an answer: without an entry when there is none to show. */
+/** A row of an answer; it has no entry when there is none to show. */
 type Answered<Told> = Omit<Horizon, 'generation'> & { horizon_generation: number } & Told;
 type Place = Pick<Entry, 'generation' | 'xid' | 'position' | 'recorded_us'>;
 
 const BEGINNING: Place = { generation: 0, xid: 0, position: 0, recorded_us: 0 };
 
-// Newest first, and what has been committed alone: no reader goes on from here, so that no horizon is needed.
+// Returns committed entries, newest first. No cursor starts here, so that no horizon is needed.
 const OF_RECORDS = prepared(
   'changes-of-records',
   `SELECT ${PLACE}, at, kind, change, svc_eligiblity_id, candidate_id, test_code, booking_code, status, revision,
@@ -105,16 +109,16 @@ const OF_RECORDS = prepared(
 );
 
 /**
- * Reads the change feed (platform/changes/change-log.ts says what its order means).
+ * Reads the change feed (platform/changes/change-log.ts explains its order).
  *
- * 1. A page ends before the first transaction that still runs: what is beyond may yet get something between.
- * 2. The cursor of a page is its last entry; that of an empty one is the requested position. Later entries are behind every
- *    shown entry: that one is in the log, so that no crash gives its transaction's id again.
- * 3. A restore has taken away an entry that the database does not have: later entries may have any place.
- * 4. A row's transaction began after those before it, so that it was recorded at most so much earlier as a transaction
- *    lasts: a day is allowed for that, and partitions before it are not looked into.
- * 5. Expired entries are left out at the beginning only: behind an accepted cursor every entry is shown until its partition
- *    is dropped. Then the cursor is refused.
+ * 1. A page ends before the first running transaction: entries may still appear beyond that point.
+ * 2. The cursor of a page is its last entry; the cursor of an empty page is the requested position. Later entries sort
+ *    after every shown entry. A shown entry is in the WAL, so that its transaction id is not reused after a crash.
+ * 3. An entry that the database lacks was lost in a restore: later entries may have any position.
+ * 4. Transactions ran concurrently with earlier positions for at most a transaction's duration. The feed allows a day
+ *    for that, and does not read partitions before it.
+ * 5. Expired entries are skipped only at the beginning: after an accepted cursor every entry is shown until its
+ *    partition is dropped. Then the cursor is refused.
  */
 @Injectable()
 export class ChangeFeed {
@@ -124,7 +128,7 @@ export class ChangeFeed {
     private readonly config: Config,
   ) {}
 
-  /** The position after all that has been answered by now. */
+  /** Returns the position after everything committed by now. */
   async now(accountCode: string): Promise<FeedPosition> {
     let asked: Horizon | null = null;
     for (let waits = 0; ; waits++) {
@@ -142,7 +146,7 @@ export class ChangeFeed {
     }
   }
 
-  /** A page after the position, and where the next one begins. @throws DomainError cursor_expired */
+  /** Returns the page after the position, and the start of the next page. @throws DomainError cursor_expired */
   async read(
     accountCode: string,
     kinds: readonly ChangeKind[],
@@ -180,7 +184,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The newest entries of these records, newest first. */
+  /** Returns the newest entries of these records, newest first. */
   ofRecords(accountCode: string, svcEligibilityIds: readonly string[], limit: number): Promise<Entry[]> {
     return this.database.query<Entry>(OF_RECORDS, [accountCode, svcEligibilityIds, limit]);
   }
@@ -198,7 +202,7 @@ function horizonOf({ horizon_generation, xmin, xmax, now_s, kept_from_s }: Answe
   return { generation: horizon_generation, xmin, xmax, now_s, kept_from_s };
 }
 
-/** Whether what ran when it was asked has ended; in a generation that began since, it has. */
+/** Returns whether all transactions that ran at the request have ended; a newer generation implies it. */
 function hasSettled(asked: Horizon, { generation, xmin }: Horizon): boolean {
   return generation !== asked.generation || xmin >= asked.xmax;
 }

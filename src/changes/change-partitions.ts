@@ -21,7 +21,7 @@ const FIND_STRANGER = prepared(
   'changes-find-stranger',
   `SELECT 1 FROM change_epoch, pg_control_system() AS cluster WHERE ${IS_STRANGER}`,
 );
-// No transaction may write under the old epoch once the new one can be read.
+// No transaction may write under the old epoch once the new epoch is visible.
 const HOLD_WRITERS = prepared('changes-hold-writers', 'LOCK TABLE changes IN EXCLUSIVE MODE', acrossAccounts.sweep);
 const BEGIN_EPOCH = prepared(
   'changes-begin-epoch',
@@ -31,9 +31,9 @@ const BEGIN_EPOCH = prepared(
 );
 
 /**
- * Makes the partitions of the coming months, drops those whose time is over, and begins an epoch when the table has been
- * restored, into another cluster or into one whose transactions are not those that wrote it. Several processes may do it at the
- * same time.
+ * Creates the partitions of the coming months, and drops expired ones. It begins a new epoch when the table was
+ * restored into another cluster, or into a cluster without its transactions. Several processes may run it at the same
+ * time.
  */
 @Injectable()
 export class ChangePartitions implements OnApplicationBootstrap {
@@ -47,7 +47,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
     clock.follow({ prepare: () => this.makePresent(), catchUp: () => this.run() });
   }
 
-  /** Before the first change: a service that stood still for months has no partition for it. */
+  /** Runs before the first change: after a standstill of months, the current partition is missing. */
   async onApplicationBootstrap(): Promise<void> {
     await this.keep();
   }
@@ -70,7 +70,7 @@ export class ChangePartitions implements OnApplicationBootstrap {
     await this.database.query(KEEP, [keptFrom]);
   }
 
-  /** The sandbox moves the time: what happens from there on needs its partition at once. */
+  /** Creates the current partition at once when the sandbox moves the time. */
   private async makePresent(): Promise<void> {
     for (let tries = 10; tries > 0; tries--) {
       await this.database.query(KEEP, ['-infinity']);

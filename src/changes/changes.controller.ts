@@ -15,7 +15,7 @@ import { AccountPath } from '../platform/validation/identifiers.js';
 import { ChangeFeed, type Entry } from './change-feed.js';
 import { ChangeModel, ChangesQuery, readPosition, writePosition } from './changes.dto.js';
 
-/** Of one candidate; whoever wants more reads the feed. */
+/** Limit of entries for one candidate; the feed has more. */
 const MOST_OF_CANDIDATE = 500;
 
 @ApiTags('Change feed')

@@ -13,18 +13,18 @@ declareFaults({
 });
 
 /**
- * Where a reader of the feed stands: after this entry, in the feed's order; zeros when there was none. An entry and no bare
- * id of a transaction: ids that a crash did not find in the log are given again.
+ * The position of a reader of the feed: after this entry in the feed's order; zeros before the first entry. It names an
+ * entry instead of a bare transaction id, because ids can be reused after a crash.
  */
 export interface FeedPosition {
   readonly generation: number;
   readonly xid: number;
   readonly position: number;
-  /** When the entry was recorded, in the database's microseconds since 1970. */
+  /** The time at which the entry was recorded, in the database's microseconds since 1970. */
   readonly recordedUs: number;
-  /** Changes that were recorded before this moment have been read, in the database's seconds since 1970. */
+  /** The reader has seen all changes recorded before this moment, in the database's seconds since 1970. */
   readonly toldS: number;
-  /** When it was given out, in seconds since 1970. */
+  /** The time at which the cursor was issued, in seconds since 1970. */
   readonly givenS: number;
 }
 
@@ -34,7 +34,7 @@ export function writePosition(at: FeedPosition): string {
   return `feed ${[at.generation, at.xid, at.position, at.recordedUs, at.toldS, at.givenS].join(' ')}`;
 }
 
-/** The position in a cursor; null when it is none of the feed's. */
+/** Returns the position in a cursor; null when the feed did not issue the cursor. */
 export function readPosition(cursor: string): FeedPosition | null {
   const numbers = FORM.exec(openCursor(cursor) ?? '')
     ?.slice(1)

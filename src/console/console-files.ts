@@ -14,7 +14,7 @@ interface ConsoleFile {
   compressed: Buffer | null;
 }
 
-/** The built console, read once: a request names a member of the map and never a path. */
+/** Holds the built console, read once: a request can only name an entry of the map, never a path. */
 export class ConsoleFiles {
   private readonly files = new Map<string, ConsoleFile>();
   private readonly html: string | null;
@@ -36,7 +36,7 @@ export class ConsoleFiles {
     }
   }
 
-  /** @param toRoot from the address of the page to the root of the service */
+  /** @param toRoot the relative path from the page to the root of the service */
   page(toRoot: string): string {
     // Tests of other parts run without a build.
     if (this.html === null) throw notFound.error();
@@ -48,7 +48,7 @@ export class ConsoleFiles {
   }
 }
 
-/** The build lies in dist/console above this file, wherever this file has been compiled to; null where there is none. */
+/** Finds dist/console above this file, wherever this file was compiled to; null when there is none. */
 function builtConsole(): string | null {
   for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
     const built = join(folder, 'dist/console');

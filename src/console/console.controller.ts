@@ -6,12 +6,12 @@ import { notFound } from '../platform/errors.js';
 import { Access } from '../platform/http/access.js';
 import { ConsoleFiles } from './console-files.js';
 
-/** The addresses of the pages of the console; the page itself finds the one that an address names. */
+/** The paths of the console's pages; all serve the same HTML, which selects the page. */
 const AREAS = ['queue', 'jobs', 'notifications', 'partners', 'candidates', 'work', 'setup', 'audit'];
 
 /**
- * The operator's console: static files, the same for everybody. Their data comes from the JSON API, with the session
- * of the operator.
+ * Serves the operators' console: static files, identical for everybody. Their data comes from the JSON API, with the
+ * operator's session.
  */
 @ApiExcludeController()
 @Controller('console')
@@ -24,7 +24,7 @@ export class ConsoleController {
   @Get(['', ...AREAS.flatMap((area) => [area, `${area}/*rest`])])
   page(@Req() request: Request, @Res() response: Response): void {
     response.setHeader('Content-Type', 'text/html; charset=utf-8');
-    // The page names its files relative to its own address, so that it works under any prefix.
+    // The page refers to its files by relative paths, so that it works under any prefix.
     const depth = request.path.slice(this.config.basePath.length).split('/').length - 2;
     response.send(this.files.page('../'.repeat(depth)));
   }
@@ -34,7 +34,7 @@ export class ConsoleController {
     const file = this.files.find(name);
     if (!file) throw notFound.error();
     response.setHeader('Content-Type', file.type);
-    // Its name has a hash of its content.
+    // The file name contains a hash of the content.
     response.setHeader('Cache-Control', 'public, max-age=31536000, immutable');
     response.setHeader('Vary', 'Accept-Encoding');
     if (file.compressed !== null && request.acceptsEncodings('br') !== false) {

@@ -11,15 +11,15 @@ import { Snapshots, type Snapshot } from './snapshot.js';
 
 const LOOK_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
-/** Tabs of one user, and streams of all of them, in this process. */
+/** Maximum streams per user and in total, in this process. */
 const MOST_OF_USER = 10;
 const MOST = 1_000;
-/** A reader that takes nothing any more has so much waiting. */
+/** A reader with this many unsent bytes has stopped reading. */
 const MOST_UNREAD = 64 * 1024;
 
 export const TOPICS = ['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched', 'imports'] as const;
 type Topic = (typeof TOPICS)[number];
-/** The values that change when the subject of a topic changes. */
+/** Values that change when the subject of a topic changes. */
 type Marks = ReadonlyMap<Topic, string>;
 
 interface Stream {
@@ -27,19 +27,21 @@ interface Stream {
   readonly response: Response;
   readonly username: string;
   readonly reach: Reach;
-  /** The values that were last sent, by topic; null while the stream is being opened. */
+  /** The values sent last, by topic; null while the stream is being opened. */
   seen: Marks | null;
   heardAt: number;
 }
 
 /**
- * Tells the pages of operators what has changed, so that none of them asks all the time.
+ * Notifies operators' pages of changes, so that no page has to poll.
  *
- * 1. Every two seconds one look at the database (snapshot.ts) serves all streams of the process; without streams there is none.
- * 2. A stream is sent the topics whose figures have changed since the last time, of the accounts of its caller; never the figures.
- * 3. A caller who may not call any more is sent nothing: the session or the token is checked at every heartbeat and before each event.
+ * 1. Every two seconds one database query (snapshot.ts) serves all streams of the process; without streams there is no
+ *    query.
+ * 2. A stream receives the topics whose values have changed, limited to the accounts of its caller; never the values.
+ * 3. A caller who lost access receives nothing: the session or the token is checked at every heartbeat and before each
+ *    event.
  *
- * A session does not last longer by its stream.
+ * A stream does not extend its session.
  */
 @Injectable()
 export class EventStreams implements BeforeApplicationShutdown {
@@ -54,7 +56,7 @@ export class EventStreams implements BeforeApplicationShutdown {
   ) {}
 
   /**
-   * The page asks for everything when its stream is there: each change since then is sent.
+   * Opens a stream. The page then loads everything once, and receives each later change.
    * @throws DomainError rate_limited
    */
   async open(request: Request, response: Response, caller: Caller): Promise<void> {
@@ -106,7 +108,7 @@ export class EventStreams implements BeforeApplicationShutdown {
     this.endAll();
   }
 
-  /** Returns the figures as a caller with these accounts sees them. */
+  /** Returns a function that gives the values visible to a caller with these accounts. */
   private async figures(): Promise<(reach: Reach) => Marks> {
     const snapshotOf = await this.snapshots.look();
     const known = new Map<string, Marks>();
@@ -146,7 +148,7 @@ export class EventStreams implements BeforeApplicationShutdown {
 function begin(response: Response): void {
   response.status(200);
   response.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
-  // No proxy may change, that is pack, or collect it.
+  // Tells proxies not to transform (compress) or buffer the response.
   response.setHeader('Cache-Control', 'no-store, no-transform');
   response.setHeader('X-Accel-Buffering', 'no');
 }

@@ -17,10 +17,10 @@ import type { Reach } from '../platform/context/caller.js';
 import { CountUnmatched, type UnmatchedCount } from '../results/results.queries.js';
 
 const FRESH_MS = 1_000;
-/** A slow query may take at most this share of the time. */
+/** The maximum share of time for a slow query. */
 const SHARE = 1 / 4;
 
-/** The figures that operators see, of the accounts of one caller. */
+/** The figures for an operator, limited to the accounts of one caller. */
 export interface Snapshot {
   readonly at: Date;
   readonly undelivered: readonly UndeliveredCount[];
@@ -33,8 +33,8 @@ export interface Snapshot {
 }
 
 /**
- * Counts what needs an operator, however many ask: about once a second, and less often where it takes long. It is counted across
- * accounts, once for all who ask, and each is given what lies in a reach: nothing else leaves this class.
+ * Counts pending work for operators about once a second, however many callers ask, and less often when the query is
+ * slow. It counts all accounts once for all callers. Each caller gets only the figures of its own accounts.
  */
 @Injectable()
 export class Snapshots {
@@ -47,12 +47,12 @@ export class Snapshots {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns the newest figures of the accounts in the reach. */
+  /** Returns the newest figures of these accounts. */
   async of(reach: Reach): Promise<Snapshot> {
     return withinReach(await this.acrossAccounts(), reach);
   }
 
-  /** Looks once for many who ask. */
+  /** Queries once for many callers. */
   async look(): Promise<(reach: Reach) => Snapshot> {
     const newest = await this.acrossAccounts();
     return (reach) => withinReach(newest, reach);

@@ -30,7 +30,7 @@ declareFaults({
   province_state_invalid: ['The value is not a USPS code.', 'For the United States use the two-letter code of USPS.'],
 });
 
-// Scalar subqueries and no EXISTS: for many questions PostgreSQL may answer that by reading a whole table.
+// Uses scalar subqueries instead of EXISTS: for many questions PostgreSQL may answer EXISTS by reading a whole table.
 const LOOK_UP = prepared(
   'eligibility-catalogue',
   `SELECT asked.n,
@@ -53,7 +53,7 @@ const NEAR_TEST = prepared(
   'SELECT test_code FROM tests WHERE account_code = $1 AND lower(test_code) = lower($2) ORDER BY test_code LIMIT 1',
 );
 
-/** The names that a body says; null is nothing. */
+/** The codes in a body; null where there is none. */
 interface CatalogueQuestion {
   account: string;
   test: string | null;
@@ -72,7 +72,7 @@ interface CatalogueRow {
   attribute_keys: string[];
 }
 
-/** The codes that a record has already: they stay acceptable even when the catalogue has lost them since. */
+/** The codes that a record already has: they stay valid even when the catalogue has lost them. */
 interface Known {
   /** Null when there is no record (yet). */
   svc_eligiblity_id: string | null;
@@ -92,7 +92,7 @@ const NOTHING_KNOWN: Known = {
   province_state: null,
 };
 
-/** In their places; undefined where the key itself has a fault, whatever else of its entry has one. */
+/** Returns the attribute keys at their indices; undefined where the key itself has a fault. */
 function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['candidate']>): (string | undefined)[] {
   const pointer = '/candidate/additional_attributes';
   const given = faults.member(pointer, candidate.additional_attributes);
@@ -105,11 +105,11 @@ function attributeKeysOf(faults: Faults, candidate: Partial<EligibilityModel['ca
 export interface CheckedBody {
   /** The portions that the record will have. */
   portionCodes: string[];
-  /** Whether an accommodation asked for needs an operator's approval. */
+  /** Whether a requested accommodation needs an operator's approval. */
   approvalPending: boolean;
 }
 
-/** Checks what a body says against the account's catalogue. Members with a fault of their form are not looked at again. */
+/** Checks a body against the account's catalogue. Members with a fault of their form are skipped. */
 @Injectable()
 export class CatalogueCheck {
   private readonly lookUp: Batched<CatalogueQuestion, CatalogueRow>;
@@ -128,7 +128,7 @@ export class CatalogueCheck {
 
   /**
    * @param testCode the test of the path
-   * @param record null when there is none to change: the request is refused for the faults of its form
+   * @param record null when there is no record to change: the request is refused for the faults of its form
    */
   forChange(
     accountCode: string,
@@ -151,7 +151,7 @@ export class CatalogueCheck {
     const known = changed ?? NOTHING_KNOWN;
     const candidate = faults.member('/candidate', body.candidate) ?? ({} as Partial<EligibilityModel['candidate']>);
     const school = faults.member('/candidate/school_code', candidate.school_code);
-    // A change of the accommodations is forbidden, whether the account has them or not.
+    // A change of the accommodations is forbidden, even when the account knows them.
     const accommodations =
       changed === null ? faults.entries('/candidate/special_accommodations', candidate.special_accommodations) : [];
     const attributeKeys = attributeKeysOf(faults, candidate);
@@ -196,13 +196,13 @@ export class CatalogueCheck {
     };
   }
 
-  /** The code of a test that differs by case alone, as the end of a sentence. */
+  /** Returns the end of a sentence that suggests a test code differing only in case. */
   private async nearTest(accountCode: string, testCode: string): Promise<string> {
     const near = await this.database.queryOne<{ test_code: string }>(NEAR_TEST, [accountCode, testCode]);
     return near === null ? '' : ` Did you mean "${near.test_code}"?`;
   }
 
-  /** Vouchers are judged where they are redeemed, under their locks; here only for a request that is refused anyway. */
+  /** Checks vouchers only for a request that is refused anyway; valid requests check them on redemption, under lock. */
   private async voucherFaults(
     accountCode: string,
     testCode: string | null,
@@ -218,7 +218,10 @@ export class CatalogueCheck {
   }
 }
 
-/** The portions that the record will have: those asked for, or as they were when they are left out or the same. */
+/**
+ * Returns the portions that the record will have: the requested ones, or the current ones when they are omitted or
+ * equal.
+ */
 function portionsOf(
   body: EligibilityModel,
   faults: Faults,
@@ -257,7 +260,10 @@ function portionsOf(
   return { chosen, faults: unknown };
 }
 
-/** For the United States the province is a USPS code; a change of either member is judged with the other as it stands. */
+/**
+ * Requires a USPS code as the province in the United States. When only one member changes, the other keeps its stored
+ * value.
+ */
 function provinceFault(faults: Faults, candidate: Partial<EligibilityModel['candidate']>, known: Known): Fault[] {
   if (faults.concern('/candidate/country') || faults.concern('/candidate/province_state')) return [];
   const country = candidate.country === undefined ? known.country : (candidate.country?.toUpperCase() ?? null);

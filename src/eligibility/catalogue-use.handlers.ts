@@ -3,7 +3,7 @@ import { FindPortionsInUse, IsEntryInUse } from '../accounts/accounts.queries.js
 import { Database, prepared } from '../platform/database/database.js';
 import { LIVE } from './eligibility.fields.js';
 
-// By the stored status: a record whose window is over may be revived by a later end date.
+// Uses the stored status, because a later end date may reactivate a record whose window is over.
 const FIND_USE = {
   accommodation: prepared(
     'eligibility-find-accommodation-use',

@@ -41,7 +41,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
     const faults = new Faults(ofForm.list);
     const record = await judged(this.catalogue, accountCode, body, faults, this.clock.now());
     const vouchers = [...new Set(body.voucher_codes ?? [])];
-    // Without vouchers one statement is the whole change: a transaction of its own.
+    // Without vouchers, one statement is the whole change, in its own transaction.
     if (vouchers.length === 0) return this.creation.insert(record);
     return this.unitOfWork.run(async () => {
       const created = await this.creation.insert(record);
@@ -55,7 +55,7 @@ export class CreateEligibilityHandler implements ICommandHandler<CreateEligibili
   }
 }
 
-/** Between these others get their turn. */
+/** After this many checks, other requests get their turn. */
 const JUDGED_AT_ONCE = 100;
 
 @CommandHandler(JudgeCreations)
@@ -105,7 +105,7 @@ function isReady(answer: NewEligibility | DomainError): answer is NewEligibility
   return !(answer instanceof DomainError);
 }
 
-/** The record that the body says. @throws DomainError validation_error */
+/** Builds the record of the body. @throws DomainError validation_error */
 async function judged(
   catalogue: CatalogueCheck,
   accountCode: string,
@@ -119,7 +119,7 @@ async function judged(
   return newRecord(accountCode, body, checked.portionCodes, checked.approvalPending, now);
 }
 
-/** The end must lie in the future and after the start. */
+/** Requires that the end lies in the future and after the start. */
 function windowFaults(body: EligibilityModel, now: Date, faults: Faults): Fault[] {
   const start = faults.concern('/schedule_start_date') ? null : dateOf(body.schedule_start_date);
   const end = faults.concern('/eligibility_end_date') ? null : dateOf(body.eligibility_end_date);
@@ -135,7 +135,7 @@ export function dateOf(text: string | null | undefined): Date | null {
   return text == null ? null : parseDateTime(text);
 }
 
-/** One of the specification's spellings, whatever the case it came in. */
+/** Returns the specification's spelling of the mode, for any case. */
 export function registrationModeOf(text: string | null | undefined): string | null {
   return REGISTRATION_MODES.find((mode) => mode.toLowerCase() === text?.toLowerCase()) ?? null;
 }

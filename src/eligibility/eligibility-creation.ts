@@ -38,9 +38,9 @@ const CREATED = (records: string, answer: string) => `WITH asked AS MATERIALIZED
     FROM created`)})
   SELECT n, ${answer} FROM created JOIN asked USING (svc_eligiblity_id)`;
 
-// The usual case: nothing blocks it. In one order, so that two processes that meet do not block each other.
-// No EXISTS: on a young table, and while few records are expired, PostgreSQL plans to read all of either and keeps to it when they
-// are many. The order is that of the index of the candidate's records alone, which is then never passed over for another.
+// The usual case: no other record blocks the creation. A fixed lock order keeps two processes from blocking each other.
+// EXISTS is avoided: on a young table with few expired records, PostgreSQL would plan to read the whole table and keep
+// that plan. The order is that of the index on the candidate's records, so that the planner never picks another index.
 const UNOBSTRUCTED = `WHERE NOT 'EXPIRED' = ANY (ARRAY(
   SELECT CASE WHEN e.test_code = asked.test_code THEN e.status ELSE '' END FROM eligibilities e
   WHERE e.account_code = asked.account_code AND e.candidate_id = asked.candidate_id ORDER BY e.test_code, e.position DESC))`;
@@ -48,7 +48,7 @@ const CREATE = prepared('eligibility-create', CREATED(UNOBSTRUCTED, 'created.*')
 const CREATE_MANY = prepared('eligibility-create-many', CREATED(UNOBSTRUCTED, 'svc_eligiblity_id AS created'));
 const CREATE_AFTER_EXPIRED = prepared('eligibility-create-after-expired', CREATED('', 'created.*'));
 
-// A record whose window is over gives way to the new one.
+// A record whose window is over makes room for the new record.
 const LOCK_OVER = prepared(
   'eligibility-lock-giving-way',
   lockOpen('account_code = $1 AND candidate_id = $2 AND test_code = $3 AND eligibility_end_date <= $4'),
@@ -59,7 +59,7 @@ const FIND_EXPIRED = prepared(
    WHERE account_code = $1 AND candidate_id = $2 AND test_code = $3 AND status = 'EXPIRED' ORDER BY position`,
 );
 
-// A record that gives way has done so, or is passed over.
+// Expired records have made room by now, or are skipped.
 const FIND_OBSTACLES = prepared(
   'eligibility-find-obstacles',
   `SELECT n, obstacle.svc_eligiblity_id, obstacle.live
@@ -75,7 +75,7 @@ const FIND_OBSTACLES = prepared(
      LIMIT 1) obstacle`,
 );
 
-/** New records in the database, each with its audit row and its entry of the change feed. */
+/** Creates records, each with its audit row and its change feed entry. */
 @Injectable()
 export class EligibilityCreation {
   private readonly creation: Batched<object, Eligibility & { n: number }>;
@@ -86,11 +86,11 @@ export class EligibilityCreation {
     private readonly commandBus: CommandBus,
     private readonly config: Config,
   ) {
-    // The records of many requests as one statement, which is one commit: a create takes 0.75 of the time.
+    // Batches the records of many requests into one statement and one commit.
     this.creation = new Batched(database, CREATE, numbered);
   }
 
-  /** The record as the database has it. */
+  /** Creates the record; returns the stored row. */
   async insert(record: NewEligibility): Promise<Eligibility> {
     try {
       const [created] = await this.creation.ask(this.rowOf(record));
@@ -100,18 +100,18 @@ export class EligibilityCreation {
       }
       return await this.unitOfWork.run(() => this.insertAfterExpired(record));
     } catch (error) {
-      // Of others, perhaps.
+      // In a shared transaction, the error may belong to another command.
       if (this.unitOfWork.isShared) throw error;
       throw refusalOf(error) ?? error;
     }
   }
 
-  /** Returns the row that {@link insertMany} writes in the name of the running request. */
+  /** Returns the row that {@link insertMany} writes on behalf of the running request. */
   valuesOf(records: readonly NewEligibility[]): [string] {
     return numbered(records.map((record) => this.rowOf(record)));
   }
 
-  /** Creates all of them by one statement, and by one more when some are blocked; returns the outcome of each. */
+  /** Creates all records by one statement, and by a second one when some are blocked; returns the outcome of each. */
   async insertMany(records: readonly NewEligibility[], values: [string]): Promise<Creation[]> {
     const created = await this.database.query<{ n: number; created: string }>(CREATE_MANY, values);
     const made = new Map(created.map(({ n, created: id }) => [records[n - 1], { created: id }]));
@@ -120,7 +120,7 @@ export class EligibilityCreation {
     return records.map((record) => made.get(record) ?? obstacles[obstructed.indexOf(record)] ?? 'OBSTRUCTED');
   }
 
-  /** An expired record keeps its vouchers until another one takes its place. */
+  /** Creates the record after an expired one, which keeps its vouchers until it is replaced. */
   private async insertAfterExpired(record: NewEligibility): Promise<Eligibility> {
     const { account_code, candidate_id, test_code, created_datetime } = record;
     const key = [account_code, candidate_id, test_code];
@@ -132,12 +132,12 @@ export class EligibilityCreation {
       if (created) return created;
       const [obstacle] = await this.findObstacles([record]);
       if (obstacle) throw obstacle;
-      // The obstacle went away in the meantime, or the random id was taken: try again.
+      // The obstacle disappeared meanwhile, or the random id existed already: retry.
     }
     throw new Error('No eligibility could be created.');
   }
 
-  /** The record as the statements read it, with an id and who made it; what has no value is left out, which is less to read. */
+  /** Builds the statement's row, with an id and the creator; members without a value are omitted to save parsing. */
   private rowOf(record: NewEligibility): object {
     const { caller, requestId } = requestContext();
     const row: Record<string, unknown> = {
@@ -150,7 +150,7 @@ export class EligibilityCreation {
     return row;
   }
 
-  /** Returns the error that blocks each for good; null where nothing does. */
+  /** Returns the error that permanently blocks each record; null where nothing does. */
   private async findObstacles(records: readonly NewEligibility[]): Promise<(DomainError | null)[]> {
     if (records.length === 0) return [];
     const obstacles = await this.database.query<Obstacle>(FIND_OBSTACLES, numbered(records));
@@ -177,7 +177,7 @@ function obstructedBy(obstacle: Obstacle | undefined): DomainError | null {
       });
 }
 
-/** Data that was checked may have changed by the time of the write: the constraints have the last word. */
+/** Maps violated constraints to domain errors: checked data may have changed before the write. */
 export function refusalOf(error: unknown): DomainError | null {
   switch (violatedConstraint(error)) {
     case 'eligibilities_test_fk':

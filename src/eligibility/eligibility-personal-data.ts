@@ -10,7 +10,9 @@ const FIND = {
   text: 'SELECT * FROM eligibilities WHERE svc_eligiblity_id = ANY ($1::text[]) ORDER BY position DESC',
   across: acrossAccounts.keyInHand,
 };
-/** $1 ids, $2 the pseudonym, $3 one for each client_eligibility_id, which are unique, $4 the present. */
+/**
+ * $1: ids; $2: the pseudonym; $3: a pseudonym for each client_eligibility_id, which are unique; $4: the current time.
+ */
 const ERASE = {
   text: `UPDATE eligibilities SET candidate_id = $2,
            client_eligibility_id = CASE WHEN eligibilities.client_eligibility_id IS NOT NULL THEN erased.client_eligibility_id END,
@@ -24,7 +26,7 @@ const ERASE = {
          WHERE eligibilities.svc_eligiblity_id = erased.svc_eligiblity_id`,
   across: acrossAccounts.keyInHand,
 };
-// Of other records: eligibilities_waiting_hold_ix has those that wait, and few others keep a reason.
+// Reads other candidates' records: eligibilities_waiting_hold_ix covers pending ones, and few others keep a reason.
 const FIND_HOLDS = {
   text: `SELECT svc_eligiblity_id, hold_reason FROM eligibilities
          WHERE account_code = $1 AND hold_reason IS NOT NULL AND status = 'PENDING'`,

@@ -13,7 +13,7 @@ import { eligibilityNotFound } from './eligibility.errors.js';
 import { ACTIVE_STATUSES, LIVE, statusAt } from './eligibility.fields.js';
 import { type TimeSlot } from './eligibility.rules.js';
 
-/** A record, and what its booking needs to know of its test. */
+/** Selects a record, and the members of its test that a booking needs. */
 const BOOKED = `e.*, t.exam_code, t.duration_minutes, t.change_cutoff_hours,
   (SELECT coalesce(json_agg(json_build_object('portion_code', chosen.code, 'portion_name', portion.portion_name)
      ORDER BY chosen.ordinal), '[]')
@@ -31,8 +31,9 @@ const LOCK_OF_CANDIDATE = prepared(
   `SELECT ${BOOKED} FROM eligibilities e ${WITH_TEST} WHERE e.account_code = $1 AND e.candidate_id = $2
    ORDER BY e.position DESC FOR UPDATE OF e`,
 );
-// Of many candidates at once; a record that another transaction holds is left to it and stands without members. The inner order is that
-// of the index of a candidate's records alone, which is then never passed over for another (eligibility-creation.ts).
+// Serves many candidates at once; a record that another transaction has locked is returned with null members. The inner
+// order is that of the index on a candidate's records, so that the planner never picks another index
+// (eligibility-creation.ts).
 export const LOCK_FREE_OF_CANDIDATES = prepared(
   'eligibility-lock-free-of-candidates',
   `SELECT asked.n, free.*
@@ -97,11 +98,11 @@ type State = Pick<
   'status' | 'hold_reason' | 'approval_pending' | 'decline_reason' | 'booking_code' | 'booking_on' | 'last_event_at'
 >;
 
-/** The records of one candidate and test, newest first, and which of them a call addresses. */
+/** The records of one candidate and test, newest first, with the rules that choose the record of a call. */
 export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEligibility> {
   constructor(readonly newestFirst: readonly Record[]) {}
 
-  /** The live record: of those that are locked, none is open whose window is over. */
+  /** The live record. Locked records have expired already when their window is over. */
   get live(): Record | null {
     return this.newestFirst.find((record) => ACTIVE_STATUSES.includes(record.status)) ?? null;
   }
@@ -110,7 +111,9 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
     return this.newestFirst[0] ?? null;
   }
 
-  /** The record that an update addresses: the live one; else the newest expired one, unless the exam is over since. */
+  /**
+   * The record for an update: the live record, otherwise the newest expired record, unless the exam was closed since.
+   */
   get changeable(): Record | null {
     if (this.live) return this.live;
     if (this.isClosed) return null;
@@ -124,8 +127,8 @@ export class RecordsOfTest<Record extends Pick<Eligibility, 'status'> = BookedEl
 }
 
 /**
- * Fetches records for a change: every row is locked, so that changes of one record wait for each other. Several of a candidate
- * are locked newest first, by everybody: no two transactions wait for each other.
+ * Fetches and locks records for a change, so that changes of one record are serialized. Records of a candidate are
+ * always locked newest first, so that no deadlock is possible.
  */
 @Injectable()
 export class EligibilityStore {
@@ -164,19 +167,22 @@ export class EligibilityStore {
     return new RecordsOfTest(records);
   }
 
-  /** Nobody is waited for while others wait for this transaction. @throws MustBeAlone when somebody holds one of them */
+  /**
+   * Locks the records without waiting, because other commands share this transaction. @throws MustBeAlone when one is
+   * locked
+   */
   private async lockFree(account_code: string, candidate_id: string): Promise<BookedEligibility[]> {
     const records = await this.freeOfCandidates.ask({ account_code, candidate_id });
     if (records.some(({ svc_eligiblity_id }) => svc_eligiblity_id === null)) throw new MustBeAlone();
     return records;
   }
 
-  /** Returns the open bookings of the candidate's other records, which the caller holds. */
+  /** Returns the open bookings of the candidate's other records, which the caller has locked. */
   otherBookings({ account_code, candidate_id, svc_eligiblity_id }: Eligibility): Promise<TimeSlot[]> {
     return this.database.query<TimeSlot>(OTHER_BOOKINGS, [account_code, candidate_id, svc_eligiblity_id]);
   }
 
-  /** Whether the candidate has a live record for the same test. */
+  /** Returns whether the candidate has a live record for the same test. */
   async hasLive({ account_code, candidate_id, test_code }: Eligibility): Promise<boolean> {
     return (await this.database.queryOne(HAS_LIVE, [account_code, candidate_id, test_code])) !== null;
   }
@@ -197,7 +203,7 @@ export class EligibilityStore {
     await this.database.query(HOLD_ALL_OF, [accountCode, candidateId]);
   }
 
-  /** Records the expiry of a window that was over before the change, as if the sweep had been faster. */
+  /** Records the expiry of a window that ended before the change, as the sweep would have done. */
   private noteExpiry(record: Eligibility): void {
     const { eligibility_end_date: end, updated_datetime: updated } = record;
     if (record.status === 'EXPIRED' || statusAt(record, this.clock.now()) !== 'EXPIRED') return;
@@ -206,7 +212,7 @@ export class EligibilityStore {
     this.tell('EXPIRED', record, end!);
   }
 
-  /** Tells the change feed of the record as it stands now. */
+  /** Appends the current state of the record to the change feed. */
   tell(change: Change, record: Eligibility, at = record.updated_datetime): void {
     const { account_code, svc_eligiblity_id, candidate_id, test_code } = record;
     this.unitOfWork.change({
@@ -221,7 +227,7 @@ export class EligibilityStore {
     });
   }
 
-  /** Writes where the record stands, and when it changed. */
+  /** Writes the state of the record and the time of the change. */
   changeState<Record extends Eligibility>(record: Record, changes: Partial<State>, now: Date): Record {
     Object.assign(record, changes, { updated_datetime: now });
     const { svc_eligiblity_id, status, hold_reason, approval_pending, decline_reason } = record;
@@ -240,12 +246,12 @@ export class EligibilityStore {
     return record;
   }
 
-  /** Writes the state that a booking gave the record, and the time of its event. */
+  /** Writes the state that follows from a booking, and the time of its event. */
   followBooking(record: BookedEligibility, changes: Partial<State>, now: Date): BookedEligibility {
     return this.changeState(record, { ...changes, last_event_at: nextOccurredAt(now, record.last_event_at) }, now);
   }
 
-  /** Writes the named members of the record, and when. */
+  /** Writes the named members of the record and the time of the change. */
   async change(record: Eligibility, changes: Partial<Eligibility>, now: Date): Promise<Eligibility> {
     Object.assign(record, changes, { updated_datetime: now });
     await this.database.manager.update(Eligibility, record.svc_eligiblity_id, { ...changes, updated_datetime: now });

@@ -1,7 +1,7 @@
 import type { CandidateModel } from './eligibility-model.fields.js';
 import type { Eligibility } from './eligibility.entity.js';
 
-/** The columns of which a new record has the table's default. */
+/** The columns for which a new record uses the table's default. */
 export const DEFAULTED = [
   'position',
   'hold_reason',
@@ -14,10 +14,10 @@ export const DEFAULTED = [
 
 type Written = Exclude<keyof Eligibility, (typeof DEFAULTED)[number]>;
 
-/** A record that is to be made; the table answers with the whole of it. */
+/** A record before it is stored; the INSERT returns the complete row. */
 export type NewEligibility = Omit<Pick<Eligibility, Written>, 'svc_eligiblity_id'>;
 
-/** The columns that a create writes, each with its type: the only list. */
+/** The columns that a create writes, with their types: the only list. */
 export const WRITTEN: Readonly<Record<Written, string>> = {
   svc_eligiblity_id: 'text',
   account_code: 'text',
@@ -60,10 +60,10 @@ const NOT_SHOWN = [
   'erased_datetime',
 ] as const;
 
-/** The columns of a record that clients see, and those that order it. */
+/** The columns of a record that clients see, and the sort keys. */
 export type ShownEligibility = Omit<Eligibility, (typeof NOT_SHOWN)[number]>;
 
-/** The columns of it. */
+/** The names of the shown columns. */
 export const SHOWN = [...Object.keys(WRITTEN), ...DEFAULTED].filter((name) => !NOT_SHOWN.some((not) => not === name));
 
 type Demographic = Exclude<
@@ -87,10 +87,10 @@ const AS_SENT: Readonly<Record<Demographic, true>> = {
   school_code: true,
 };
 
-/** The members of a candidate that are stored as they were sent, and may be changed. */
+/** The members of a candidate that are stored as sent and may be changed. */
 export const DEMOGRAPHICS = Object.keys(AS_SENT) as readonly Demographic[];
 
-/** The demographics of one as those of another: `null` for what is missing. */
+/** Copies the demographics; missing members become `null`. */
 export function demographicsOf(from: Partial<Pick<CandidateModel, Demographic>>): Pick<Eligibility, Demographic> {
   const demographics: Partial<Record<Demographic, string | null>> = {};
   for (const name of DEMOGRAPHICS) demographics[name] = from[name] ?? null;

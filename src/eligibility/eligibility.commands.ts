@@ -7,16 +7,16 @@ import type { NewEligibility } from './eligibility.columns.js';
 import type { Eligibility } from './eligibility.entity.js';
 import type { EligibilityState } from './eligibility.fields.js';
 
-/** A record, and the members of its test that a booking event has. */
+/** A record with the members of its test that a booking event contains. */
 export interface BookedEligibility extends Eligibility {
   exam_code: string | null;
   duration_minutes: number | null;
   change_cutoff_hours: number | null;
-  /** The record's portions, with their names, in its order. */
+  /** The record's portions with their names, in the record's order. */
   exam_portions: { portion_code: string; portion_name: string | null }[];
 }
 
-/** `faults` are those that the form of the body has already; the handler adds its own and refuses with all of them. */
+/** Creates a record. `faults` are those of the body's form; the handler adds its own and refuses with all of them. */
 export class CreateEligibility extends Command<Eligibility> {
   constructor(
     readonly accountCode: string,
@@ -27,23 +27,23 @@ export class CreateEligibility extends Command<Eligibility> {
   }
 }
 
-/** The members of a body, with the faults that its form has already. */
+/** A body with the faults of its form. */
 export interface NewRecord {
   readonly body: EligibilityModel;
   readonly faults: Faults;
 }
 
-/** The outcome: refused by the error; obstructed where another record may block it, which a create of its own finds out. */
+/** The outcome: an id, an error, or OBSTRUCTED when another record may block it; a separate create then decides. */
 export type Creation = { readonly created: string } | 'OBSTRUCTED' | DomainError;
 
-/** Creations that were judged, in their order: each is refused, or ready to be written. Its handlers alone look into it. */
+/** Checked creations in order: each is refused or ready to be written. Only its handlers read the content. */
 export interface JudgedCreations {
   readonly answers: readonly (NewEligibility | DomainError)[];
-  /** The values of the statement that writes those that are ready. */
+  /** The values of the statement that writes the ready records. */
   readonly values: [string];
 }
 
-/** Judges bodies without vouchers, no two of them about the same record, as {@link CreateEligibility} does. Writes nothing. */
+/** Checks bodies without vouchers, each about a different record, like {@link CreateEligibility}. It writes nothing. */
 export class JudgeCreations extends Command<JudgedCreations> {
   constructor(
     readonly accountCode: string,
@@ -53,25 +53,25 @@ export class JudgeCreations extends Command<JudgedCreations> {
   }
 }
 
-/** Writes what was judged a moment before, by one statement. */
+/** Writes the records that were just checked, by one statement. */
 export class CreateEligibilities extends Command<Creation[]> {
   constructor(readonly judged: JudgedCreations) {
     super();
   }
 }
 
-/** The values that a line of a file has beyond the body of a single call. */
+/** The values of a line of a file in addition to the body of a single call. */
 export interface LineOfFile {
-  /** The record that the line means; null when it names none. */
+  /** The id of the record that the line names, or null. */
   readonly svcEligibilityId: string | null;
   /**
-   * Of a line of cells: the attributes that it says, null for one that it clears; attributes that it does not say are left. Null
-   * where the body says all of them.
+   * For a line of cells: the named attributes, with null for a cleared one; other attributes stay. Null when the body
+   * contains all attributes.
    */
   readonly attributes: readonly { readonly key: string; readonly value: string | null }[] | null;
 }
 
-/** @throws DomainError record_differs when the line means another record than the one that is there */
+/** @throws DomainError record_differs when the line names another record than the existing one */
 export class UpdateEligibility extends Command<{ record: string; changed: boolean }> {
   constructor(
     readonly accountCode: string,
@@ -85,13 +85,15 @@ export class UpdateEligibility extends Command<{ record: string; changed: boolea
   }
 }
 
-/** The ids by which a cancellation names its record; null where it does not. */
+/** The ids by which a cancellation names its record, or null. */
 export interface NamedRecord {
   readonly svcEligibilityId: string | null;
   readonly clientEligibilityId: string | null;
 }
 
-/** Answers with the id of the record. @throws DomainError record_differs when another record than the named one is there */
+/**
+ * Cancels a record and returns its id. @throws DomainError record_differs when the named record is not the existing one
+ */
 export class CancelEligibility extends Command<string> {
   constructor(
     readonly accountCode: string,
@@ -103,7 +105,10 @@ export class CancelEligibility extends Command<string> {
   }
 }
 
-/** The codes and the pointer to their list in the body. `faults` as those of {@link CreateEligibility}. */
+/**
+ * Replaces the vouchers: the codes, and the pointer to their list in the body. `faults` as in {@link
+ * CreateEligibility}.
+ */
 export class ReplaceVouchers extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -138,7 +143,10 @@ export class ApproveAccommodations extends Command<void> {
   }
 }
 
-/** The record stays PENDING, and its message says why. @throws DomainError forbidden_operation when no approval is pending */
+/**
+ * Declines accommodations. The record stays PENDING, and its message gives the reason. @throws DomainError
+ * forbidden_operation when no approval is pending
+ */
 export class DeclineAccommodations extends Command<void> {
   constructor(
     readonly svcEligibilityId: string,
@@ -149,8 +157,8 @@ export class DeclineAccommodations extends Command<void> {
 }
 
 /**
- * Takes the live eligibility for a booking: SCHEDULED from here on. In the caller's transaction; the record stays locked.
- * All records of the candidate stay locked, so that two bookings at once see each other.
+ * Marks the live eligibility as SCHEDULED for a booking, in the caller's transaction. All records of the candidate stay
+ * locked, so that concurrent bookings see each other.
  * @throws DomainError not_eligible_to_schedule, booking_overlaps, eligibility_not_found
  */
 export class ScheduleEligibility extends Command<BookedEligibility> {
@@ -166,7 +174,7 @@ export class ScheduleEligibility extends Command<BookedEligibility> {
   }
 }
 
-/** A record that is held by the caller's transaction. */
+/** A record that the caller's transaction has locked. */
 export type LockedEligibility = Pick<
   Eligibility,
   'svc_eligiblity_id' | 'account_code' | 'candidate_id' | 'test_code' | 'erased_datetime'
@@ -174,8 +182,8 @@ export type LockedEligibility = Pick<
   EligibilityState;
 
 /**
- * Holds the record until the caller's transaction ends; null when the caller may not see one. A command that changes what
- * belongs to a record (its booking, its results) locks the record first, so that no two commands wait for each other.
+ * Locks the record until the caller's transaction ends; returns null when the caller may not see the record. A command
+ * that changes a record's booking or results locks the record first, so that no deadlock is possible.
  */
 export class LockEligibility extends Command<LockedEligibility | null> {
   constructor(
@@ -186,7 +194,7 @@ export class LockEligibility extends Command<LockedEligibility | null> {
   }
 }
 
-/** Holds all records of a candidate until the caller's transaction ends. */
+/** Locks all records of a candidate until the caller's transaction ends. */
 export class LockEligibilitiesOfCandidate extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -196,7 +204,7 @@ export class LockEligibilitiesOfCandidate extends Command<void> {
   }
 }
 
-/** The outcomes that the open booking of a record may have. */
+/** The possible outcomes of a record's open booking. */
 export type BookingOutcome =
   | { kind: 'moved'; bookingOn: Date; allowOverlap: boolean }
   | { kind: 'cancelled' }
@@ -204,10 +212,10 @@ export type BookingOutcome =
   | { kind: 'absence' };
 
 /**
- * Follows the fate of the newest booking. In the caller's transaction; the record stays locked. To move a booking the caller
- * holds all records of the candidate.
- * @throws DomainError not_eligible_to_schedule when the booking is moved out of the window, booking_overlaps when it is moved
- * to a time that another one has, forbidden_operation when an absence is excused that a newer eligibility has superseded
+ * Updates the record after a change of its newest booking, in the caller's transaction; the record stays locked. For a
+ * move, the caller has locked all records of the candidate.
+ * @throws DomainError not_eligible_to_schedule when the new time is outside the window; booking_overlaps when another
+ *   booking has the time; forbidden_operation when a newer eligibility supersedes an excused absence
  */
 export class FollowBooking extends Command<BookedEligibility> {
   constructor(
@@ -218,7 +226,10 @@ export class FollowBooking extends Command<BookedEligibility> {
   }
 }
 
-/** A result was accepted: COMPLETED. In the caller's transaction; null when the record was COMPLETED before. */
+/**
+ * Marks the record as COMPLETED after an accepted result, in the caller's transaction; returns null when the record was
+ * COMPLETED before.
+ */
 export class CompleteEligibility extends Command<BookedEligibility | null> {
   constructor(readonly svcEligibilityId: string) {
     super();

@@ -49,7 +49,7 @@ const STATUS_FILTER = {
 } as const;
 
 class StatusQuery {
-  /** Judged by `statusesOf`, which has a code of its own for it. */
+  /** Checked by `statusesOf`, which has its own fault code. */
   @Field({ schema: { type: 'string' }, faults: () => [] })
   status?: unknown;
 }
@@ -83,7 +83,7 @@ class VoucherCodesBody {
   voucher_codes: string[];
 }
 
-/** The codes and where the list of them stands: `[…]` and `{"voucher_codes": […]}` are the same. */
+/** The codes and the pointer to their list: `[…]` and `{"voucher_codes": […]}` mean the same. */
 @ReadBodyBy(readVoucherCodes)
 class VoucherCodes {
   voucher_codes: string[];
@@ -238,7 +238,7 @@ export class EligibilityController {
   ): Promise<EligibilityResponseModel[]> {
     const statuses = statusesOf(query.status ?? 'all', faults);
     faults.refuse();
-    // One moment for the filter and for what is shown: a record may expire between.
+    // One moment serves the filter and the answer: a record may expire in between.
     const now = this.clock.now();
     const page = pageOf(query);
     const filter = {

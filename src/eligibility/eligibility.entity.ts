@@ -31,18 +31,18 @@ export class Eligibility {
   @Column('boolean')
   approval_pending: boolean;
 
-  /** Why the special accommodations were declined; they may be approved still. */
+  /** The reason why the special accommodations were declined; they may still be approved. */
   @Column('text', { nullable: true })
   decline_reason: string | null;
 
-  /** The open booking; set exactly while the status is SCHEDULED. */
+  /** The code of the open booking; set exactly while the status is SCHEDULED. */
   @Column('text', { nullable: true })
   booking_code: string | null;
 
   @Column('timestamptz', { nullable: true })
   booking_on: Date | null;
 
-  /** The `effective_date` of the newest event of its bookings: the next one's is later. */
+  /** The `effective_date` of the newest event of the record's bookings; the next event gets a later one. */
   @Column('timestamptz', { nullable: true })
   last_event_at: Date | null;
 
@@ -112,7 +112,7 @@ export class Eligibility {
   @Column('timestamptz')
   updated_datetime: Date;
 
-  /** When it was made to tell nothing of the candidate any more. */
+  /** The time at which the candidate's data was erased. */
   @Column('timestamptz', { nullable: true })
   erased_datetime: Date | null;
 }

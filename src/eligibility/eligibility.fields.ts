@@ -15,17 +15,17 @@ const candidateId = { code: 'candidate_id_invalid', example: 'C-1001' };
 export const candidateIdRule = code(50, {
   ...candidateId,
   description: 'Printable: no invisible characters of Unicode, no blanks of any kind at the ends; not `.` or `..`.',
-  // RFC 3986 §5.2.4: clients take such segments out of an address before they send it.
+  // RFC 3986 §5.2.4: clients remove such segments from a URL before they send it.
   accepts: (value) => !/^\.{1,2}$/.test(value),
 });
 
-/** The beginning of the id of an erased candidate; so many characters follow, and both fit in any id. */
+/** The prefix of an erased candidate's id and the number of characters that follow; both fit in any id. */
 export const ERASED_ID = 'ERASED-';
 export const ERASED_ID_LENGTH = 12;
 
 /** Path of everything below a candidate. */
 export class CandidatePath extends AccountPath {
-  /** `.` and `..` are nobody's id: they find nobody. */
+  /** `.` and `..` are accepted here, but match no candidate. */
   @Field(code(50, candidateId), { required: true })
   candidate_id: string;
 }
@@ -48,16 +48,16 @@ export const ELIGIBILITY_STATUSES = [
 export type EligibilityStatus = (typeof ELIGIBILITY_STATUSES)[number];
 
 export const ACTIVE_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE', 'SCHEDULED'];
-/** Live and not booked: the end of the window turns such a record EXPIRED. */
+/** Live statuses without a booking: such a record becomes EXPIRED at the end of its window. */
 export const OPEN_STATUSES: readonly EligibilityStatus[] = ['PENDING', 'ELIGIBLE'];
 
 function isOneOf(statuses: readonly EligibilityStatus[]): string {
   return `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
-/** SQL: the stored status is one of those of a live record. */
+/** SQL: whether the stored status is that of a live record. */
 export const LIVE = isOneOf(ACTIVE_STATUSES);
-/** SQL: and of an open one. */
+/** SQL: whether the stored status is that of an open record. */
 export const OPEN = isOneOf(OPEN_STATUSES);
 export const INACTIVE_STATUSES: readonly EligibilityStatus[] = ['COMPLETED', 'ABSENT', 'EXPIRED', 'CANCELLED'];
 
@@ -71,7 +71,10 @@ export interface EligibilityState {
   eligibility_end_date: Date | null;
 }
 
-/** The status at an instant: the window of a PENDING or ELIGIBLE record may be over without anybody having noticed. */
+/**
+ * Returns the status at an instant: a PENDING or ELIGIBLE record whose window is over counts as EXPIRED, although the
+ * row may not say so yet.
+ */
 export function statusAt(record: EligibilityState, now: Date): EligibilityStatus {
   return OPEN_STATUSES.includes(record.status) && isWindowOver(record, now) ? 'EXPIRED' : record.status;
 }

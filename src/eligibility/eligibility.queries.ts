@@ -8,22 +8,22 @@ import type { FoundEligibilityModel } from './search.fields.js';
 
 export type { Eligibility };
 
-/** The members of a record that the start of a test needs. */
+/** The members of a record that are needed to start a test. */
 export interface LaunchSubject {
   svc_eligiblity_id: string;
   account_code: string;
   candidate_id: string;
   test_code: string;
   booking_code: string | null;
-  /** Where the test is; null when the record cannot be launched at that moment. */
+  /** The address of the test; null when the record cannot be launched at that moment. */
   launch_url: string | null;
-  /** Whether an operator holds the record: it can be launched once it is released. */
+  /** Whether an operator holds the record: it can be launched after its release. */
   held: boolean;
-  /** From when a booked exam can be launched, where the test says so; null when it is not booked. */
+  /** The earliest launch time of a booked exam, when the test defines one; null without a booking. */
   available_from: Date | null;
 }
 
-/** The record with this id as the start of its test sees it at `now`; null when there is none. */
+/** Asks for the record with this id as it can be launched at `now`; null when there is none. */
 export class FindLaunchSubject extends Query<LaunchSubject | null> {
   constructor(
     readonly svcEligibilityId: string,
@@ -34,7 +34,7 @@ export class FindLaunchSubject extends Query<LaunchSubject | null> {
 }
 
 /**
- * The records of a candidate, newest first.
+ * Asks for the records of a candidate, newest first.
  * @throws DomainError candidate_not_found
  */
 export class FindEligibilities extends Query<Eligibility[]> {
@@ -47,7 +47,7 @@ export class FindEligibilities extends Query<Eligibility[]> {
 }
 
 /**
- * The records of a candidate for a test, newest first.
+ * Asks for the records of a candidate for a test, newest first.
  * @throws DomainError candidate_not_found, eligibility_not_found
  */
 export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
@@ -61,8 +61,8 @@ export class FindEligibilitiesOfTest extends Query<ShownEligibility[]> {
 }
 
 /**
- * The record with this id.
- * @throws DomainError eligibility_not_found, for one of another account too
+ * Asks for the record with this id.
+ * @throws DomainError eligibility_not_found, also for a record of another account
  */
 export class GetEligibility extends Query<Eligibility> {
   constructor(
@@ -73,7 +73,7 @@ export class GetEligibility extends Query<Eligibility> {
   }
 }
 
-/** Of the ids, those that are a record's of the account. */
+/** Asks which of the ids belong to records of the account. */
 export class FindKnownRecords extends Query<string[]> {
   constructor(
     readonly accountCode: string,
@@ -83,14 +83,17 @@ export class FindKnownRecords extends Query<string[]> {
   }
 }
 
-/** A record as clients read it, with what only an export tells. */
+/** A record as clients read it, with the additional members of an export. */
 export interface ExportedEligibility {
   position: number;
   registration_mode: string | null;
   model: EligibilityResponseModel;
 }
 
-/** A stretch of an account's records, newest first: those before the position (null: the newest), at most `take`. */
+/**
+ * Asks for a batch of an account's records, newest first: at most `take` records before the position (null: from the
+ * newest).
+ */
 export class ReadEligibilities extends Query<ExportedEligibility[]> {
   constructor(
     readonly accountCode: string,
@@ -102,8 +105,8 @@ export class ReadEligibilities extends Query<ExportedEligibility[]> {
 }
 
 /**
- * Candidates none of whose records has been open or changed since that moment: of those whose ids come after `after`, a stretch
- * of the account. `next` is where the next stretch begins; null after the last one.
+ * Asks for a batch of candidates, after the id `after`, all of whose records have been closed and unchanged since the
+ * given moment. `next` is the start of the next batch; null after the last batch.
  */
 export class FindDormantCandidates extends Query<{ candidateIds: string[]; next: string | null }> {
   constructor(
@@ -116,12 +119,13 @@ export class FindDormantCandidates extends Query<{ candidateIds: string[]; next:
 }
 
 /**
- * Records with these ids, of which at least the first `skip + take` are given, in their order; then those whose candidate_id,
- * name, e-mail address, client_eligibility_id or own id begins with the prefix, in any case, by what was found and its value.
+ * Searches records. The result contains at least the first `skip + take` records with these ids, in their order. Then
+ * follow records whose candidate_id, name, e-mail address, client_eligibility_id or own id has the prefix, in any case,
+ * sorted by the matched member and its value.
  */
 export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   constructor(
-    /** Null: all accounts. */
+    /** Null means all accounts. */
     readonly accountCodes: readonly string[] | null,
     readonly prefix: string,
     readonly ids: string[],
@@ -132,21 +136,21 @@ export class SearchEligibilities extends Query<FoundEligibilityModel[]> {
   }
 }
 
-/** The records with these ids as operators work on them, in no order; what is not there is left out. */
+/** Asks for the operators' view of these records, in no particular order; unknown ids are omitted. */
 export class FindOperatorRecords extends Query<OperatorEligibilityModel[]> {
   constructor(readonly svcEligibilityIds: readonly string[]) {
     super();
   }
 }
 
-/** Records of an account that wait for an operator. */
+/** The number of an account's records that wait for an operator. */
 export interface WaitingCount {
   readonly account_code: string;
   readonly approvals: number;
   readonly holds: number;
-  /** Another when others wait in their place. */
+  /** Changes when other records wait, even if their number is the same. */
   readonly which: string;
 }
 
-/** Of all accounts; each kind counted up to 10,000. */
+/** Asks for the counts of all accounts; each kind is counted up to 10,000. */
 export class CountWaiting extends Query<WaitingCount[]> {}

@@ -1,7 +1,7 @@
 import { UsaStates } from 'usa-states';
 import { statusAt, type EligibilityState, type EligibilityStatus } from './eligibility.fields.js';
 
-/** Whether a moment lies in the record's window; both ends belong to it. */
+/** Returns whether a moment lies in the record's window, including both ends. */
 export function isInWindow(
   { schedule_start_date, eligibility_end_date }: Pick<EligibilityState, 'schedule_start_date' | 'eligibility_end_date'>,
   moment: Date,
@@ -16,7 +16,7 @@ export function isEligibleToSchedule(record: EligibilityState, now: Date): boole
   return statusAt(record, now) === 'ELIGIBLE' && isInWindow(record, now);
 }
 
-/** Why the candidate cannot schedule; null exactly when the candidate can. */
+/** Returns the reason why the candidate cannot schedule; null exactly when the candidate can. */
 export function statusMessage(record: EligibilityState, now: Date): string | null {
   switch (statusAt(record, now)) {
     case 'PENDING':
@@ -41,7 +41,7 @@ export function statusMessage(record: EligibilityState, now: Date): string | nul
   }
 }
 
-/** The stored status of a record that is open and not booked. */
+/** Returns the stored status of an open record without a booking. */
 export function openStatus({
   hold_reason,
   approval_pending,
@@ -84,16 +84,19 @@ const ALLOWED: Record<Trigger, readonly EligibilityStatus[]> = {
   launch: ['ELIGIBLE', 'SCHEDULED'],
 };
 
-/** Whether a record of this status (as of now) may meet the trigger. */
+/** Returns whether the trigger is allowed for a record with this current status. */
 export function mayTrigger(status: EligibilityStatus, trigger: Trigger): boolean {
   return ALLOWED[trigger].includes(status);
 }
 
-/** The triggers as the API names them. */
+/** The API's names of the triggers. */
 export const ACTIONS = TRIGGERS.map((trigger) => trigger.toUpperCase().replaceAll(' ', '_'));
 export type Action = string;
 
-/** Returns the actions that the record allows at an instant. That a test can be launched at all is for its `launch_url` to say. */
+/**
+ * Returns the actions that the record allows at an instant. Whether a test can be launched at all depends on its
+ * `launch_url`.
+ */
 export function allowedActions(record: EligibilityState, now: Date): Action[] {
   const status = statusAt(record, now);
   return TRIGGERS.filter((trigger) => mayTrigger(status, trigger) && isOfUse(trigger, record, now)).map(
@@ -117,14 +120,14 @@ function isOfUse(trigger: Trigger, record: EligibilityState, now: Date): boolean
   }
 }
 
-/** When an exam takes place; one of unknown duration is taken to last a second. */
+/** The time of an exam; an exam of unknown duration counts as one second. */
 export interface TimeSlot {
   booking_code: string | null;
   booking_on: Date | null;
   duration_minutes: number | null;
 }
 
-/** Returns the first booking of `others` that takes place while this one does, else null. */
+/** Returns the code of the first booking in `others` that overlaps the slot, else null. */
 export function overlappingBooking(slot: Omit<TimeSlot, 'booking_code'>, others: readonly TimeSlot[]): string | null {
   const [start, end] = spanOf(slot);
   const overlaps = (other: TimeSlot) => {
@@ -145,18 +148,21 @@ const USPS_CODES = new Set([
   ...['AA', 'AE', 'AP'],
 ]);
 
-/** Whether the text is a two-letter USPS code of a state, territory or military post, in upper case. */
+/** Returns whether the text is a two-letter USPS code of a state, territory or military post, in upper case. */
 export function isUspsCode(code: string): boolean {
   return USPS_CODES.has(code);
 }
 
-/** Whether two lists have the same members, in whatever order and however often. */
+/** Returns whether two lists have the same members, in any order and with any repetition. */
 export function isSameSet(left: readonly string[], right: readonly string[]): boolean {
   const members = new Set(left);
   return members.size === new Set(right).size && right.every((member) => members.has(member));
 }
 
-/** The candidate's portions: what was asked for, each once; the only portion of a single-portion test when nothing was. */
+/**
+ * Returns the candidate's portions without duplicates. Without a request, a test with a single portion gets that
+ * portion.
+ */
 export function chosenPortions(asked: readonly string[], ofTest: readonly string[]): string[] {
   return asked.length === 0 && ofTest.length === 1 ? [...ofTest] : [...new Set(asked)];
 }

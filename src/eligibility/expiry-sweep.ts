@@ -10,7 +10,7 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 
 const BATCH = 500;
 
-/** SQL that locks open records of the condition. */
+/** Builds SQL that locks open records that match the condition. */
 export const lockOpen = (where: string): string => `
   SELECT svc_eligiblity_id FROM eligibilities WHERE ${OPEN} AND ${where} FOR UPDATE`;
 
@@ -32,9 +32,9 @@ const EXPIRE = prepared(
 );
 
 /**
- * Notes in the running unit of work, of the open records that the statement locks, that their windows are over; answers with how many. A
- * record changed when its window ended, whenever that is noted. Locked before: the change feed tells it after what was
- * waited for.
+ * Records the expiry of the open records that the statement locks, in the running unit of work; returns their number.
+ * The time of change is the end of the window. The statement locks first, so that the change feed lists earlier changes
+ * of the records first.
  */
 export async function noteExpiry(database: Database, lock: Statement, values: unknown[], now: Date): Promise<number> {
   const locked = await database.query<{ svc_eligiblity_id: string }>(lock, values);
@@ -43,8 +43,8 @@ export async function noteExpiry(database: Database, lock: Statement, values: un
 }
 
 /**
- * Notes what reading knows without it: that a window is over. The change feed tells it from there on, once, whatever number of
- * processes sweep.
+ * Stores the expiry of records, which reads already compute. The change feed then reports each expiry once, even when
+ * several processes sweep.
  */
 @Injectable()
 export class ExpirySweep {

@@ -6,10 +6,10 @@ import type { Eligibility } from './eligibility.entity.js';
 type Attribute = Eligibility['additional_attributes'][number];
 
 /**
- * Refuses what means another record than the one that a change would meet.
- * @param found the record that the change would meet
- * @param records all of the candidate and test, newest first
- * @throws DomainError record_differs; eligibility_closed and eligibility_not_found of a named record that is over
+ * Refuses a line that names another record than the one that its change would affect.
+ * @param found the record that the change would affect
+ * @param records all records of the candidate and test, newest first
+ * @throws DomainError record_differs; eligibility_closed and eligibility_not_found for a named record that is closed
  */
 export function assertMeant(
   { svcEligibilityId: named, clientEligibilityId = null }: Pick<NamedRecord, 'svcEligibilityId'> & Partial<NamedRecord>,
@@ -42,7 +42,10 @@ function differing(pointer: string, found: Eligibility | null, detail: string) {
   });
 }
 
-/** The body with all attributes that the record will have: those of the line first, so that their faults are in its order. */
+/**
+ * Returns the body with all attributes that the record will have. The line's attributes come first, so that faults
+ * refer to the line's order.
+ */
 export function withAllAttributes(
   body: EligibilityModel,
   line: LineOfFile | null,
@@ -55,7 +58,7 @@ export function withAllAttributes(
   return { ...body, candidate: { ...body.candidate, additional_attributes } };
 }
 
-/** The record's attributes in their order, with what the line says. One that is empty already is not cleared. */
+/** Returns the record's attributes in order, with the line's changes. Clearing an empty attribute changes nothing. */
 export function changedAttributes(
   attributes: readonly Attribute[],
   line: NonNullable<LineOfFile['attributes']>,

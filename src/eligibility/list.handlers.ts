@@ -4,11 +4,11 @@ import { afterCursor, MOST_TAKEN, type Page } from '../platform/http/paging.js';
 import type { Eligibility } from './eligibility.entity.js';
 import { ELIGIBILITY_STATUSES, OPEN, OPEN_STATUSES, type EligibilityStatus } from './eligibility.fields.js';
 
-/** A page of an account's records, for reconciliation. */
+/** Asks for a page of an account's records, for reconciliation. */
 export class ListEligibilities extends Query<Eligibility[]> {
   constructor(
     readonly accountCode: string,
-    /** The moment at which a record is what the filter asks for. */
+    /** The moment for which the filter is evaluated. */
     readonly now: Date,
     readonly filter: {
       statuses: readonly EligibilityStatus[];
@@ -22,19 +22,19 @@ export class ListEligibilities extends Query<Eligibility[]> {
   }
 }
 
-// The planner sees no value (`opaque`): there is one good plan for all of them, from the first execution on a connection on.
+// The planner must not see values (`opaque`): one plan is good for all of them, from a connection's first execution on.
 const ACCOUNT = `account_code = ${opaque('$1::text')}`;
 const AFTER = afterCursor(opaque('$2::bigint'));
 const STATUSES = `ANY (${opaque('$4::text[]')}::text[])`;
 const NOW = opaque('$5::timestamptz');
-// Said twice: where nearly all records are of one test the planner expects as many of any, and would take an index without tests.
-// Of a range with two ends it expects few.
+// The condition is repeated as a range. Where nearly all records have one test, the planner would expect as many of any
+// test and choose an index without tests. For a range with two ends it expects few rows.
 const TEST_CODE = opaque('$6::text');
 const TEST = `test_code = ${TEST_CODE} AND test_code BETWEEN ${TEST_CODE} AND ${TEST_CODE}`;
 
 /**
- * A page of each status from its index, and the page of them all: a status that has none costs nothing. Each has its limit,
- * without which the planner sorts all that an account has.
+ * Selects a page of each status from its index, then the page of all: a status without records costs nothing. Each part
+ * has its own limit, without which the planner would sort all records of the account.
  */
 const pageOfStatuses = (where: string): string => `
   SELECT * FROM (${ELIGIBILITY_STATUSES.map(
@@ -53,7 +53,8 @@ const OF_ACCOUNT = prepared(
      SELECT * FROM eligibilities WHERE ${ACCOUNT} AND ${AFTER} ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page
    ORDER BY position DESC LIMIT $3`,
 );
-// Hardly any: the sweep notes them within seconds. Planned with the moment that it is, from which the planner sees that.
+// Returns few rows, because the sweep stores expiries within seconds. The current time is a visible value, so that the
+// planner knows that.
 const EXPIRED_UNNOTED = prepared(
   'eligibility-list-expired-unnoted',
   `SELECT * FROM eligibilities
@@ -67,9 +68,10 @@ const STATUS_NOW = `CASE WHEN ${OPEN} AND eligibility_end_date <= ${NOW} THEN 'E
 const IS_WANTED = `${AFTER} AND ${STATUS_NOW} = ${STATUSES} AND (${TEST_CODE} IS NULL OR test_code = ${TEST_CODE})`;
 const SINCE = opaque('$7::timestamptz');
 const PAGE_KEYS = 'svc_eligiblity_id, position, status, eligibility_end_date, test_code';
-// Passing its end date changes a record, although nobody writes it. Of a range with two ends the planner expects few rows, of one
-// without an end a third of the table, which it would read. A changed record is found and put in order by what a page is made of;
-// whole records are read of the page alone, one row without a record tells that too many have changed for that.
+// A record also changes by passing its end date, without a write. For a range with two ends the planner expects few
+// rows; for an open range it expects a third of the table and would scan it. Changed records are found and sorted by
+// the columns of the sort key, and whole records are read for the page only. A row without a record says that too many
+// records have changed for this plan.
 const OF_CHANGED = prepared(
   'eligibility-of-changed',
   `WITH changed AS MATERIALIZED (
@@ -89,7 +91,7 @@ const OF_CHANGED = prepared(
    ) AS record ON true
    ORDER BY position DESC`,
 );
-// More have changed than are put in order: the walk through the account's records finds a page of them soon.
+// With too many changed records to sort, scanning the account's records soon finds a page of them.
 const OF_MANY_CHANGED = prepared(
   'eligibility-of-many-changed',
   `SELECT * FROM (SELECT * FROM eligibilities
@@ -99,7 +101,7 @@ const OF_MANY_CHANGED = prepared(
    ORDER BY position DESC LIMIT ${MOST_TAKEN}) AS page ORDER BY position DESC LIMIT $3`,
 );
 
-// Folded: the index of the search for ids, which holds the cancelled records too.
+// Compares case-folded ids, as the index of the id search does, which also contains cancelled records.
 const OF_CLIENT_ID = prepared(
   'eligibility-list-of-client-id',
   `SELECT * FROM eligibilities WHERE ${ACCOUNT} AND case_folded(client_eligibility_id) = case_folded(${opaque('$8::text')})
@@ -122,7 +124,7 @@ export class ListEligibilitiesHandler implements IQueryHandler<ListEligibilities
     if (updatedSince) return this.changed([accountCode, after, take, statuses, now, testCode, updatedSince]);
     const isEvery = ELIGIBILITY_STATUSES.every((status) => statuses.includes(status));
     if (isEvery && testCode === null) return this.database.query<Eligibility>(OF_ACCOUNT, [accountCode, after, take]);
-    // First: what is noted meanwhile is found by both, and by neither in the other order.
+    // Runs first: a record whose expiry is stored meanwhile is then found twice; in the other order it would be missed.
     const unnoted = statuses.includes('EXPIRED')
       ? await this.database.query<Eligibility>(EXPIRED_UNNOTED, [accountCode, after, take, now, testCode])
       : [];

@@ -3,7 +3,7 @@ import { boolean, dateTime, listOf, oneOf, text } from '../platform/validation/r
 import { ACTIONS, type Action } from './eligibility.rules.js';
 import { FoundEligibilityModel } from './search.fields.js';
 
-/** A record as operators work on it: with what it waits for, and what may be done to it. */
+/** An operator's view of a record: with the decisions that it waits for and the allowed actions. */
 export class OperatorEligibilityModel extends FoundEligibilityModel {
   @Field(text({ max: 1000, lines: true }), { always: true, description: 'Why it is held; null when it is not.' })
   hold_reason: string | null;

@@ -66,7 +66,7 @@ export class FindEligibilitiesOfTestHandler implements IQueryHandler<FindEligibi
   private readonly ofTest: Batched<FindEligibilitiesOfTest, ShownEligibility & { n: number }>;
 
   constructor(private readonly database: Database) {
-    // The reads by key of many requests as one statement: a read takes 0.85 of the time, PostgreSQL's part included.
+    // Batches the reads by key of many requests into one statement.
     this.ofTest = new Batched(database, OF_TEST, (keys) => [
       keys.map((key) => key.accountCode),
       keys.map((key) => key.candidateId),
@@ -123,12 +123,12 @@ export class FindLaunchSubjectHandler implements IQueryHandler<FindLaunchSubject
 }
 
 /**
- * The statuses that a `status` parameter asks for: `active`, `inactive`, `all` or one status value, in any case.
- * @param faults what else is wrong with the request, which is named beside it
- * @throws DomainError invalid_status_filter when it is missing, given twice or unknown
+ * Returns the statuses that a `status` parameter selects: `active`, `inactive`, `all` or one status, in any case.
+ * @param faults other faults of the request, which are reported together
+ * @throws DomainError invalid_status_filter when it is missing, repeated or unknown
  */
 export function statusesOf(parameter: unknown, faults: Faults): readonly EligibilityStatus[] {
-  // ASCII alone: `toUpperCase` would make the dotless i an I.
+  // Accepts ASCII only: `toUpperCase` would turn the dotless i into I.
   const word = typeof parameter === 'string' && /^[a-z]+$/i.test(parameter) ? parameter.toUpperCase() : '';
   switch (word) {
     case 'ACTIVE':

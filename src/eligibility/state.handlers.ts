@@ -118,7 +118,7 @@ function bookedBy({ booking_code }: Eligibility) {
 
 const DECISIONS = { hold: 'HELD', release: 'RELEASED', approve: 'APPROVED', decline: 'UPDATED' } as const;
 
-/** The actions of an operator on an open record. */
+/** Base of an operator's actions on an open record. */
 abstract class OperatorDecision {
   constructor(
     private readonly store: EligibilityStore,
@@ -247,7 +247,7 @@ export class FollowBookingHandler implements ICommandHandler<FollowBooking> {
           return this.store.followBooking(record, { booking_on: outcome.bookingOn }, now);
         case 'excused absence':
         case 'cancelled':
-          // A record whose candidate was absent is no live one: another may have taken its place.
+          // A record with an absence is not live: a newer record may have replaced it.
           if (record.status === 'ABSENT' && (await this.store.hasLive(record)))
             throw forbiddenOperation.error({ detail: 'The candidate has a newer eligibility for this test.' });
           return this.store.followBooking(

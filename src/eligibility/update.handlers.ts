@@ -30,14 +30,14 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     private readonly commandBus: CommandBus,
   ) {}
 
-  /** All or nothing: one fault, or one forbidden member, and nothing changes. */
+  /** Updates all or nothing: a single fault or forbidden member prevents every change. */
   async execute(command: UpdateEligibility): Promise<{ record: string; changed: boolean }> {
     const { accountCode, candidateId, testCode, faults: ofForm, line } = command;
     return this.unitOfWork.run(async () => {
-      // The work may be done again.
+      // A copy, because the work may be retried.
       const faults = new Faults(ofForm.list);
       const records = await this.store.lockOfTest(accountCode, candidateId, testCode);
-      // The form of the request comes before its state (contract: order of checks).
+      // The form of the request is checked before its state (contract: order of checks).
       if (line !== null) assertMeant(line, records.changeable, records.newestFirst);
       const record = faults.isEmpty ? addressed(records) : records.changeable;
       const body = withAllAttributes(command.body, line, record);
@@ -64,7 +64,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     });
   }
 
-  /** A change without effect leaves no trace: neither a time of change nor an audit row. */
+  /** Writes the changes, unless there are none: then neither the time of change nor the audit log changes. */
   private async change(record: Eligibility, changes: Partial<Eligibility>, vouchersChange: boolean): Promise<boolean> {
     const now = this.clock.now();
     const changed = { ...record, ...changes };
@@ -84,7 +84,7 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
     return true;
   }
 
-  /** Says whether what is asked for changes the set. */
+  /** Applies the vouchers; returns whether the set changes. */
   private async applyVouchers(
     record: Eligibility,
     body: EligibilityModel,
@@ -103,39 +103,41 @@ export class UpdateEligibilityHandler implements ICommandHandler<UpdateEligibili
   }
 }
 
-/** The live record, else the newest expired one. @throws DomainError eligibility_closed, eligibility_not_found */
+/**
+ * Returns the live record, else the newest expired one. @throws DomainError eligibility_closed, eligibility_not_found
+ */
 export function addressed(records: RecordsOfTest): Eligibility {
   const record = records.changeable;
   if (record) return record;
   throw records.isClosed ? eligibilityClosed.error() : eligibilityNotFound.error();
 }
 
-/** The codes that a record has, and those that it will have. */
+/** The current codes of a record and its future codes. */
 interface Vouchers {
   readonly applied: readonly string[];
   readonly asked: readonly string[];
 }
 
-/** Codes that are left out stay, null clears, and codes that are given are added, or are the whole set. */
+/** Returns the future codes: omitted codes stay, null clears them, and given codes are added or replace the set. */
 function vouchersAsked({ voucher_codes: codes }: EligibilityModel, applied: string[], isWholeSet: boolean): string[] {
   if (codes === undefined) return applied;
   if (codes === null) return [];
   return isWholeSet ? [...new Set(codes)] : withAdded(applied, codes);
 }
 
-/** Codes given are added to the set. */
+/** Adds the given codes to the set. */
 function withAdded(applied: readonly string[], codes: readonly string[]): string[] {
   return [...new Set([...applied, ...codes])];
 }
 
-/** A list may be short enough and still be too much beside what the record has. */
+/** Checks the total number: a short list can exceed the limit together with the record's codes. */
 function numberFaults(asked: readonly string[], applied: readonly string[]): Fault[] {
   if (asked.length <= MOST_VOUCHERS || asked.length === applied.length) return [];
   const detail = `The record would have more than ${MOST_VOUCHERS} vouchers.`;
   return [{ pointer: '/voucher_codes', code: 'too_many', detail }];
 }
 
-/** A line says some attributes, and the record keeps the others. */
+/** Checks a line that names some attributes while the record keeps the others. */
 function attributeFaults(record: Eligibility | null, line: LineOfFile | null): Fault[] {
   if (line?.attributes == null) return [];
   const before = record?.additional_attributes ?? [];
@@ -156,7 +158,7 @@ function windowOf(record: Eligibility | null, body: EligibilityModel) {
   };
 }
 
-/** A date with a fault of its form is not compared. */
+/** Checks the window; a date with a fault of its form is not compared. */
 function windowFaults(record: Eligibility | null, body: EligibilityModel, faults: Faults): Fault[] {
   if (faults.concern('/schedule_start_date') || faults.concern('/eligibility_end_date')) return [];
   const { schedule_start_date: start, eligibility_end_date: end } = windowOf(record, body);
@@ -170,7 +172,7 @@ function windowFaults(record: Eligibility | null, body: EligibilityModel, faults
   ];
 }
 
-/** The members that an update may not change, each with its pointer. */
+/** Returns the members that an update must not change, each with its pointer. */
 function forbiddenChanges(
   record: Eligibility,
   path: { candidateId: string; testCode: string },
@@ -205,7 +207,7 @@ function forbiddenChanges(
   return forbidden;
 }
 
-/** Returns the changes that the body asks for: a member left out stays, null clears. */
+/** Returns the requested changes: an omitted member keeps its value, null clears. */
 function changesOf(
   record: Eligibility,
   body: EligibilityModel,
@@ -214,7 +216,7 @@ function changesOf(
 ): Partial<Eligibility> {
   const { candidate } = body;
   const changes: Partial<Eligibility> = { ...windowOf(record, body) };
-  // A cell cannot tell an empty text from none.
+  // A cell cannot distinguish an empty text from none.
   const isOfCells = line !== null && line.attributes !== null;
   for (const name of DEMOGRAPHICS)
     if (candidate[name] !== undefined && !(isOfCells && candidate[name] === null && record[name] === ''))

@@ -17,22 +17,28 @@ const TYPES: Record<string, string> = {
   '.png': 'image/png',
 };
 const TEXT = 'text/plain; charset=utf-8';
-/** A picture has its style within, and can do nothing, opened by itself either. */
+/**
+ * The policy of pictures: inline styles are allowed, and everything else is forbidden, also when the picture is opened
+ * directly.
+ */
 const PICTURE = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/** The documents of the service as pages, which the build makes (site/build.mjs). A service that was built without has none. */
+/**
+ * Serves the service's documents as HTML pages, which the build generates (site/build.mjs). A service built without
+ * them serves none.
+ */
 @ApiExcludeController()
 @Controller('guide')
 @Access('public')
 export class GuideController {
-  /** Where the build puts them; a test says where it did. */
+  /** The build's output folder; tests override it. */
   static folder = join(__dirname, '../../guide');
 
   constructor(private readonly config: Config) {}
 
   @Get()
   start(@Req() request: Request, @Res() response: Response): void {
-    // The pages name each other relative to their own address.
+    // The pages refer to each other by relative paths.
     if (request.path.endsWith('/')) send('index.html', request, response);
     else response.redirect(308, `${this.config.basePath}/guide/`);
   }
@@ -43,7 +49,7 @@ export class GuideController {
   }
 }
 
-/** The list of the guide's pages where programs that read look for it (llmstxt.org). */
+/** Serves the list of the guide's pages at the path where language models look for it (llmstxt.org). */
 @ApiExcludeController()
 @Controller('llms.txt')
 @Access('public')
@@ -57,7 +63,7 @@ export class LlmsController {
   }
 }
 
-/** A page is sent as Markdown to those who prefer it (RFC 9110 §12.5.1). */
+/** Sends a page, as Markdown to clients that prefer Markdown (RFC 9110 §12.5.1). */
 function send(name: string, request: Request, response: Response): void {
   const isPage = name.endsWith('.html');
   if (isPage) response.vary('Accept');
@@ -71,7 +77,7 @@ function send(name: string, request: Request, response: Response): void {
 
 let known: { folder: string; files: Map<string, { type: string; content: Buffer }> } | null = null;
 
-/** Read once, for the first who asks: a request names a member of the map and never a path. */
+/** Reads the files at the first request: a request can only name an entry of the map, never a path. */
 function files() {
   const { folder } = GuideController;
   if (known?.folder !== folder) known = { folder, files: filesIn(folder) };

@@ -4,7 +4,7 @@ import type { DomainError, Problem } from '../platform/errors.js';
 const LINE_END = 0x0a;
 const SAVE = 'Save it as "CSV UTF-8" and send it again.';
 
-/** Files that are sent by mistake, by the bytes with which they begin. */
+/** File types that are uploaded by mistake, identified by their first bytes. */
 const OTHER_FILES: readonly (readonly [bytes: number[], what: string])[] = [
   [[0x50, 0x4b, 0x03, 0x04], `The file is an Excel workbook (.xlsx) or another ZIP archive. ${SAVE}`],
   [[0xd0, 0xcf, 0x11, 0xe0], `The file is an old Excel workbook (.xls). ${SAVE}`],
@@ -20,8 +20,10 @@ const MARKS: readonly (readonly [bytes: number[], encoding: string])[] = [
 const LONGEST_MARK = 4;
 
 /**
- * The text of a body as UTF-8 without a byte order mark, piece by piece. A mark decides the encoding, else the declared one.
- * @throws DomainError of the problem, when the body is another kind of file or is not in its encoding; its detail names the remedy
+ * Converts a body to UTF-8 without a byte order mark, chunk by chunk. A mark decides the encoding, else the declared
+ * encoding applies.
+ * @throws DomainError of the problem, when the body is another kind of file or is not in its encoding; its detail names
+ *   the remedy
  */
 export async function* textOf(
   pieces: AsyncIterable<Buffer>,
@@ -52,11 +54,11 @@ export async function* textOf(
   yield* reader.end();
 }
 
-/** UTF-8 stays as it is, and is only looked at. */
+/** Passes UTF-8 through after checking it. */
 class Utf8 {
   private readonly decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   private lines = 1;
-  /** The last bytes of the piece before: a character may begin in them. */
+  /** The last bytes of the previous chunk: a character may begin in them. */
   private tail: Buffer = Buffer.alloc(0);
 
   constructor(private readonly problem: Problem) {}
@@ -92,7 +94,7 @@ class Utf8 {
   }
 }
 
-/** The bytes at the end with which a character begins that is not complete. */
+/** Returns the bytes at the end that begin an incomplete character. */
 function unfinished(bytes: Buffer): Buffer {
   for (let length = 1; length <= Math.min(3, bytes.length); length++) {
     const byte = bytes[bytes.length - length];
@@ -104,7 +106,7 @@ function unfinished(bytes: Buffer): Buffer {
 
 const NONE = Buffer.alloc(0);
 
-/** Any other encoding becomes UTF-8. */
+/** Converts any other encoding to UTF-8. */
 class Recoded {
   private readonly decoder: InstanceType<typeof TextDecoder>;
   private lines = 1;

@@ -1,12 +1,12 @@
 import type { WaitingRow } from './imports.rules.js';
 
-/** Rows that are done in one transaction beside calls, which wait for them. */
+/** Rows of one transaction while there are other calls, which wait for it. */
 const CHUNK_ROWS = 100;
 const CHUNK_BYTES = 256 * 1024;
-/** Each chunk that is kept says that the body still comes: well within the lease (import-store.ts). */
+/** Each stored chunk renews the lease; this is well within the lease's time (import-store.ts). */
 const MOST_WAIT_MS = 30_000;
 
-/** The rows as they are kept: many at a time, and fewer of a body that comes slowly. */
+/** Groups rows into chunks for storage: large ones usually, smaller ones for a slow body. */
 export async function* chunksOf(rows: AsyncIterable<WaitingRow>): AsyncIterable<WaitingRow[]> {
   let chunk: WaitingRow[] = [];
   let bytes = 0;

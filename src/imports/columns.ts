@@ -33,7 +33,7 @@ declareFaults({
   column_repeated: ['The file has two columns of one name.', 'Give each column once.'],
 });
 
-/** Between the entries of a list in one cell. */
+/** Separates the entries of a list in one cell. */
 export const LIST_SEPARATOR = ';';
 const ATTRIBUTE = 'attributes.';
 const CANDIDATE = 'candidate.';
@@ -41,12 +41,12 @@ const CANDIDATE = 'candidate.';
 const LISTS = new Set(['portion_codes', 'voucher_codes', 'special_accommodations']);
 const OF_CANDIDATE = namesOf(CandidateModel).filter((name) => name !== 'additional_attributes');
 const OF_RECORD = namesOf(EligibilityModel).filter((name) => name !== 'candidate');
-/** The record that a line is about. */
+/** The column with the id of the line's record. */
 const RECORD_ID = 'svc_eligiblity_id';
-/** Told by an export; in an import they have no effect, as in the body of a single call. */
+/** Columns of an export that an import ignores, like the same members in the body of a single call. */
 const READ_ONLY = ['status', 'eligible_to_schedule', 'eligibility_status_message', 'created_datetime'] as const;
 
-/** The columns of an export, before one for each attribute key of the account. */
+/** The columns of an export; one column for each attribute key of the account follows. */
 export const EXPORTED = [
   'candidate_id',
   'test_code',
@@ -63,7 +63,7 @@ function namesOf(dto: typeof CandidateModel | typeof EligibilityModel): string[]
   return [...formOf(dto).fields.keys()];
 }
 
-/** Where a cell of the column goes in the row. */
+/** The member of the row that a column's cells fill. */
 type Place =
   | { kind: 'action' }
   | { kind: 'id' }
@@ -75,22 +75,22 @@ type Place =
 /** The body and the action of a line. */
 export interface LineModel {
   readonly action: string | null;
-  /** The record that the line names; null when it names none. */
+  /** The record that the line names, or null. */
   readonly svcEligibilityId: string | null;
-  /** The Eligibility Model. Of an update that names its record, an empty cell is null. */
+  /** The Eligibility Model. In an update that names its record, an empty cell is null. */
   readonly model: Record<string, unknown> & { candidate: Record<string, unknown> };
-  /** The attributes in the order of the model's, then those whose cell is empty in an update that names its record. */
+  /** The attributes in the model's order, then those with an empty cell in an update that names its record. */
   readonly attributes: { key: string; value: string | null }[];
 }
 
-/** The first line of a file, understood. */
+/** The parsed header line of a file. */
 export class Columns {
   private constructor(
     private readonly names: readonly string[],
     private readonly places: readonly Place[],
   ) {}
 
-  /** @returns the columns, or every fault that the line has */
+  /** @returns the columns, or all faults of the line */
   static read(names: readonly string[]): Columns | Fault[] {
     const faults: Fault[] = [];
     const places: Place[] = [];
@@ -117,7 +117,7 @@ export class Columns {
     return faults.length > 0 ? faults : new Columns(names, places);
   }
 
-  /** The columns of names that were read before. */
+  /** Returns the columns of previously read names. */
   static of(names: readonly string[]): Columns {
     const read = Columns.read(names);
     if (read instanceof Columns) return read;
@@ -128,7 +128,7 @@ export class Columns {
     return this.places.length;
   }
 
-  /** Returns the values of the line, even if some of them are wrong. */
+  /** Returns the cell of a member, even when other values of the line are invalid. */
   cellAt(cells: readonly string[], name: 'candidate_id' | 'test_code'): string {
     const sought = name === 'test_code' ? TEST_CODE : CANDIDATE_ID;
     return (
@@ -138,7 +138,10 @@ export class Columns {
     );
   }
 
-  /** Returns the body and the action of the line. An empty cell is a member left out, but where the line is an update that names its record. */
+  /**
+   * Returns the body and the action of the line. An empty cell is an omitted member, except in an update that names its
+   * record.
+   */
   read(cells: readonly string[]): LineModel {
     const cellOf = (kind: Place['kind']) => cells[this.places.findIndex((place) => place.kind === kind)] || null;
     const action = cellOf('action');
@@ -161,7 +164,7 @@ export class Columns {
     return { action, svcEligibilityId, model, attributes: [...given, ...cleared] };
   }
 
-  /** The fault with the column that it is about, by the column's own name, and the text of the cell. */
+  /** Adds the column's own name and the text of the cell to a fault. */
   located(fault: Fault, cells: readonly string[]): ReportFault {
     const [, first = '', second = '', third] = (fault.pointer ?? '').split('/');
     if (first === '') return fault;
@@ -203,7 +206,7 @@ export class Columns {
     };
   }
 
-  /** Finds values that a spreadsheet may have changed: they are taken, and the report says so. */
+  /** Finds values that a spreadsheet may have changed: they are accepted, and the report warns of them. */
   warnings(cells: readonly string[]): ReportFault[] {
     return this.places.flatMap((place, index) => {
       const cell = cells[index] ?? '';
@@ -248,7 +251,7 @@ function valueOf(name: string, cell: string): unknown {
   return LISTS.has(name) ? entriesOf(cell) : cell;
 }
 
-/** Names are taken in any case; a key as it is. */
+/** Returns the member of a column name; names match in any case, attribute keys exactly. */
 function placeOf(name: string): Place | null {
   const known = name.toLowerCase();
   if (known === 'action') return { kind: 'action' };

@@ -12,7 +12,7 @@ export const CsvAnswer = (description: string) =>
     ApiResponse({ status: 200, description, content: { 'text/csv': { schema: { type: 'string' } } } }),
   );
 
-/** Sends a file piece by piece, as the caller takes it; the first piece is made before the answer begins. */
+/** Sends a file chunk by chunk, at the caller's reading speed; the first chunk is built before the answer begins. */
 export async function sendCsv(response: Response, fileName: string, pieces: AsyncIterable<string>): Promise<void> {
   const iterator = inReadTurns(pieces);
   const first = await iterator.next();
@@ -33,7 +33,7 @@ export async function sendCsv(response: Response, fileName: string, pieces: Asyn
   try {
     await pipeline(Readable.from(whole(), { highWaterMark: 1 }), response);
   } catch (error) {
-    // The caller went away.
+    // The caller disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

@@ -1,19 +1,21 @@
 /**
- * Guards cells against formulas in spreadsheets (OWASP, CSV injection).
+ * Protects cells against formulas in spreadsheets (OWASP, CSV injection).
  *
- * 1. A text is guarded by an apostrophe wherever a program may see a cell begin with a formula: at its start, and behind
- *    every separator and line break, which a program that takes another separator for the file's splits at.
- * 2. Blanks, invisible characters, quotes and apostrophes between such a place and the formula count as nothing: readers
- *    skip some of them. An apostrophe that is there already changes nothing, so that reading takes exactly one off
- *    again, and every text comes back as it was.
+ * 1. An apostrophe is inserted wherever a program may see a cell begin with a formula: at the start, and after every
+ *    separator and line break, because a program may split at other separators.
+ * 2. Blanks, invisible characters, quotes and apostrophes before the formula are ignored, because some readers skip
+ *    them. Reading removes exactly one apostrophe, also where the text already had one, so that every text is restored
+ *    exactly.
  *
- * Never let a separator count as skipped behind another one: each text would be looked through once for each separator.
+ * Never let the pattern skip one separator after another: each text would be scanned once for each separator.
  */
 const FORMULA = '[=+\\-@＝＋－＠﹦﹢﹣﹫]';
 const SEPARATOR = '[,;:|\\t\\r\\n\\v\\f\\u001c-\\u001f\\u0085\\u2028\\u2029]';
 const BLANK = '[\\s\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\'"`]';
 const BLANK_IN_LINE = `(?:(?!${SEPARATOR})${BLANK})`;
-/** The place before a formula: at the start even behind separators that are blanks, elsewhere behind the last of them. */
+/**
+ * Matches the position before a formula: at the start even after blank separators, elsewhere after the last separator.
+ */
 const BEFORE_FORMULA = (guard: string): RegExp =>
   new RegExp(`^${guard}(?=${BLANK}*${FORMULA})|(?<=${SEPARATOR})${guard}(?=${BLANK_IN_LINE}*${FORMULA})`, 'gu');
 
@@ -21,18 +23,18 @@ const UNGUARDED = BEFORE_FORMULA('');
 const GUARDED = BEFORE_FORMULA("'");
 const NEEDS_QUOTES = /[",\r\n]/;
 
-/** Returns the cell of a text, for a file that may be opened in a spreadsheet. */
+/** Writes the cell of a text, for a file that may be opened in a spreadsheet. */
 export function writeCell(text: string): string {
   const guarded = text.replace(UNGUARDED, "'");
   return NEEDS_QUOTES.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 
-/** Returns the text of a cell, without the guards that {@link writeCell} gave it. */
+/** Reads the text of a cell, without the apostrophes that {@link writeCell} added. */
 export function readCell(cell: string): string {
   return cell.replace(GUARDED, '');
 }
 
-/** Returns a line with its end (RFC 4180 §2). */
+/** Writes a line with its line break (RFC 4180 §2). */
 export function writeLine(texts: readonly string[]): string {
   return `${texts.map(writeCell).join(',')}\r\n`;
 }

@@ -13,7 +13,7 @@ import { writeLine } from './csv-cell.js';
 import { BYTE_ORDER_MARK } from './report.js';
 import { AccountPath } from '../platform/validation/identifiers.js';
 
-/** Others do not wait long for the lines of one. */
+/** The number of lines per query, small enough that other calls wait only briefly. */
 const STRETCH = 200;
 
 @ApiTags('Import and export')
@@ -32,7 +32,7 @@ export class ExportController {
     await sendCsv(response, `eligibilities-${account_code}.csv`, this.lines(account_code));
   }
 
-  /** Stretch by stretch, each a statement of its own: no connection is held while the caller is slow. */
+  /** Yields the lines in batches, with a statement for each: a slow caller holds no connection. */
   private async *lines(accountCode: string): AsyncIterable<string> {
     const keys = await this.queryBus.execute(new FindAttributeKeys(accountCode));
     yield BYTE_ORDER_MARK + writeLine([...EXPORTED, ...keys.map(attributeColumn)]);

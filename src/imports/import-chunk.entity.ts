@@ -12,7 +12,7 @@ export class ImportChunk {
   @Column('int')
   first_row: number;
 
-  /** Encrypted; null once they are done. */
+  /** The encrypted rows; null once they are done. */
   @Column('bytea', { nullable: true })
   rows: Buffer | null;
 

@@ -6,14 +6,14 @@ import type { Import } from './import.entity.js';
 import { importEnded } from './imports.errors.js';
 import type { Ending } from './imports.rules.js';
 
-/** Action of the audit log. A body that was lost is nobody's doing. */
+/** The audit action of each ending. Nobody causes the loss of a body, so it has none. */
 const ACTION: Record<Exclude<Ending, 'BODY_LOST'>, string> = {
   ABORTED: 'import.abort',
   ABORTED_BY_OPERATOR: 'import.abort',
   ACCESS_LOST: 'import.access_lost',
 };
 
-/** Ends imports before their time. Rows that are done stay done; those that are not are removed at once. */
+/** Ends imports early. Finished rows stay; unfinished rows are deleted at once. */
 @Injectable()
 export class ImportEndings {
   constructor(
@@ -29,7 +29,7 @@ export class ImportEndings {
     return ended;
   }
 
-  /** The import as it ended; null when it had ended before. */
+  /** Ends the import and returns it; null when it had already ended. */
   async end(id: string, ending: Ending): Promise<Import | null> {
     const now = this.clock.now();
     const ended = await this.unitOfWork.run(async () => {
@@ -38,7 +38,7 @@ export class ImportEndings {
         this.unitOfWork.audit(ACTION[ending], id, { accountCode: row.account_code });
       return row;
     });
-    // Not in the same transaction: a worker holds its chunk before the import.
+    // A separate transaction: a worker locks its chunk before the import.
     if (ended !== null) await this.store.removeUndone(now);
     return ended;
   }

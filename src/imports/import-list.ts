@@ -8,7 +8,10 @@ import type { Import } from './import.entity.js';
 import { MarkImports, type ImportMark } from './imports.queries.js';
 import type { ImportState } from './imports.rules.js';
 
-/** $1 accounts, or null for all, $2 state, or null, $3 cursor, $4 rows. Ended ones go after some weeks: there are few. */
+/**
+ * $1: accounts, or null for all; $2: state, or null; $3: cursor; $4: rows. Ended imports are deleted after some weeks,
+ * so there are few.
+ */
 const LIST = prepared(
   'imports-list',
   `SELECT * FROM eligibility_imports
@@ -27,17 +30,17 @@ const MARK = prepared(
   acrossAccounts.figures,
 );
 
-/** Imports of many accounts, as operators look at them. */
+/** Lists imports of many accounts for operators. */
 @Injectable()
 export class ImportList {
   constructor(private readonly database: Database) {}
 
-  /** Returns the import; null when there is none in reach. */
+  /** Returns the import; null when it does not exist in these accounts. */
   async find(id: string, reach: Reach): Promise<Import | null> {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, reach]) : null;
   }
 
-  /** The rows of a page, newest first. */
+  /** Returns a page of imports, newest first. */
   list(accountCodes: readonly string[] | null, state: ImportState | null, page: Page): Promise<Import[]> {
     return this.database.query<Import>(LIST, [accountCodes, state, page.after, page.take]);
   }

@@ -11,7 +11,7 @@ const ERASED_ROW = (line: number): WaitingRow => ({
   fault: { pointer: '', code: 'candidate_erased', detail: 'The candidate was erased before the row was done.' },
 });
 
-/** Rows that wait to be done, and what reports say of those that are done. */
+/** Handles waiting rows, and the reports of finished rows. */
 @Injectable()
 export class ImportPersonalData extends PersonalData {
   constructor(
@@ -38,7 +38,7 @@ export class ImportPersonalData extends PersonalData {
     return { import_rows, import_reports };
   }
 
-  /** A report keeps the outcome of the row, and not whose it was. */
+  /** Erases the person from reports, which keep the outcomes of rows. */
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     for await (const chunk of this.store.done(subject.accountCode)) {
       if (!chunk.outcomes.some((row) => tellsOf(row, subject))) continue;
@@ -47,7 +47,10 @@ export class ImportPersonalData extends PersonalData {
     }
   }
 
-  /** The chunks stay locked until the transaction ends: a worker does them before or after, and never meanwhile. */
+  /**
+   * Deletes the candidate's waiting rows. The chunks stay locked until the transaction ends, so that no worker
+   * processes them meanwhile.
+   */
   override async withhold({ accountCode, candidateId }: Candidate): Promise<void> {
     for await (const chunk of this.store.waiting(accountCode, true)) {
       if (!chunk.rows.some((row) => isOf(row, chunk.columns, candidateId))) continue;
@@ -72,13 +75,16 @@ function valueOf(row: WaitingRow): unknown {
   }
 }
 
-/** A row as the person is shown it: cells by the names of their columns. */
+/** Returns a row as shown to the person: cells by the names of their columns. */
 function shownOf(columns: readonly string[] | null): (row: WaitingRow) => unknown {
   return (row) =>
     'cells' in row ? Object.fromEntries(columns!.map((name, index) => [name, row.cells[index] ?? ''])) : valueOf(row);
 }
 
-/** By the record or the id, however it was written; or by a value that names the person. */
+/**
+ * Returns whether a report row is about the person: by the record, by the id in any spelling, or by a value that names
+ * the person.
+ */
 function tellsOf([, , candidateId, , record, faults = []]: RowOutcome, subject: Subject): boolean {
   if (subject.svcEligibilityIds.includes(record) || folded(candidateId) === folded(subject.candidateId)) return true;
   return faults.some(({ value }) => value !== undefined && namesPerson(value, subject.person));

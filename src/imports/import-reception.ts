@@ -26,22 +26,23 @@ interface ImportId {
   readonly import_id: string;
 }
 
-/** The import that a body became, or the one that the same body became before. */
+/** The import of a body, or the earlier import of the same body. */
 interface ReceivedImport extends ImportId {
   readonly isReplay: boolean;
 }
 
 /**
- * Takes the body of an import in.
+ * Receives the body of an import.
  *
- * 1. The headers decide whether it is taken at all; then the import is made, RECEIVING.
- * 2. Rows are kept in chunks, encrypted, as they come: while a chunk is written nothing more is read, so that a sender
- *    who is faster than the database waits. No more than a chunk is in memory.
- * 3. When the body has ended well the import is RUNNING, and workers may take it.
- * 4. A refusal on the way takes the whole import back. The import of a crashed process is found by its lease, and FAILED; so is a body that
- *    comes too slowly, which is not answered as if it had been taken. One that was aborted meanwhile has been taken.
- * 5. With an `Idempotency-Key` the answer is kept in the transaction of step 3. A body whose key has an answer already is only
- *    compared; one body at a time comes under a key.
+ * 1. The headers decide whether the body is accepted; then the import is created as RECEIVING.
+ * 2. Rows are stored encrypted in chunks as they arrive. While a chunk is written, reading pauses: backpressure slows
+ *    down a fast sender. At most one chunk is in memory.
+ * 3. When the body has ended correctly, the import becomes RUNNING and workers may claim it.
+ * 4. A refusal on the way deletes the whole import. When the process crashes, the lease expires and the import becomes
+ *    FAILED. A body that arrives too slowly also becomes FAILED, and its request gets an error. An import that was
+ *    aborted meanwhile gets the normal answer.
+ * 5. With an `Idempotency-Key`, the answer is stored in the transaction of step 3. A body whose key has an answer is
+ *    only compared. Only one body at a time may use a key.
  *
  * Never destroy the request when it is refused: the caller would lose the answer (connection.ts).
  */
@@ -112,7 +113,9 @@ export class ImportReception {
     }
   }
 
-  /** Null, or the answer to a body that came under the same key meanwhile: then this one is not closed. */
+  /**
+   * Closes the import. Returns null, or the answer to an earlier body under the same key: then this import stays open.
+   */
   private async close(
     id: string,
     close: () => Promise<boolean>,
@@ -131,12 +134,12 @@ export class ImportReception {
   }
 
   private replayed(kept: ImportId | null): ReceivedImport {
-    // It ran out between two looks.
+    // The stored answer expired between two reads.
     if (kept === null) throw keyInUse();
     return { import_id: kept.import_id, isReplay: true };
   }
 
-  /** Of an import that takes nothing in any more: it was aborted. @throws DomainError service_unavailable */
+  /** Checks why an import accepts no more rows: an aborted import is fine. @throws DomainError service_unavailable */
   private async assertNotFailed(id: string): Promise<void> {
     const state = await this.store.stateOf(id);
     if (state !== 'FAILED' && state !== null) return;
@@ -145,7 +148,7 @@ export class ImportReception {
   }
 }
 
-/** The body as it comes, no longer than it may be, from a caller who does not stop in its middle. */
+/** Yields the body's chunks, up to the size limit, and fails when the caller pauses too long. */
 async function* piecesOf(request: Request, hash: Hash): AsyncIterable<Buffer> {
   const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
   let bytes = 0;
@@ -166,7 +169,7 @@ async function withinIdleTime<T>(piece: Promise<T>): Promise<T> {
   });
   try {
     return await Promise.race([
-      // The caller has gone away: nobody reads the answer, and nothing of ours is wrong.
+      // The caller disconnected: nobody reads the answer, and the service made no error.
       piece.catch((error: unknown) => Promise.reject(malformedRequest.error({ cause: error }))),
       late,
     ]);

@@ -1,9 +1,9 @@
 import { acrossAccounts, hasLapsed, MACHINE_TIME, prepared } from '../platform/database/database.js';
 
-/** A worker that takes longer for a chunk has died, or loses it. */
+/** A worker that needs longer for a chunk has crashed, or loses its lease. */
 const LEASE_S = 30;
 const LEASE = `interval '${LEASE_S} seconds'`;
-/** A body whose rows stop coming is given up much sooner by the process that reads it. */
+/** The process that reads a body gives up much earlier when rows stop arriving. */
 const RECEIVING_LEASE_S = 120;
 export const RECEIVING_LEASE = `interval '${RECEIVING_LEASE_S} seconds'`;
 
@@ -35,8 +35,8 @@ export const DISCARD = prepared(
   'DELETE FROM eligibility_imports WHERE import_id = $1',
   acrossAccounts.keyInHand,
 );
-// The account comes first whose turn was longest ago, and of its imports the one that was. An account keeps its turn when an
-// import ends: one that sends many small imports is not new with each.
+// Claims the next import of the account that has waited longest, and within the account likewise. An account keeps its
+// position when an import ends, so that many small imports gain no advantage.
 export const CLAIM = prepared(
   'import-claim',
   `WITH next AS (
@@ -86,7 +86,7 @@ export const END = prepared(
    WHERE import_id = $1 AND state IN ('RECEIVING', 'RUNNING') RETURNING *`,
   acrossAccounts.keyInHand,
 );
-// Rows that are not done yet are never done. A statement of its own: a worker holds its chunk before the import.
+// Deletes rows that will never be processed. It is a separate statement: a worker locks its chunk before the import.
 export const REMOVE_UNDONE = prepared(
   'import-remove-undone',
   `DELETE FROM eligibility_import_chunks chunk USING eligibility_imports ended

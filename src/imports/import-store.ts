@@ -48,10 +48,10 @@ interface NewChunk {
   readonly columns: readonly string[] | null;
 }
 
-/** An import of which this process has the next chunk. */
+/** An import whose next chunk this process has claimed. */
 export type ClaimedImport = Import & { lease_token: string };
 
-/** Rows that have not been done. */
+/** Rows that have not been processed. */
 interface WaitingChunk {
   import_id: string;
   chunk: number;
@@ -59,14 +59,14 @@ interface WaitingChunk {
   columns: string[] | null;
 }
 
-/** Some rows that were done. */
+/** Rows that have been processed. */
 interface DoneChunk {
   import_id: string;
   chunk: number;
   outcomes: RowOutcome[];
 }
 
-/** Imports and their rows in the database. Rows are in clear here and nowhere else. */
+/** Stores imports and their rows. Rows are decrypted only here. */
 @Injectable()
 export class ImportStore {
   constructor(
@@ -96,13 +96,13 @@ export class ImportStore {
     );
   }
 
-  /** False when the import was ended meanwhile. */
+  /** Adds a chunk. Returns false when the import was ended meanwhile. */
   async addChunk(id: string, { chunk, firstRow, rows, columns }: NewChunk): Promise<boolean> {
     const values = [id, chunk, firstRow, this.seal(rows, id, chunk), columns];
     return (await this.database.execute(ADD_CHUNK, values)) === 1;
   }
 
-  /** The body has ended: the import may be done. False when it was ended meanwhile. */
+  /** Marks the body as complete: workers may claim the import. Returns false when it was ended meanwhile. */
   async close(id: string, rows: number, columns: readonly string[] | null, now: Date): Promise<boolean> {
     return (await this.database.execute(CLOSE, [id, rows, now, columns])) === 1;
   }
@@ -115,14 +115,14 @@ export class ImportStore {
     await this.database.execute(DISCARD, [id]);
   }
 
-  /** The import that has waited longest of the account that has; null when there is none. */
+  /** Claims the longest waiting import of the account that has waited longest; returns null when there is none. */
   claim(now: Date): Promise<ClaimedImport | null> {
     return this.database.queryOne<ClaimedImport>(CLAIM, [randomUUID(), now]);
   }
 
   /**
-   * The rows of the next chunks of the import that was claimed, in the caller's transaction: nobody takes any out until it
-   * ends. None when an abort was faster.
+   * Returns the rows of the claimed import's next chunks and locks them in the caller's transaction. Empty when an
+   * abort was faster.
    */
   async rowsOf({ import_id: id, next_chunk: from }: ClaimedImport, most: number): Promise<WaitingRow[][]> {
     const chunks = await this.database.query<{ chunk: number; rows: Buffer | null }>(CHUNK_ROWS, [id, from, most]);
@@ -130,8 +130,8 @@ export class ImportStore {
   }
 
   /**
-   * Writes what became of the chunks' rows, in the caller's transaction, and takes the rows away. False when the lease was
-   * lost or the import was aborted: then the transaction must not be.
+   * Records the outcomes of the chunks' rows and deletes the rows, in the caller's transaction. Returns false when the
+   * lease was lost or the import was aborted: the caller must then roll back.
    */
   async record(claimed: ClaimedImport, chunks: readonly RowOutcome[][], now: Date): Promise<boolean> {
     const outcomes = chunks.flat();
@@ -152,32 +152,35 @@ export class ImportStore {
     return written === chunks.length;
   }
 
-  /** Gives the chunk back undone. */
+  /** Releases the claim; the chunk stays unprocessed. */
   async release(claimed: ClaimedImport): Promise<void> {
     await this.database.execute(RELEASE, [claimed.import_id, claimed.lease_token]);
   }
 
-  /** The import as it ended; null when it had ended before. Its rows are for {@link removeUndone}, after the transaction. */
+  /**
+   * Ends the import and returns it; null when it had already ended. {@link removeUndone} deletes its rows after the
+   * transaction.
+   */
   end(id: string, ending: Ending, now: Date): Promise<Import | null> {
     return this.database.queryOne<Import>(END, [id, ENDING[ending], now, ending]);
   }
 
-  /** The rows that imports left which ended lately; a crash may have come between. */
+  /** Deletes the remaining rows of recently ended imports; a crash may have prevented it earlier. */
   async removeUndone(now: Date): Promise<void> {
     await this.database.execute(REMOVE_UNDONE, [now]);
   }
 
-  /** The imports whose receiving process has gone. */
+  /** Finds imports whose receiving process has crashed. */
   async findLost(): Promise<string[]> {
     return (await this.database.query<{ import_id: string }>(FIND_LOST)).map((row) => row.import_id);
   }
 
-  /** Takes one away that ended before the moment; false when there is none. */
+  /** Deletes one import that ended before the moment; returns false when there is none. */
   async removeOld(before: Date): Promise<boolean> {
     return (await this.database.execute(REMOVE_OLD, [before])) === 1;
   }
 
-  /** The chunks of an account that wait, one after another; locked until the transaction ends when that is asked. */
+  /** Yields the waiting chunks of an account one by one; on request, they stay locked until the transaction ends. */
   async *waiting(accountCode: string, lock: boolean): AsyncIterable<WaitingChunk> {
     let last = { import_id: FIRST_ID, chunk: -1 };
     for (;;) {
@@ -199,7 +202,7 @@ export class ImportStore {
     );
   }
 
-  /** The chunks of an account that are done, one after another. */
+  /** Yields the finished chunks of an account one by one. */
   async *done(accountCode: string): AsyncIterable<DoneChunk> {
     let last = { import_id: FIRST_ID, chunk: -1 };
     for (;;) {
@@ -221,7 +224,7 @@ export class ImportStore {
     return isUuid(id) ? this.database.queryOne<Import>(FIND, [id, accountCode]) : null;
   }
 
-  /** Reads the outcomes of the rows so far, by chunks in their order. */
+  /** Returns the outcomes of the rows so far, in chunk order. */
   outcomes(
     id: string,
     after: number,

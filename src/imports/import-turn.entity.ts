@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** When an import of the account was last served: accounts take turns, however many imports each has. */
+/**
+ * The time at which an import of the account was last served: accounts are served in turn, however many imports each
+ * has.
+ */
 @Entity('eligibility_import_turns')
 export class ImportTurn {
   @PrimaryColumn('text')

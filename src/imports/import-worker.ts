@@ -18,19 +18,19 @@ import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { RowWork, type RowGroup } from './row-work.js';
 
 const OWN_ROUTES = /^[^?]*\/eligibility-imports/i;
-/** Chunks of one transaction while nobody calls; no more begin when this long has passed. */
+/** Maximum chunks of one transaction while there are no calls; after this time no further chunk begins. */
 const CHUNKS_AT_ONCE = 21;
 /**
- * Chunks that are done by one statement. The first is by itself: until it is prepared the database has nothing to do. Those of
- * a dry run all are, so that it says the same whenever it is asked.
+ * Chunks of one statement. The first chunk is sent alone, so that the database starts before the next chunks are
+ * prepared. A dry run always uses single chunks, so that its result does not vary.
  */
 const CHUNKS_TOGETHER = 5;
 const LONG_MS = 5_000;
 const RETENTION_MS = 30 * 86_400_000;
 
-/** The chunk belongs to another worker now, or to nobody. */
+/** Thrown when the worker has lost the claim on the chunk. */
 class ChunkLost extends Error {}
-/** Undoes what a dry run did. */
+/** Thrown to roll back a dry run. */
 class DryRun extends Error {
   constructor(readonly outcomes: RowOutcome[]) {
     super('a dry run');
@@ -38,19 +38,22 @@ class DryRun extends Error {
 }
 
 /**
- * Does imports.
+ * Processes imports.
  *
- * 1. A worker claims an import of the account that has waited longest, with a lease and a new token: the next chunks are its
- *    own. So the chunks of one import are done one after another, and accounts take turns, over all processes, however many
- *    imports each has; so do the imports of an account.
- * 2. The rows of the chunks, what became of them, the counts and the end of the lease are one transaction, which names the
- *    token: who lost the lease, or was aborted, commits nothing. A row is done once or not at all.
- * 3. The import of a crashed process is claimed again when the lease has run out; it goes on with the chunk that was not committed.
- * 4. Before each turn the rights of who sent it are looked up: without the scope `create`, the account, the user or the
- *    application the import ends. Rows of a scope that was taken away are refused.
- * 5. A process does one import at a time, over one connection. Beside calls it takes a single chunk, and rests before the next.
+ * 1. A worker claims an import of the account that has waited longest, with a lease and a new fencing token. The chunks
+ *    of one import are therefore processed one after another. Accounts are served in turn over all processes, however
+ *    many imports each has; so are the imports of an account.
+ * 2. The chunks' rows, their outcomes, the counts and the end of the lease are one transaction, which checks the token.
+ *    A worker that lost the lease, or whose import was aborted, commits nothing. Each row is processed once or not at
+ *    all.
+ * 3. After a crash, the import is claimed again when the lease has expired, and continues with the first uncommitted
+ *    chunk.
+ * 4. Before each turn the sender's rights are checked. The import ends when the scope `create`, the account, the user
+ *    or the application is lost. Rows that need a lost scope are refused.
+ * 5. A process works on one import at a time, over one connection. While there are calls, it processes a single chunk
+ *    and then pauses.
  *
- * Never count outside of the chunks' transaction.
+ * Never update counts outside the chunks' transaction.
  */
 @Injectable()
 export class ImportWorker extends Worker {
@@ -76,7 +79,7 @@ export class ImportWorker extends Worker {
     this.otherCalls.watch(this.http);
   }
 
-  /** Ends the imports of lost processes, and deletes those that have expired. */
+  /** Ends imports whose receiving process crashed, and deletes expired imports. */
   @Interval(60_000)
   async sweep(): Promise<void> {
     try {
@@ -98,7 +101,7 @@ export class ImportWorker extends Worker {
     return true;
   }
 
-  /** Ends the import of who may not import any more, and leaves of its scopes those that its user still has. */
+  /** Ends the import when its sender has lost access; otherwise reduces its scopes to those that the user still has. */
   private async keepsAccess(claimed: ClaimedImport): Promise<boolean> {
     try {
       const { username, consumer_key, account_code } = claimed;
@@ -127,9 +130,9 @@ export class ImportWorker extends Worker {
             const ready = await groups;
             const isLast =
               this.otherCalls.areThere || performance.now() - started > LONG_MS || index === batches.length - 1;
-            // The next rows are prepared while the database has these.
+            // Prepares the next rows while the database processes these.
             const next = isLast ? null : prepare(batches[index + 1].flat());
-            // Waited for below, unless the work fails before.
+            // Awaited below, unless the work fails earlier.
             next?.catch(() => undefined);
             const done = await this.outcomesOf(claimed, ready);
             outcomes.push(...batches[index].map((chunk) => done.splice(0, chunk.length)));

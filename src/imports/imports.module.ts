@@ -11,7 +11,7 @@ import { ImportsController } from './imports.controller.js';
 import { OperatorImportsController } from './operator-imports.controller.js';
 import { RowWork } from './row-work.js';
 
-/** Eligibilities in bulk: files in, and a file out. */
+/** Bulk import and export of eligibilities as files. */
 @Module({
   controllers: [ImportsController, OperatorImportsController, ExportController],
   providers: [

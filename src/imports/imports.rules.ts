@@ -3,7 +3,7 @@ import type { Fault } from '../platform/errors.js';
 export const IMPORT_STATES = ['RECEIVING', 'RUNNING', 'DONE', 'FAILED', 'ABORTED'] as const;
 export type ImportState = (typeof IMPORT_STATES)[number];
 
-/** Why an import ended before all of its rows were done, and the state that it has since: FAILED took nothing in as a whole. */
+/** Maps each reason of an early end to the import's state. FAILED means that no row was accepted. */
 export const ENDING = {
   ABORTED: 'ABORTED',
   ABORTED_BY_OPERATOR: 'ABORTED',
@@ -15,15 +15,15 @@ export type Ending = keyof typeof ENDING;
 export const ACTIONS = ['ADD', 'UPDATE', 'CANCEL'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** The outcome of a row. UNCHANGED: an update that says nothing else than the record does. */
+/** The outcome of a row. UNCHANGED: the update equals the record. */
 export type Outcome = 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'CANCELLED' | 'REFUSED';
 
-/** A fault, or a warning, as the report tells it: with the column's own name, and the value as it stood. */
+/** A fault or warning in the report, with the column's own name and the original value. */
 export type ReportFault = Fault & { column?: string; value?: string };
 
 /**
- * The outcome of a row as it is kept: the line on which it begins, whom it is about as far as it says, the id of the record
- * that is there, and what a refused row has against it, or a row that was done should be looked at for.
+ * The stored outcome of a row: its first line, the candidate and test if known, the id of the existing record, and
+ * faults or warnings.
  */
 export type RowOutcome = [
   outcome: Outcome,
@@ -36,24 +36,21 @@ export type RowOutcome = [
 
 export const MOST_ROWS = 1_000_000;
 export const MOST_BYTES = 512 * 1024 * 1024;
-/** Of one row: as much as the body of a single call may have. */
+/** Maximum size of a row, equal to the limit of the body of a single call. */
 export const MOST_ROW_BYTES = 256 * 1024;
 
 type ImportFormat = 'CSV' | 'NDJSON';
 
-/**
- * A row as it waits, with the line of the file on which it begins: the cells of a line of CSV, the text of a line of NDJSON, or
- * what is said of it instead.
- */
+/** A waiting row with its first line in the file: the cells of a CSV line, the text of an NDJSON line, or its fault. */
 export type WaitingRow = { line: number } & ({ cells: string[] } | { json: string } | { fault: Fault });
 
-/** How a body is written: its format, and the encoding that its type declares. */
+/** The form of a body: its format, and the declared encoding. */
 export interface BodyForm {
   readonly format: ImportFormat;
   readonly charset: string;
 }
 
-/** The form that a media type announces; null for any other type, and for an encoding that is not known. */
+/** Returns the form of a media type; null for any other type, and for an unknown encoding. */
 export function formOfType(contentType: string | undefined): BodyForm | null {
   const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
   const declared = parameters

@@ -1,10 +1,10 @@
 import { writeLine } from './csv-cell.js';
 import type { Ending, Outcome, RowOutcome } from './imports.rules.js';
 
-/** So that a spreadsheet takes the file for UTF-8. */
+/** Makes spreadsheets read the file as UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** The columns of a report, in their order. */
+/** The columns of a report, in order. */
 const COLUMNS = [
   'row',
   'outcome',
@@ -24,7 +24,10 @@ const written = (told: Told): string => writeLine(COLUMNS.map((column) => told[c
 
 export const reportHead = (): string => BYTE_ORDER_MARK + writeLine(COLUMNS);
 
-/** The lines of some rows: one for each row, or one for each of its faults and warnings. A dry run made no records. */
+/**
+ * Builds the lines of some rows: one for each row, or one for each of its faults and warnings. A dry run has no record
+ * ids.
+ */
 export function reportLines(firstRow: number, outcomes: readonly RowOutcome[], isDry: boolean): string {
   return outcomes.map((outcome, index) => linesOf(firstRow + index, outcome, isDry)).join('');
 }
@@ -59,7 +62,7 @@ const WHY: Record<Ending, { code: string; detail: string }> = {
   BODY_LOST: { code: 'import_body_lost', detail: 'The body of the import did not arrive' },
 };
 
-/** The line about all rows that an import left. */
+/** Builds the line about the rows that an ended import left unprocessed. */
 export function endingLine(row: number, ending: Ending): string {
   const { code, detail } = WHY[ending];
   return written({
@@ -70,7 +73,7 @@ export function endingLine(row: number, ending: Ending): string {
   });
 }
 
-/** The line of a file that has columns and no rows. */
+/** Builds the line for a file with columns but without rows. */
 export function emptyLine(): string {
   return written({
     row: '0',

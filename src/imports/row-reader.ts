@@ -9,21 +9,24 @@ import { MOST_ROW_BYTES, type BodyForm, type WaitingRow } from './imports.rules.
 
 const LINE_END = 0x0a;
 const SEPARATORS = [',', ';', '\t'];
-/** The first line of a file that says how it is separated, as Excel reads and writes it. */
+/** A first line that names the separator, in Excel's syntax. */
 const SEPARATOR_LINE = /^"?sep=([^"\w\s]|\t)"?[;,\t]*$/i;
 const LINE_BREAK = /\r\n|\n|\r/g;
 
 /**
- * The rows of a body as its pieces come; never more than a row and some pieces are held. Rows of empty cells are no rows.
- * Lines are counted as an editor counts them.
+ * Reads the rows of a body as its chunks arrive; at most a row and some chunks are in memory. Rows of empty cells are
+ * skipped. Lines are counted as in an editor.
  */
 export class RowReader {
-  /** The columns of CSV, by their own names, once the first row has come; null for NDJSON. */
+  /** The columns of the CSV header, once it was read; null for NDJSON. */
   columns: readonly string[] | null = null;
 
   constructor(private readonly form: BodyForm) {}
 
-  /** @throws DomainError malformed_csv, malformed_ndjson, payload_too_large; validation_error with every fault of the columns */
+  /**
+   * @throws DomainError malformed_csv, malformed_ndjson, payload_too_large; validation_error with every fault of the
+   *   columns
+   */
   rows(pieces: AsyncIterable<Buffer>): AsyncIterable<WaitingRow> {
     const isCsv = this.form.format === 'CSV';
     const text = textOf(pieces, this.form.charset, isCsv ? malformedCsv : malformedNdjson);
@@ -39,7 +42,7 @@ export class RowReader {
       max_record_size: MOST_ROW_BYTES,
     });
     const passed = new PassedLines(file.firstLine);
-    // The parser throws an error of the source where it is read.
+    // The parser rethrows an error of the source where it is read.
     pipeline(Readable.from(passed.watch(file.text)), parser, () => undefined);
     let columns: Columns | null = null;
     let line = file.firstLine;
@@ -67,7 +70,7 @@ export class RowReader {
   }
 }
 
-/** The cells as far as there are columns, or a cell that is not empty. */
+/** Removes empty cells at the end, beyond the number of columns. */
 function withoutEmptyEnd(cells: string[], columns: number): string[] {
   let count = cells.length;
   while (count > columns && cells[count - 1].trim() === '') count--;
@@ -83,14 +86,14 @@ function lineBreaksIn(record: readonly string[]): number {
 interface OpenedCsv {
   readonly separator: string;
   readonly text: AsyncIterable<Buffer>;
-  /** The number of the line with which the text begins. */
+  /** The number of the first line of the text. */
   readonly firstLine: number;
 }
 
 /**
- * Tells the separator by a line that says it, else by the line that names the columns: of the characters that may separate, the
- * most frequent one outside of quotes. (The library's own discovery counts in all of the first kilobytes, where
- * addresses have commas and lists have semicolons.)
+ * Detects the separator: by a line that names it, else by the header line, as its most frequent candidate outside
+ * quotes. The library's own detection counts in the first kilobytes, where addresses contain commas and lists contain
+ * semicolons.
  */
 async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   const pieces = source[Symbol.asyncIterator]();
@@ -117,7 +120,7 @@ async function openCsv(source: AsyncIterable<Buffer>): Promise<OpenedCsv> {
   let from = said === undefined ? 0 : first.next;
   let firstLine = said === undefined ? 1 : 2;
   let header = said === undefined ? first : await nextLine(from);
-  // Rows of empty cells may stand before the columns.
+  // Rows of empty cells may precede the header.
   while (said === undefined && /^[\s,;"]*$/.test(header.text) && header.next < head.length) {
     from = header.next;
     firstLine++;
@@ -138,7 +141,10 @@ function separatorIn(header: string): string {
   return SEPARATORS[counts.indexOf(Math.max(...counts))];
 }
 
-/** The lines of what was handed to the parser lately: as far back as a row may reach, and what the parser has not taken yet. */
+/**
+ * Remembers the lines that were recently passed to the parser: as far back as a row may reach, and those not parsed
+ * yet.
+ */
 class PassedLines {
   private readonly pieces: { start: number; line: number; piece: Buffer }[] = [];
   private bytes = 0;
@@ -155,7 +161,7 @@ class PassedLines {
     }
   }
 
-  /** The number of the line in which the byte stands. */
+  /** Returns the number of the line that contains the byte. */
   lineOf(byte: number): number {
     const held = this.pieces.findLast(({ start }) => start <= byte);
     return held === undefined ? this.line : held.line + lineEndsIn(held.piece.subarray(0, byte - held.start));
@@ -168,9 +174,12 @@ function lineEndsIn(piece: Buffer): number {
   return count;
 }
 
-/** The library's words may quote the line: only its number is shown. Its own count takes CRLF within quotes for two lines. */
+/**
+ * Builds the refusal of a parser error. The library's message may quote the line, so that only the line number is
+ * shown. The library itself would count CRLF within quotes as two lines.
+ */
 function refusalOf(error: CsvError, passed: PassedLines): DomainError {
-  // Where the last whole cell ends: the one that is at fault begins in the same line.
+  // The end of the last complete cell: the faulty cell begins in the same line.
   const line = passed.lineOf(Number((error as { bytes?: unknown }).bytes ?? 0));
   switch (error.code) {
     case 'CSV_MAX_RECORD_SIZE':

@@ -17,14 +17,14 @@ import {
 } from './imports.rules.js';
 
 const actionRule = oneOf(ACTIONS, 'action_invalid');
-/** The scopes that a row of each action needs in the token, as its single call does; `create` let the import in. */
+/** The scope that each action needs in the token, like its single call; `create` was needed to start the import. */
 const SCOPE: Record<Action, string> = { ADD: 'create', UPDATE: 'update', CANCEL: 'delete' };
 
-/** As the service gives them, but for the letter of a cell. */
+/** The form of generated record ids, without the letter of a cell. */
 const RECORD_ID = /^[A-HJKMNP-TV-Z2-9]{8}$/;
 const LONGEST_VALUE = 1000;
 
-/** The subject of a row, as far as it says, and the way from a fault back to its place. */
+/** The subject of a row, as far as the row names it, and the mapping from a fault to its place. */
 interface Origin {
   readonly line: number;
   readonly candidateId: string;
@@ -33,7 +33,7 @@ interface Origin {
   readonly warnings: readonly ReportFault[];
 }
 
-/** A row that can be asked of a handler. */
+/** A row that is ready for a command handler. */
 export interface Task {
   readonly action: Action;
   readonly body: EligibilityModel;
@@ -42,10 +42,10 @@ export interface Task {
   readonly origin: Origin;
 }
 
-/** A row whose form has been checked: something to do, or its refusal. */
+/** A row with a checked form: a task, or its refusal. */
 export type RowTask = Task | RowOutcome;
 
-/** The row as something to do, or its refusal. */
+/** Builds the task of a row, or its refusal. */
 export function taskOf(row: WaitingRow, columns: Columns | null, scopes: ReadonlySet<string>): RowTask {
   if ('fault' in row) return ['REFUSED', row.line, '', '', '', [row.fault]];
   const said = 'cells' in row ? ofCells(row.line, row.cells, columns!) : ofJson(row.line, row.json);
@@ -133,7 +133,7 @@ function originOf(line: number, value: unknown): Origin {
   };
 }
 
-/** The fault with the member that it is about, and its value as it stood. */
+/** Adds the name and original value of the member to a fault. */
 function locatedIn(value: unknown, fault: Fault): ReportFault {
   if (!fault.pointer) return fault;
   // RFC 6901 §4
@@ -157,8 +157,8 @@ const NAMES = new Map([
 ]);
 
 /**
- * A cancellation says no more than which record it means. In a file of columns an update leaves what it does not say, names too;
- * one that names its record and says that the name is empty is refused.
+ * Returns whether a missing name is allowed. A cancellation only names its record. In a CSV update, members without a
+ * value keep their values, including names. An update that names its record and clears the name is refused.
  */
 function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknown): (pointer: string) => boolean {
   const candidate = (value as { candidate?: Record<string, unknown> }).candidate;
@@ -171,12 +171,12 @@ function isNameLeftOut(action: Action, { attributes }: LineOfFile, value: unknow
 
 const RECORD = new Set(['', '/candidate', '/candidate/candidate_id', '/test_code']);
 
-/** Without a valid candidate and test there is no record to look for. */
+/** Returns whether the fault concerns candidate or test: without them no record can be found. */
 function isAboutTheRecord({ pointer = '' }: Fault): boolean {
   return RECORD.has(pointer);
 }
 
-/** The outcome of a row that was done, with what should be looked at. */
+/** Builds the outcome of a finished row, with its warnings. */
 export function done(outcome: Outcome, { line, candidateId, testCode, warnings }: Origin, record: string): RowOutcome {
   if (warnings.length === 0) return [outcome, line, candidateId, testCode, record];
   return [outcome, line, candidateId, testCode, record, warnings.map(shortened)];

@@ -19,24 +19,27 @@ import { Columns } from './columns.js';
 import type { RowOutcome, WaitingRow } from './imports.rules.js';
 import { done, refused, refusedBy, taskOf, type RowTask, type Task } from './row-task.js';
 
-/** Rows whose form is checked before others get their turn. */
+/** After this many checked rows, other calls get their turn. */
 const CHECKED_AT_ONCE = 10;
 
-/** The rows that are done at once: a row by itself, or rows that only create, judged unless that failed. */
+/**
+ * Rows that are processed together: a single row, or rows that only create. The latter are checked already, unless the
+ * check failed.
+ */
 export type RowGroup =
   { readonly alone: RowTask } | { readonly tasks: Task[]; readonly judged: JudgedCreations | null };
 
 /**
- * Does the rows of a chunk by the handlers of the single calls, in their order, within the caller's transaction. Their form
- * and the judgement of new records are prepared outside of it.
+ * Processes the rows of a chunk with the handlers of the single calls, in order, within the caller's transaction. Forms
+ * and new records are checked before the transaction.
  *
- * 1. A row that cannot be read, or whose form says nothing to act on, is refused where it stands; so is a new one that names a
- *    record that is there.
- * 2. Rows that only create go to their handler together, which makes one statement of them. No two of them may be about
- *    the same record: the later one begins the next group.
- * 3. Every other row is a part of the transaction by itself, and so are the rows of a group in whose way something may stand, or
- *    that failed as a whole.
- * 4. A refusal undoes its row alone. A lost connection and a deadlock undo the transaction, which is done again.
+ * 1. A row that cannot be read, or whose form is invalid, is refused at once; so is a new row that names an existing
+ *    record.
+ * 2. Rows that only create are passed to their handler together, which uses one statement. Two of them must not be
+ *    about the same record: the later row begins the next group.
+ * 3. Every other row is a separate part of the transaction. So are the rows of a group that failed as a whole, or that
+ *    an existing record may block.
+ * 4. A refusal rolls back its row alone. A lost connection or a deadlock rolls back the transaction, which is retried.
  */
 @Injectable()
 export class RowWork {
@@ -47,7 +50,7 @@ export class RowWork {
     private readonly logger: Logger,
   ) {}
 
-  /** Prepares the work. Outside of the transaction, so that no statement of it is waited for. */
+  /** Prepares the work before the transaction, so that the transaction waits for no statement of it. */
   async prepare(
     accountCode: string,
     rows: readonly WaitingRow[],
@@ -75,7 +78,7 @@ export class RowWork {
     return outcomes;
   }
 
-  /** Refuses the new ones that name a record of the account. A record never goes away. */
+  /** Refuses new rows that name an existing record of the account. Records are never deleted. */
   private async withoutKnown(accountCode: string, tasks: readonly RowTask[]): Promise<readonly RowTask[]> {
     const named = tasks.flatMap((task) => namedByNew(task) ?? []);
     if (named.length === 0) return tasks;
@@ -105,7 +108,7 @@ export class RowWork {
     return outcomes;
   }
 
-  /** Null when they failed as a whole. */
+  /** Checks creations; returns null when the check failed as a whole. */
   private async judge(accountCode: string, tasks: readonly Task[]): Promise<JudgedCreations | null> {
     try {
       return await this.commandBus.execute(new JudgeCreations(accountCode, tasks));
@@ -115,7 +118,7 @@ export class RowWork {
     }
   }
 
-  /** Null when they failed as a whole. */
+  /** Creates the records; returns null when the creation failed as a whole. */
   private async create(judged: JudgedCreations): Promise<Creation[] | null> {
     try {
       return await this.unitOfWork.part(() => this.commandBus.execute(new CreateEligibilities(judged)));
@@ -130,7 +133,7 @@ export class RowWork {
     try {
       return await this.unitOfWork.part(async () => {
         const outcome = await this.execute(accountCode, task);
-        // The change feed has the rows in their order: creations are written at once.
+        // Keeps the change feed in row order: changes are written at once.
         this.unitOfWork.recordNow();
         return outcome;
       });
@@ -165,7 +168,7 @@ export class RowWork {
     }
   }
 
-  /** The newest record of what a refused row is about; empty where there is none. */
+  /** Returns the newest record that a refused row concerns; empty when there is none. */
   private async recordOf(accountCode: string, { action, body }: Task): Promise<string> {
     if (action === 'ADD') return '';
     try {
@@ -180,12 +183,12 @@ export class RowWork {
   }
 }
 
-/** The record that a row names which would make a new one. */
+/** Returns the record that a creating row names. */
 function namedByNew(task: RowTask): string | null {
   return Array.isArray(task) || task.action !== 'ADD' ? null : task.meant.svcEligibilityId;
 }
 
-/** Rows in their order, as they are done: creations without vouchers together, everything else alone. */
+/** Groups rows in processing order: creations without vouchers together, every other row alone. */
 function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   const groups: RowTask[][] = [];
   let open: { tasks: RowTask[]; keys: Set<string> } | null = null;
@@ -206,7 +209,7 @@ function groupsOf(tasks: readonly RowTask[]): RowTask[][] {
   return groups;
 }
 
-/** Returns the key on which creations block each other; null for a row that is done alone. */
+/** Returns the keys on which creations block each other; null for a row that is processed alone. */
 function keysOf({ action, body, faults }: Task): string[] | null {
   if (action !== 'ADD' || body.voucher_codes?.length) return null;
   if (!faults.isEmpty) return [];

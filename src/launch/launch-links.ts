@@ -16,20 +16,20 @@ import { FindLaunchTime } from './launch.queries.js';
 
 const LAUNCH_LIFE_S = 300;
 const TOKEN_LIFE_S = 60;
-/** For so long a used URL that is opened again answers that it was used (410). */
+/** Time for which a used URL is answered with 410 when it is opened again. */
 const USED_KEPT_MS = 30 * 24 * 3600_000;
 
 const ISSUE = prepared(
   'launch-issue',
   'INSERT INTO launches (token_hash, svc_eligiblity_id, expires_at) VALUES ($1, $2, $3)',
 );
-// One statement decides: of two redemptions at once one finds the row unused.
+// One statement decides: of two concurrent redemptions, only one finds the row unused.
 const REDEEM = prepared(
   'launch-redeem',
   `UPDATE launches SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2
    RETURNING svc_eligiblity_id`,
 );
-/** $1 the record, $2 moment. Of the launches of a record only the last, and those used since, are asked for. */
+/** $1: the record; $2: the moment. Only the last launch of a record and recently used ones are needed. */
 const FORGET_USED = prepared(
   'launch-forget-used',
   'DELETE FROM launches WHERE svc_eligiblity_id = $1 AND used_at < $2',
@@ -41,8 +41,9 @@ const LAUNCH_TIME = prepared(
 const IS_KNOWN = prepared('launch-known', 'SELECT 1 FROM launches WHERE token_hash = $1');
 
 /**
- * Issues launch URLs and turns each, once, into the test's address with a signed statement of who comes. A used one is kept for some
- * weeks, the last of a record for good: it has the time at which the exam began. Unused ones are deleted (launch-sweep.ts).
+ * Issues launch URLs. Each URL can be redeemed once for the test's address with a signed statement about the candidate.
+ * Used launches are kept for some weeks, and the last launch of a record forever, because it has the start of the exam.
+ * Unused launches are deleted (launch-sweep.ts).
  */
 @Injectable()
 export class LaunchLinks {
@@ -72,7 +73,10 @@ export class LaunchLinks {
     return { record, expiresAt, launchUrl: `${this.config.baseUrl}/launch/${token}` };
   }
 
-  /** The address to send the candidate to. @throws DomainError not_found, launch_gone, launch_not_available */
+  /**
+   * Redeems a URL and returns the address to which the candidate is redirected. @throws DomainError not_found,
+   * launch_gone, launch_not_available
+   */
   async redeem(token: string): Promise<string> {
     if (!GENERATED_TOKEN.test(token)) throw notFound.error();
     const now = this.clock.now();
@@ -81,7 +85,8 @@ export class LaunchLinks {
       const launch = await this.database.queryOne<{ svc_eligiblity_id: string }>(REDEEM, [hash, now]);
       if (!launch) return null;
       const record = await this.queryBus.execute(new FindLaunchSubject(launch.svc_eligiblity_id, now));
-      // Each refusal rolls back: the URL is not used up by a click during a hold, or after the booking was moved.
+      // Each refusal rolls back, so that a click during a hold, or after the booking was moved, does not use up the
+      // URL.
       if (record?.held) throw launchNotAvailable.error({ detail: 'The exam is on hold. Ask the exam’s organiser.' });
       // The record may have been cancelled or closed since the URL was issued.
       if (!record?.launch_url) throw launchGone.error();

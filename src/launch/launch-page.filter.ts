@@ -29,7 +29,7 @@ function adviceOf({ problem, members }: DomainError): [title: string, advice: st
   return ['Your exam could not be opened', 'Wait a minute and open the link again. Nothing has been lost.'];
 }
 
-/** Answers a browser with a page in plain words, and a program with the problem document. */
+/** Answers browsers with a page in plain words, and programs with the problem document. */
 @Catch()
 export class LaunchPageFilter extends ProblemFilter {
   protected override send(error: DomainError, request: Request, response: Response): void {

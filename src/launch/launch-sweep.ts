@@ -6,7 +6,7 @@ import { Logger } from '../platform/observability/logger.js';
 import { sweep } from '../platform/sweep.js';
 
 const BATCH = 1000;
-/** For so long an expired URL answers that it has expired (410). */
+/** Time for which an expired URL is answered with 410. */
 const EXPIRED_KEPT_MS = 30 * 24 * 3600_000;
 
 const FORGET_UNUSED = prepared(
@@ -16,7 +16,7 @@ const FORGET_UNUSED = prepared(
      ORDER BY expires_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 );
 
-/** Takes away launches that nobody used, in batches short enough to be in nobody's way. */
+/** Deletes unused launches, in batches that are short enough to delay no request. */
 @Injectable()
 export class LaunchSweep {
   constructor(

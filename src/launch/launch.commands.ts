@@ -1,4 +1,7 @@
 import { Command } from '@nestjs/cqrs';
 
-/** Signs launch tokens and client assertions with a new key from now on; verifiers find the one before in the key set for a day. Answers its `kid`. */
+/**
+ * Creates a new signing key for launch tokens and client assertions. Verifiers find the previous key in the key set for
+ * a day. Returns the new key's `kid`.
+ */
 export class RotateLaunchKey extends Command<string> {}

@@ -54,7 +54,7 @@ export class LaunchController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // Express serves HEAD by the GET route; a preview of the link must not use it up (RFC 9110 §9.2.1).
+    // Express handles HEAD with the GET route; a link preview must not use up the URL (RFC 9110 §9.2.1).
     if (request.method === 'HEAD') throw methodNotAllowed.error({ headers: { Allow: 'GET' } });
     response.vary('Accept');
     if (isPrefetch(request)) response.status(204);
@@ -79,7 +79,7 @@ export class LaunchController {
   }
 }
 
-/** Whether a browser asks ahead of the click (Fetch Metadata, and the older headers of WebKit and Gecko). */
+/** Returns whether a browser prefetches before a click (Fetch Metadata, and older headers of WebKit and Gecko). */
 function isPrefetch({ headers }: Request): boolean {
   return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
     /prefetch|preview/i.test(String(headers[name])),

@@ -24,7 +24,7 @@ export class LaunchPath {
   svc_eligibility_code: string;
 }
 
-/** Answer of testLaunchInfo. */
+/** The answer of testLaunchInfo. */
 export class TestLaunchInfo {
   @Field(text({ max: 8 }), { required: true })
   svc_eligiblity_id: string;

@@ -3,8 +3,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const SCOPES = `ARRAY['read', 'create', 'update', 'delete', 'launch', 'results', 'bookings', 'admin', 'support']`;
 
 /**
- * Credentials are never stored: passwords as argon2id, secrets and tokens as SHA-256 of 256 random bits, user names that
- * somebody tried and addresses as HMACs under the key of the service.
+ * Creates the tables of users and tokens. Credentials are never stored: passwords as argon2id, secrets and tokens as
+ * SHA-256 of 256 random bits. Attempted user names and addresses are stored as HMACs under the service's key.
  */
 export class Auth1763640100000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -123,7 +123,7 @@ export class Auth1763640100000 implements MigrationInterface {
       CREATE INDEX token_request_counts_minute_ix ON token_request_counts (minute);
     `);
 
-    // Any statement that takes a right away ends the families that had it: giving it back revives none.
+    // Any statement that removes a right ends the token families that had it; granting the right again revives none.
     await runner.query(`
       CREATE FUNCTION end_families_of_user() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

@@ -1,9 +1,14 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** By Unicode's rules, from the best to the last resort; a cluster has some of them, whatever its own collation is. */
+/**
+ * Collations with Unicode rules, in order of preference; every cluster has some of them, regardless of its own
+ * collation.
+ */
 const COLLATIONS = ['pg_unicode_fast', 'pg_c_utf8', 'und-x-icu', 'C.utf8', 'C.UTF-8', 'en_US.utf8', 'default'];
 
-/** The function by which texts are compared without their case: `lower` of a cluster whose collation is C knows ASCII alone. */
+/**
+ * Builds the function that compares texts without case: `lower` in a cluster with the collation C handles ASCII only.
+ */
 async function caseFolding(runner: QueryRunner): Promise<string> {
   const rows = (await runner.query(
     `SELECT collname FROM pg_collation
@@ -11,14 +16,14 @@ async function caseFolding(runner: QueryRunner): Promise<string> {
   )) as { collname: string }[];
   const present = new Set(rows.map(({ collname }) => collname));
   const collation = COLLATIONS.find((name) => present.has(name))!;
-  // By way of upper case, so that what has several small letters has one; the sigma at a word's end is one that depends
-  // on what follows.
+  // Converts to upper case first, so that a letter with several lower-case forms gets one. The final sigma would
+  // otherwise depend on the following letter.
   return `
     CREATE FUNCTION case_folded(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN replace(lower(upper(given COLLATE pg_catalog."${collation}")), 'ς', 'σ')`;
 }
 
-/** An id without case, blanks and punctuation: one that two systems spell in two ways is found by it. */
+/** Normalizes an id: removes case, blanks and punctuation, so that two systems' spellings of an id are equal. */
 const PLAIN_ID = `
   CREATE FUNCTION plain_id(given text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN regexp_replace(case_folded(given) COLLATE pg_catalog."C", '[\\x01-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7f]', '', 'g')`;

@@ -3,12 +3,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const CAUSE = `subscription_id, retry, coalesce(failure, ''), coalesce(failure_reason, ''), coalesce(http_status, 0)`;
 
 /**
- * The work still to do: one row for each notification that the delivery loop has to send, gone once it is done.
+ * The work queue: one row for each notification that the delivery loop has to send, deleted once it is sent.
  *
- * The table is empty most of the time, and that is what VACUUM tells the planner: a burst after a quiet hour met statements
- * planned for a table of one row, which read all of it for each notification. From PostgreSQL 18 on that is taken back: a table
- * that was never looked at counts by its pages, and as ten of them at least. Before 18, the table is analysed as soon as it has
- * grown, and VACUUM leaves it its pages.
+ * The table is usually empty, and VACUUM reports that to the planner. Without countermeasures, a burst after a quiet
+ * hour would meet statements planned for a one-row table, which scan the whole table for each notification. From
+ * PostgreSQL 18 on, the statistics are reset: the planner then estimates by pages, and assumes at least ten. Before 18,
+ * the table is analysed as soon as it has grown, and VACUUM does not truncate it.
  */
 const DELIVERIES = `
   CREATE TABLE deliveries (

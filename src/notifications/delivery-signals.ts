@@ -17,18 +17,18 @@ const DUE = 'due ';
 const CHANGED = 'changed ';
 const MOVED = 'moved ';
 const BUSY = 'busy ';
-/** Only a process that was killed, or is cut off, keeps others waiting so long; its leases lapse. */
+/** Only a killed or disconnected process makes others wait this long; then its leases expire. */
 const ASK_AGAIN_MS = 20;
 const LONGEST_WAIT_MS = 35_000;
 
-/** The delivery loop of this process, as the other parts see it. */
+/** The delivery loop of this process, as other parts use it. */
 export interface SignalReceiver {
   readonly isRunning: boolean;
-  /** There may be something to send to these partners. */
+  /** Notifications for these partners may be due. */
   wake(subscriptionIds: readonly string[]): void;
-  /** The subscription was changed: nothing may go on under its old settings. */
+  /** The subscription was changed: no attempt may start with its old settings. */
   changed(subscriptionId: string, isNewAddress: boolean): void;
-  /** The partner said that it is busy. */
+  /** The partner answered that it is busy. */
   busy(subscriptionId: string): void;
 }
 
@@ -40,8 +40,8 @@ const NOBODY: SignalReceiver = {
 };
 
 /**
- * Tells delivery loops that there is something to do: the one of this process at once, those of others by NOTIFY.
- * Only a hint, which may get lost: every loop also looks for itself once a second.
+ * Wakes delivery loops when notifications are due: the loop of this process directly, other processes by NOTIFY. A
+ * signal is only a hint and may be lost: every loop also polls once a second.
  */
 @Injectable()
 export class DeliverySignals {
@@ -60,14 +60,14 @@ export class DeliverySignals {
     });
   }
 
-  /** Signals of this process and of others go to this loop from now on. */
+  /** Connects the loop that receives the signals of this and other processes. */
   connect(loop: SignalReceiver): void {
     this.loop = loop;
   }
 
   /**
-   * These partners have something to be sent once the running transaction has committed. A process that delivers does so
-   * itself, the others ask for it.
+   * Announces notifications of these partners, once the running transaction has committed. A process that delivers
+   * wakes its own loop; other processes send a NOTIFY.
    */
   due(subscriptionIds: readonly string[]): void {
     if (subscriptionIds.length === 0) return;
@@ -76,8 +76,8 @@ export class DeliverySignals {
   }
 
   /**
-   * The running transaction changes a subscription: no loop goes on under its old settings once it has committed.
-   * @param isNewAddress its address has just been verified
+   * Announces a change of a subscription: no loop uses its old settings once the running transaction has committed.
+   * @param isNewAddress whether its address has just been verified
    */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     this.unitOfWork.afterCommit(() => this.loop.changed(subscriptionId, isNewAddress));
@@ -85,9 +85,9 @@ export class DeliverySignals {
   }
 
   /**
-   * Resolves when no process can begin an attempt for a partner that was suspended, or has a new address: all of them have given back what they
-   * had claimed, or marked it as begun, and nothing more is claimed.
-   * @throws DomainError `service_unavailable` when a process neither does so nor loses its leases
+   * Resolves when no process can start an attempt for a partner that was suspended or has a new address. By then all
+   * processes have released their claims or marked them as begun, and nothing more is claimed.
+   * @throws DomainError `service_unavailable` when a process neither releases its claims nor loses its leases
    */
   async stopped(subscriptionId: string): Promise<void> {
     const giveUpAt = performance.now() + LONGEST_WAIT_MS;
@@ -100,13 +100,13 @@ export class DeliverySignals {
     }
   }
 
-  /** These partners said that they are busy: other processes ask the database before they send them anything. */
+  /** Announces that these partners are busy: other processes then ask the database before they send. */
   busy(subscriptionIds: readonly string[]): void {
-    // One that is not told hears it from the partner, or when it claims.
+    // A process that misses the message learns it from the partner, or at its next claim.
     this.tell(BUSY, subscriptionIds);
   }
 
-  /** Listens to the signals of other processes from now on. */
+  /** Starts listening to the signals of other processes. */
   async listen(): Promise<void> {
     await this.listener.open();
   }

@@ -1,7 +1,7 @@
 import type { NotificationRequest } from '../bookings/bookings.events.js';
 import { formatDateTime } from '../platform/clock.js';
 
-/** A complete one with invented codes: what a verification sends. */
+/** Builds a complete request with invented codes, for verifications. */
 export function sampleNotificationRequest(now: Date): NotificationRequest {
   return {
     booking_code: 'SAMPLE0001',
@@ -32,7 +32,7 @@ const header = (name: string, description: string, example: string) => ({
   example,
 });
 
-/** The call as the OpenAPI document shows it, under `webhooks`. */
+/** The call as documented under `webhooks` in OpenAPI. */
 export const notificationWebhook = {
   put: {
     operationId: 'notification',

@@ -1,6 +1,6 @@
 import { Command } from '@nestjs/cqrs';
 
-/** Makes the notifications of all events of a booking up to this one, and settles the events. */
+/** Creates the notifications of all events of a booking up to this one, and settles the events. */
 export class TranslateBookingEvents extends Command<void> {
   constructor(
     readonly bookingCode: string,

@@ -5,19 +5,19 @@ import type { PartnerHealth, SubscriptionState } from './subscriptions/subscript
 export const EXAM_IN = ['past', '2h', '24h', '7d', 'later'] as const;
 export type ExamIn = (typeof EXAM_IN)[number];
 
-/** Notifications of an account that their partners do not have, whose exams are so far away. */
+/** The number of an account's undelivered notifications, by the time until the exam. */
 export interface UndeliveredCount {
   readonly account_code: string;
   readonly exam_in: ExamIn;
   readonly count: number;
-  /** When the oldest of them was made. */
+  /** The creation time of the oldest one. */
   readonly oldest: Date;
 }
 
-/** Of all accounts; counted some seconds ago, where there are many. */
+/** Asks for the counts of all accounts; a large count may be some seconds old. */
 export class CountUndelivered extends Query<readonly UndeliveredCount[]> {}
 
-/** Attempts at all partners of an account in one hour. */
+/** The attempts to all partners of an account in one hour. */
 export interface AttemptCount {
   readonly account_code: string;
   readonly from: Date;
@@ -25,10 +25,10 @@ export interface AttemptCount {
   readonly failed: number;
 }
 
-/** Of the last 24 hours and all accounts; counted some seconds ago, where there are many. */
+/** Asks for the last 24 hours of all accounts; a large count may be some seconds old. */
 export class CountAttempts extends Query<readonly AttemptCount[]> {}
 
-/** How a partner does. */
+/** The condition of a partner. */
 export interface PartnerCondition {
   readonly subscription_id: string;
   readonly account_code: string;
@@ -41,16 +41,22 @@ export interface PartnerCondition {
   readonly paused_until: Date | null;
   readonly pace: number | null;
   readonly certificate_not_after: Date | null;
-  /** In the error queue. */
+  /** The number of notifications in the error queue. */
   readonly queued: number;
-  /** Since when at least every attempt has failed, of the newest twenty of the last day; null when one has not, or there was none. */
+  /**
+   * The start of the current series of failures, among the newest twenty attempts of the last day; null after a success
+   * or without attempts.
+   */
   readonly failing_since: Date | null;
 }
 
-/** Of all partners of all accounts. */
+/** Asks for the conditions of all partners of all accounts. */
 export class SurveyPartners extends Query<readonly PartnerCondition[]> {}
 
-/** Bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first, all of whose accounts are in reach. */
+/**
+ * Asks for the bulk jobs that have not ended, as `GET /admin/jobs` shows them, newest first. All accounts of a job must
+ * be visible to the caller.
+ */
 export class FindActiveJobs extends Query<readonly object[]> {
   constructor(
     readonly most: number,
@@ -62,11 +68,11 @@ export class FindActiveJobs extends Query<readonly object[]> {
 
 /** A bulk job that has not ended. */
 export interface JobMark {
-  /** The accounts that it concerns; null: any, so that operators alone see it. */
+  /** The accounts of the job; null means any account: only operators may see it. */
   readonly account_codes: readonly string[] | null;
-  /** Changes whenever the job goes on. */
+  /** Changes whenever the job progresses. */
   readonly mark: string;
 }
 
-/** Of all accounts. */
+/** Asks for the jobs of all accounts. */
 export class MarkActiveJobs extends Query<readonly JobMark[]> {}

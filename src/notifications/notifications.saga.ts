@@ -5,8 +5,8 @@ import { BookingEvent } from '../bookings/bookings.events.js';
 import { TranslateBookingEvents } from './notifications.commands.js';
 
 /**
- * Booking events become notifications. A saga whose stream throws once is dead for the life of the process, so this one
- * reads two members and does nothing else; what the command's handler does not manage stays unsettled and is swept.
+ * Starts the translation of booking events. A saga whose stream throws once stops for the life of the process, so it
+ * only reads two members. Events that the command's handler cannot translate stay unsettled and are swept.
  */
 @Injectable()
 export class NotificationsSaga {

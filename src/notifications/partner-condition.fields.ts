@@ -6,7 +6,7 @@ import type { PartnerCondition } from './notifications.queries.js';
 import { PACE, paceRule, PAUSED_UNTIL } from './subscriptions/pace.fields.js';
 import { shownPace } from './subscriptions/partner-standing.js';
 
-/** How a partner does, as answers have it. */
+/** The condition of a partner in answers. */
 export class PartnerConditionModel {
   @Field(uuidRule, { required: true })
   subscription_id: string;

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * Where two parties of the delivery protocol can meet, each named after what has just happened:
+ * The places where two parties of the delivery protocol can race, each named after the latest event:
  *
- * - `claimed`, `probe claimed`: rows are leased to this process, which has not taken them in yet;
- * - `attempt ended`: the partner has answered, nothing is recorded;
- * - `translating`, `translated`: before the statement, and between it and the sending of what was born claimed;
+ * - `claimed`, `probe claimed`: rows are leased to this process, which has not queued them yet;
+ * - `attempt ended`: the partner has answered, and nothing is recorded;
+ * - `translating`, `translated`: before the statement, and between it and the sending of rows that were created
+ *   claimed;
  * - `changing subscription`: the transaction is about to commit;
  * - `handed over`: items of a bulk job have their obligations, and no loop was woken.
  */
@@ -19,8 +20,8 @@ export type RacePoint =
   | 'handed over';
 
 /**
- * Places at which a test holds a process of the service, so that a race is a test and not luck (test/support/races.ts).
- * In production nobody is held.
+ * Lets a test stop a process of the service at such a place, so that a race is reproducible (test/support/races.ts). In
+ * production nothing stops.
  */
 @Injectable()
 export class RacePoints {

@@ -3,7 +3,7 @@ import { BOOKING, CANDIDATE, END, EXAM, TEST, UUID, type Surroundings } from './
 const RECORD = 'K7MWQ2XA';
 const THEN = '2027-01-31T08:00:00Z';
 
-/** Values of members by name: one story, in which a candidate is booked and a partner told of it. */
+/** Example values of members by name. They tell one story: a candidate is booked and a partner is notified. */
 export const values = ({ account_code, partner: { partner_url } }: Surroundings): Record<string, unknown> => ({
   account_code,
   account_codes: [account_code],
@@ -180,7 +180,7 @@ export const OF_OPERATIONS: Record<string, Record<string, unknown>> = {
   },
 };
 
-/** Of answers that are no JSON. */
+/** Examples of answers that are not JSON. */
 export const TEXTS: Record<string, string> = {
   'text/html': '<!doctype html><html lang="en"><title>Candidate eligibility service</title><p>…</p></html>',
   'GET /accounts/{account_code}/eligibilities.csv': `svc_eligiblity_id,candidate_id,first_name,last_name,test_code\r\n${RECORD},${CANDIDATE},Ada,Lovelace,${TEST}\r\n`,

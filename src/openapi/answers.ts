@@ -28,7 +28,7 @@ interface Media {
   examples?: object;
 }
 
-/** Gives every answer that has a body, and is no problem, an example that its schema accepts. */
+/** Adds an example to every answer with a body, except problems; its schema accepts the example. */
 export function addAnswers(document: OpenAPIObject, surroundings: Surroundings): void {
   const models = (document.components?.schemas ?? {}) as Record<string, Schema>;
   const examples = new Examples(models, values(surroundings));
@@ -54,7 +54,7 @@ function merged(example: unknown, told: Record<string, unknown>): unknown {
   return typeof example === 'object' && example !== null ? { ...example, ...told } : example;
 }
 
-/** Makes examples of schemas: of a member by its model, else by its name, else of what its schema says. */
+/** Builds examples of schemas: for a member from its model, else from its name, else from its schema. */
 class Examples {
   constructor(
     private readonly models: Record<string, Schema>,
@@ -104,7 +104,7 @@ class Examples {
     }
   }
 
-  /** Whether the value may stand where the schema stands; of objects only that it is one. */
+  /** Returns whether the value fits the schema; for objects, only whether it is an object. */
   private fits(value: unknown, schema: Schema): boolean {
     if (schema.$ref !== undefined) return typeof value === 'object' && !Array.isArray(value);
     const alternatives = schema.anyOf ?? schema.oneOf;

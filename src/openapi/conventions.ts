@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { problemCatalogue } from '../platform/errors.js';
 import { catalogueEntries } from '../platform/http/problem-catalogue.js';
 
-/** Describes the rules of all routes of a kind, or of all members, so that no controller repeats them. */
+/** The part of an answer in the document that these rules use. */
 
 interface Answer {
   description?: string;
@@ -22,8 +22,8 @@ function operationsOf(document: OpenAPIObject): [string, Operation][] {
 }
 
 /**
- * An unknown query parameter is 400 on every route below `/accounts` and `/admin`. Decorators that declare the same answer twice have
- * their descriptions joined by @nestjs/swagger: one of them is enough.
+ * Adds 400 to every route below `/accounts` and `/admin`, for unknown query parameters. It also removes repeated
+ * descriptions: @nestjs/swagger joins those of decorators that declare the same answer.
  */
 export function completeAnswers(document: OpenAPIObject): void {
   for (const [path, { responses }] of operationsOf(document)) {
@@ -35,7 +35,7 @@ export function completeAnswers(document: OpenAPIObject): void {
   }
 }
 
-/** A parameter of a query or path is there or not: it has no null. */
+/** Removes null from parameters of a query or path: a parameter is present or absent. */
 export function withoutNullParameters(document: OpenAPIObject): void {
   for (const [, { parameters = [] }] of operationsOf(document))
     for (const { schema = {} } of parameters) {
@@ -45,7 +45,7 @@ export function withoutNullParameters(document: OpenAPIObject): void {
     }
 }
 
-/** Names the codes of the error catalogue where they stand. */
+/** Lists the codes of the error catalogue in the schemas that use them. */
 export function nameCodes(document: OpenAPIObject): void {
   const models = document.components?.schemas as Record<
     string,

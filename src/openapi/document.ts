@@ -31,8 +31,8 @@ const SCOPE_MEANING: Record<(typeof SCOPES)[number], string> = {
 };
 
 /**
- * The OpenAPI 3.1 document, built from the code. Its server is `BASE_URL`; without that the path prefix alone, which is right by
- * whatever name the document is reached.
+ * Builds the OpenAPI 3.1 document from the code. Its server is `BASE_URL`; without that setting, it is only the path
+ * prefix, which is right for any host name.
  */
 export function openApiDocument(
   app: NestExpressApplication,
@@ -75,7 +75,7 @@ export function openApiDocument(
     ignoreGlobalPrefix: true,
     extraModels: [NotificationRequest],
   });
-  // @nestjs/swagger knows the members of OpenAPI 3.0.
+  // The types of @nestjs/swagger only have the members of OpenAPI 3.0.
   const license = { name: 'All rights reserved', identifier: 'LicenseRef-all-rights-reserved' };
   Object.assign(document.info, { license });
   Object.assign(document, { webhooks: { notification: notificationWebhook } });
@@ -93,7 +93,7 @@ export function openApiDocument(
   return withNullTypes(document);
 }
 
-/** @nestjs/swagger writes `nullable: true` (OpenAPI 3.0); in 3.1 the type itself names null. */
+/** Converts `nullable: true` of @nestjs/swagger (OpenAPI 3.0): in 3.1 the type itself lists null. */
 function withNullTypes<T>(schema: T): T {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map(withNullTypes) as T;
@@ -105,14 +105,16 @@ function withNullTypes<T>(schema: T): T {
   return { ...converted, type: [converted['type'], 'null'], ...(values ? { enum: [...values, null] } : {}) } as T;
 }
 
-/** Swagger UI at /docs, the document at /openapi.json and /openapi.yaml, its schemas below /openapi/schemas. */
+/**
+ * Serves Swagger UI at /docs, the document at /openapi.json and /openapi.yaml, and its schemas below /openapi/schemas.
+ */
 export function serveDocuments(app: NestExpressApplication, config: Config): void {
   assertAccessDeclared(app);
-  // Built for the first who asks: a start is 0.15 s shorter without it.
+  // Built at the first request, which shortens the start by 0.15 s.
   let built: OpenAPIObject | undefined;
   const document = () => {
     const surroundings = surroundingsOf(config);
-    // Before the sandbox is made there is nothing to take examples from: not kept.
+    // Not cached before the sandbox exists, because its examples are still missing.
     if (surroundings === null) return openApiDocument(app, config);
     return (built ??= openApiDocument(app, config, surroundings));
   };
@@ -138,7 +140,7 @@ export function serveDocuments(app: NestExpressApplication, config: Config): voi
     raw: false,
     swaggerOptions: {
       persistAuthorization: false,
-      // From 150 rows on, Swagger UI draws those in sight alone, which the browser's own search cannot find.
+      // From 150 rows on, Swagger UI renders only visible rows, which the browser's own search cannot find.
       docExpansion: 'none',
       displayRequestDuration: true,
       tryItOutEnabled: true,
@@ -155,9 +157,9 @@ interface SwaggerRequest {
 }
 
 /**
- * Runs in the browser, and is part of its page as text: it knows nothing but its argument. Where the console leads to
- * (`/docs?session`) routes are tried with the console's session, unless a token was got. No cookie else: the browser itself
- * would ask for a password at the Basic challenge of the token service.
+ * Runs in the browser, and is inserted into its page as text: it can use nothing but its argument. On the console's
+ * link (`/docs?session`), calls use the console's session, unless there is a token. Otherwise no cookie is sent: at the
+ * Basic challenge of the token service the browser would ask for a password.
  */
 function withOrWithoutSession(request: SwaggerRequest): SwaggerRequest {
   const { location } = globalThis as unknown as { location: { search: string } };

@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 /**
- * Descriptions of members and parameters whose declaration has none: by name, since a name means the same wherever it stands, or as
- * `Model.member` where it does not.
+ * Descriptions of members and parameters whose declaration has none: by name, because a name means the same everywhere,
+ * or as `Model.member` for exceptions.
  */
 const DESCRIPTIONS: Record<string, string> = {
   '2h': 'The exam starts within 2 hours.',
@@ -233,7 +233,7 @@ interface Parameter extends Described {
   name: string;
 }
 
-/** Describes every member of every model and every parameter; a description in the code remains. */
+/** Describes every member of every model and every parameter; a description in the code takes precedence. */
 export function describeMembers(document: OpenAPIObject): void {
   const schemas = (document.components?.schemas ?? {}) as Record<string, Model>;
   for (const [model, { properties = {} }] of Object.entries(schemas))

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** In the order of a client's day; what partners and operators do follows. */
+/** In the order of a client's work; the tags of partners and operators follow. */
 const TAGS: Record<string, string> = {
   'Token service': 'Access tokens for a user through an application (RFC 6749). Every other call bears one.',
   Eligibilities: 'Permissions to sit an exam in a time window: create, update, cancel, read, vouchers.',
@@ -29,7 +29,7 @@ const JOB =
 const STEERED = 'Obeyed within a second by every process. A job that has ended answers 409.';
 const EVENT = 'Raises an event: subscribed partners are notified.';
 
-/** Describes operations whose controllers have a summary alone. */
+/** Descriptions of operations whose controllers have only a summary. */
 export const DESCRIPTIONS: Record<string, string> = {
   'GET /console/session': 'Always answers; it does not make the session last longer.',
   'POST /console/session':
@@ -177,7 +177,7 @@ interface Operation {
   tags?: string[];
 }
 
-/** Describes every operation and its subject; what a controller says itself stays. */
+/** Describes every operation and its tag; a controller's own description takes precedence. */
 export function describeOperations(document: OpenAPIObject): void {
   const spoken = new Set<string>();
   for (const [path, item] of Object.entries(document.paths))

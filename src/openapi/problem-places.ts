@@ -9,7 +9,7 @@ interface Operation {
   responses: Record<string, { content?: Record<string, { examples?: Record<string, object> }> }>;
 }
 
-/** An operation as the places of problems see it. */
+/** An operation, with the properties that decide about its problems. */
 class Place {
   constructor(
     readonly name: string,
@@ -66,8 +66,8 @@ const namesAccount: Where = (place) =>
 const decides = under(/ \/admin\/eligibilities\/\{svc_id\}(\/(hold|release|approve|decline)[a-z-]*)?$/);
 
 /**
- * Which problems an operation can answer with, besides that its document names the status. A code without an entry can come from
- * nowhere: a test says so, and another compares every answer of the tests with this table.
+ * The operations that can answer with each problem, in addition to the statuses in their documentation. A test requires
+ * an entry for every code, and another test compares the answers of all tests with this table.
  */
 const PLACES: Record<string, Where> = {
   validation_error: everywhere,
@@ -151,7 +151,7 @@ const PLACES: Record<string, Where> = {
   console_application: under(/^PUT \/admin\/applications\//),
 };
 
-/** Members that a problem's catalogue entry names, as an example has them. */
+/** Example values of members that a problem's catalogue entry names. */
 const MEMBERS: Record<string, unknown> = {
   svc_eligiblity_id: 'K7MWQ2XA',
   booking_code: 'B7K2M9QX4T',
@@ -182,7 +182,7 @@ function exampleOf({ code, title, description, members }: Problem, status: numbe
   };
 }
 
-/** Codes of RFC 6749 §5.2 and their statuses. */
+/** Codes of RFC 6749 §5.2 with their statuses. */
 const OAUTH: Record<string, { status: number; description: string; at?: RegExp }> = {
   invalid_request: { status: 400, description: 'A parameter is missing, repeated or malformed.' },
   invalid_grant: { status: 400, description: 'The credentials or the refresh token are not valid.', at: /\/token$/ },
@@ -193,7 +193,7 @@ const OAUTH: Record<string, { status: number; description: string; at?: RegExp }
   temporarily_unavailable: { status: 429, description: 'Too many requests; try again after Retry-After.' },
 };
 
-/** Names at each problem answer the codes that it may have, each with an example; the examples stand once, as components. */
+/** Lists at each problem answer the possible codes, each with an example; the examples are shared components. */
 export function addProblems(document: OpenAPIObject, base: string): void {
   const examples: Record<string, object> = {};
   const referTo = (name: string, example: object) => {
@@ -232,7 +232,7 @@ export function addProblems(document: OpenAPIObject, base: string): void {
   document.components!.examples = examples;
 }
 
-/** Test drivers know neither 408 nor 503: they are answered 500. */
+/** Returns the status at a place: test drivers get 500 instead of 408 and 503, which they do not know. */
 function statusAt({ name }: Place, { kind }: Problem): number {
   const status = statusOf(kind);
   return RESULT_ROUTES.includes(name) && (status === 408 || status === 503) ? 500 : status;

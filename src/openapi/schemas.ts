@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-/** The members of a schema by name; a schema may be a boolean. */
+/** The members of a schema by name. */
 type Schema = Record<string, unknown>;
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
@@ -10,14 +10,14 @@ export const SCHEMAS = '/openapi/schemas';
 const schemasOf = (document: OpenAPIObject) => (document.components?.schemas ?? {}) as Record<string, Schema>;
 const addressOf = (baseUrl: string, name: string) => `${baseUrl}${SCHEMAS}/${name}.json`;
 
-/** Lists the schemas of the document, each with the address at which it stands alone. */
+/** Lists the schemas of the document, each with its own address. */
 export function schemaList(document: OpenAPIObject, baseUrl: string): { name: string; address: string }[] {
   return Object.keys(schemasOf(document)).map((name) => ({ name, address: addressOf(baseUrl, name) }));
 }
 
 /**
- * Returns a schema of the document as a JSON Schema (2020-12) that stands alone: the schemas that it refers to are among its
- * `$defs`. Null when there is none of that name.
+ * Returns a schema of the document as a self-contained JSON Schema (2020-12): referenced schemas are in its `$defs`.
+ * Null when there is no schema of that name.
  */
 export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl: string): Schema | null {
   const schemas = schemasOf(document);
@@ -25,7 +25,7 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   const needed = new Set<string>();
   const own = standalone(schemas[name], name, needed) as Schema;
   const definitions: Schema = {};
-  // A set goes on to what is added to it meanwhile.
+  // Iterating over a Set includes entries that are added meanwhile.
   for (const other of needed) definitions[other] = standalone(schemas[other], name, needed);
   return {
     $schema: DIALECT,
@@ -36,13 +36,13 @@ export function standaloneSchema(document: OpenAPIObject, name: string, baseUrl:
   };
 }
 
-/** `example` is a member of OpenAPI alone; JSON Schema has `examples`. */
+/** Converts a schema: `example` exists only in OpenAPI; JSON Schema has `examples`. */
 function standalone(value: unknown, root: string, needed: Set<string>, isNames = false): unknown {
   if (Array.isArray(value)) return value.map((one) => standalone(one, root, needed));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]): [string, unknown] => {
-      // The names of properties are no keywords.
+      // Names of properties are not keywords.
       if (isNames) return [key, standalone(member, root, needed)];
       if (key === 'example') return ['examples', [member]];
       if (['enum', 'const', 'default', 'examples'].includes(key)) return [key, member];

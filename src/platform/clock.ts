@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
 
-/** A part of the service that follows when the sandbox moves the time. */
+/** A part of the service that reacts when the sandbox moves the time. */
 interface Follower {
-  /** In the transaction that moves it, already at the new time: what must be there before anybody else sees it. */
+  /**
+   * Runs in the transaction that moves the time, already at the new time. It creates rows that must exist before other
+   * transactions see the new time.
+   */
   prepare?: () => Promise<void>;
-  /** At once, in every process: a round that would be far away otherwise. */
+  /** Runs at once in every process, instead of waiting for the next scheduled round. */
   catchUp?: () => Promise<void>;
 }
 
 /**
- * The one source of business time. SQL has it by the names `now()`, `statement_timestamp()` and `clock_timestamp()`, which the
- * sandbox moves along (sandbox/clock-schema.ts); what measures the work of machines has `MACHINE_TIME` (database/database.ts).
+ * The only source of business time. In SQL the sandbox moves `now()`, `statement_timestamp()` and `clock_timestamp()`
+ * along (sandbox/clock-schema.ts). Code that times machine work uses `MACHINE_TIME` (database/database.ts).
  */
 @Injectable()
 export class Clock {
@@ -21,7 +24,10 @@ export class Clock {
     return new Date(Date.now() + this.aheadMs);
   }
 
-  /** Milliseconds since the start of the process, which pass as {@link now} does, and do not jump when the machine's clock is set. */
+  /**
+   * Returns milliseconds since the start of the process. They advance with {@link now}, and do not jump when the system
+   * clock is set.
+   */
   steadyMs(): number {
     return performance.now() + this.aheadMs;
   }
@@ -30,12 +36,15 @@ export class Clock {
     this.followers.push(follower);
   }
 
-  /** For the sandbox, which alone moves the time. */
+  /** Prepares the followers for a new time. Only the sandbox calls it. */
   async prepare(): Promise<void> {
     for (const { prepare } of this.followers) await prepare?.();
   }
 
-  /** For the sandbox: time is so far ahead of the machine's. Resolves when what waits for time has caught up. */
+  /**
+   * Sets the business time this far ahead of the machine's time; only the sandbox calls it. Resolves when all timed
+   * work has caught up.
+   */
   async moveTo(aheadMs: number): Promise<void> {
     if (aheadMs === this.aheadMs) return;
     this.aheadMs = aheadMs;
@@ -49,16 +58,16 @@ const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 export function parseDateTime(text: string): Date | null {
   if (!DATE_TIME.test(text)) return null;
   const date = new Date(text);
-  // `new Date` silently turns 30 February into 1 March: only a text that comes back unchanged is a real moment.
+  // `new Date` silently turns 30 February into 1 March: only a text that formats back unchanged is a real moment.
   return !Number.isNaN(date.getTime()) && formatDateTime(date) === text ? date : null;
 }
 
-/** Writes `YYYY-MM-DDThh:mm:ssZ`; fractions are cut off. */
+/** Writes `YYYY-MM-DDThh:mm:ssZ`; fractions of a second are truncated. */
 export function formatDateTime(date: Date): string {
   return date.toISOString().slice(0, 19) + 'Z';
 }
 
-/** As {@link formatDateTime}; null stays null. */
+/** Formats as {@link formatDateTime}; null stays null. */
 export function formatOptionalDateTime(date: Date | null): string | null {
   return date === null ? null : formatDateTime(date);
 }

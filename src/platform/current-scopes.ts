@@ -2,8 +2,9 @@ import { Query } from '@nestjs/cqrs';
 import type { Scope } from './context/caller.js';
 
 /**
- * Asks for the scopes that a user still has through an application in an account. Null when either is disabled, or the
- * account is not the user's. Modules with unfinished work of a user ask it, and auth answers.
+ * Asks for the scopes that a user still has through an application in an account. The answer is null when either is
+ * disabled, or the user does not belong to the account. Modules with unfinished work of a user ask it; the module auth
+ * answers.
  */
 export class FindCurrentScopes extends Query<ReadonlySet<Scope> | null> {
   constructor(

@@ -1,4 +1,4 @@
-/** The kinds of refusal that a caller can meet; one switch turns them into an HTTP status (http/problem.filter.ts). */
+/** The kinds of refusal; one switch maps them to HTTP statuses (http/problem.filter.ts). */
 export type ProblemKind =
   | 'invalid'
   | 'unauthorized'
@@ -16,7 +16,10 @@ export type ProblemKind =
   | 'internal'
   | 'unavailable';
 
-/** One fault of a request: where it stands (RFC 6901 pointer into the body, or the name of a parameter) and what it is. */
+/**
+ * One fault of a request: its place (an RFC 6901 pointer into the body, or the name of a parameter) and its
+ * description.
+ */
 export interface Fault {
   pointer?: string;
   parameter?: string;
@@ -44,13 +47,16 @@ export class Problem {
     readonly members: readonly string[],
   ) {}
 
-  /** The error to throw. `detail` is for the caller: it never names SQL, paths, libraries or another account's data. */
+  /**
+   * Builds the error to throw. `detail` is for the caller: it never names SQL, paths, libraries or another account's
+   * data.
+   */
   error(options: ProblemOptions = {}): DomainError {
     return new DomainError(this, options);
   }
 }
 
-/** The one family of errors that the service throws on purpose. */
+/** The class of all errors that the service throws on purpose. */
 export class DomainError extends Error {
   readonly detail: string;
   readonly errors: Fault[];
@@ -75,12 +81,12 @@ export class DomainError extends Error {
 
 const catalogue = new Map<string, Problem>();
 
-/** Every problem that the service can answer with, by code. */
+/** Returns every problem of the service, sorted by code. */
 export function problemCatalogue(): readonly Problem[] {
   return [...catalogue.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Declares a problem and enters it in the catalogue. A code means one thing everywhere. */
+/** Declares a problem and adds it to the catalogue. A code has one meaning everywhere. */
 export function defineProblem(
   code: string,
   kind: ProblemKind,
@@ -94,7 +100,7 @@ export function defineProblem(
   return problem;
 }
 
-/** A code of `errors[].code`: what can be wrong with one member or parameter, and what to do about it. */
+/** The meaning of a code in `errors[].code`: the fault of a member or parameter, and its remedy. */
 export interface FaultMeaning {
   readonly code: string;
   readonly description: string;
@@ -103,12 +109,12 @@ export interface FaultMeaning {
 
 const meanings = new Map<string, FaultMeaning>();
 
-/** Every code of a fault, but for those that are problems of their own. */
+/** Returns every fault code, except codes that are problems of their own. */
 export function faultCatalogue(): readonly FaultMeaning[] {
   return [...meanings.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** Enters codes of faults in the catalogue, beside the rule that answers with them: what each means, and what to do. */
+/** Declares fault codes beside the rule that uses them: the meaning and the remedy of each. */
 export function declareFaults(declared: Record<string, readonly [description: string, remedy: string]>): void {
   for (const [code, [description, remedy]] of Object.entries(declared)) {
     if (meanings.has(code)) throw new Error(`The fault ${code} is declared twice.`);
@@ -116,7 +122,7 @@ export function declareFaults(declared: Record<string, readonly [description: st
   }
 }
 
-/** Names the unmatched result under which the body of a refused result is kept. */
+/** The member that names the unmatched result under which the body of a refused result is stored. */
 export const KEPT_RESULT = ['unmatched_result_id'];
 
 export const validationError = defineProblem(

@@ -1,10 +1,10 @@
 import { currentSpan, type CurrentSpan } from './context/current-span.js';
 import { outsideOfRequests, requestContext } from './context/request-context.js';
 
-/** Work that takes longer than this does not hold up what waits behind it any more. */
+/** A batch that runs longer than this no longer blocks the start of the next batch. */
 const PATIENCE_MS = 20;
 const MOST_IN_FLIGHT = 4;
-/** Looked at once a second. */
+/** Maximum waiting time, checked once a second. */
 const MOST_WAIT_MS = 5_000;
 const LOOK_MS = 1_000;
 
@@ -15,24 +15,27 @@ interface Waiting<T> {
 }
 
 /**
- * Batches requests that arrive while a batch is under way. The next batch begins at once while none is under way. Otherwise it
- * begins when the running one has ended or takes long (behind a lock, say), while fewer than four run. So a request's work
- * always begins after its arrival. Callers take turns at a batch, and a request that has waited too long is refused.
+ * Batches requests that arrive while a batch is running. When no batch is running, the next batch starts at once.
+ * Otherwise it starts when the running batch has ended or takes long (behind a lock, say), while fewer than four run.
+ * The work of a request therefore always starts after its arrival. Callers share a batch fairly, and a request that has
+ * waited too long is refused.
  *
- * A batch of one request belongs to its span; a batch of many belongs to no request and no trace.
+ * A batch of one request belongs to its span; a larger batch belongs to no request and no trace.
  */
 export class Gathering<T extends { reject: (error: unknown) => void }> {
-  /** The caller whose turn it is comes first; of each the oldest. */
+  /**
+   * The waiting requests by caller: the caller whose turn is next is first, and each caller's oldest request is first.
+   */
   private readonly waitingOf = new Map<string, Waiting<T>[]>();
   private looking: NodeJS.Timeout | null = null;
   private inFlight = 0;
-  /** Those in flight that have not been waited for long enough. */
+  /** The number of running batches that still block the start of the next batch. */
   private awaited = 0;
 
   /**
-   * @param most that is done together
-   * @param work never rejects: it tells those who wait for its outcome
-   * @param refusal what those are refused with whose turn does not come in time
+   * @param most the maximum size of a batch
+   * @param work never rejects: it settles the requests with their outcome
+   * @param refusal builds the error for requests that waited too long
    */
   constructor(
     private readonly most: number,
@@ -90,7 +93,7 @@ export class Gathering<T extends { reject: (error: unknown) => void }> {
     for (const [caller, queue] of this.waitingOf) {
       if (batch.length === this.most) break;
       batch.push(queue.shift()!);
-      // To the end of the row: a Map iterates over what is added meanwhile.
+      // Moves the caller to the end of the queue: a Map iterates over entries that are added during the iteration.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
     }

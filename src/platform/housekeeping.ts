@@ -18,7 +18,7 @@ const CHORES = [
      WHERE settled_at < now() - interval '${SETTLED_EVENT_DAYS} days' LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 ];
 
-/** Deletes expired rows, in batches short enough to delay nobody. */
+/** Deletes expired rows, in batches that are short enough to delay no request. */
 @Injectable()
 export class Housekeeping {
   constructor(

@@ -3,7 +3,9 @@ import type { Reach } from './context/caller.js';
 import { currentReach } from './context/request-context.js';
 import { accountNotFound, type Fault } from './errors.js';
 
-/** Those of the account codes that exist. Asked by modules that do not know the accounts, which answer it. */
+/**
+ * Asks which of the account codes exist. Modules without access to the accounts ask it; the module accounts answers.
+ */
 export class FindKnownAccounts extends Query<string[]> {
   constructor(readonly accountCodes: Reach) {
     super();
@@ -23,8 +25,8 @@ export async function assertAccountKnown(
 }
 
 /**
- * The accounts that a list is about: the one of its filter, else all that the caller reaches (null: every one).
- * A filter by an account out of reach is refused before (access.guard.ts).
+ * Returns the accounts of a list: the account of its filter, else all accounts of the caller (null: every account). A
+ * filter by an account of others was refused before (access.guard.ts).
  * @throws DomainError account_not_found
  */
 export async function accountsOfList(queryBus: QueryBus, accountCode: string | undefined): Promise<Reach> {

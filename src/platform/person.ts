@@ -1,16 +1,16 @@
-/** Words that may show in a text that it is about a candidate. */
+/** Words that can show that a text is about a candidate. */
 export interface PersonNames {
-  /** Ids, addresses and numbers that are the person's alone. */
+  /** Ids, addresses and numbers that belong to this person alone. */
   readonly ids: readonly string[];
-  /** Of each record: first, middle and last name. */
+  /** The first, middle and last name of each record. */
   readonly names: readonly (readonly string[])[];
 }
 
-/** An id that is shorter is looked for as words alone: without its blanks it would be found in many others. */
+/** A shorter id is matched only as whole words: without blanks it would occur in many other texts. */
 const LEAST_OF_AN_ID = 5;
 const LEAST_OF_A_NAME = 3;
 
-/** Letters and digits alone, in small letters: ids that differ by blanks, case or punctuation are equal. */
+/** Reduces a text to lower-case letters and digits: ids that differ by blanks, case or punctuation become equal. */
 export function folded(text: string): string {
   return text
     .normalize('NFKC')
@@ -18,7 +18,7 @@ export function folded(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }
 
-/** The words of a text, a blank around each. */
+/** Returns the words of a text, each surrounded by blanks. */
 function words(text: string): string {
   return ` ${text
     .normalize('NFKC')
@@ -28,8 +28,8 @@ function words(text: string): string {
 }
 
 /**
- * Whether a text that somebody wrote names the person: by an id, however it is spaced, or by any of the names as a word.
- * A name of one or two letters says nothing by itself.
+ * Returns whether a text names the person: by an id, however it is spaced, or by any of the names as a word. A name of
+ * one or two letters alone does not count.
  */
 export function namesPerson(text: string, { ids, names }: PersonNames): boolean {
   const written = words(text);
@@ -41,7 +41,7 @@ export function namesPerson(text: string, { ids, names }: PersonNames): boolean 
   return names.some((parts) => parts.some((part) => folded(part).length >= LEAST_OF_A_NAME && isIn(part)));
 }
 
-/** Whether one of several texts, or several of them together, has a full name of the person: namesakes have it too. */
+/** Returns whether one or several of the texts together contain a full name of the person. Namesakes match too. */
 export function hasFullName(texts: readonly string[], { names }: PersonNames): boolean {
   const all = texts.map(folded);
   const whole = new Set(all);

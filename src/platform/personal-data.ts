@@ -1,57 +1,57 @@
 import { Injectable } from '@nestjs/common';
 import type { PersonNames } from './person.js';
 
-/** A candidate of an account, by the id that the client gave. */
+/** A candidate of an account, by the client's id. */
 export interface Candidate {
   readonly accountCode: string;
   readonly candidateId: string;
 }
 
-/** A candidate, and what leads to the rows that are about them. */
+/** A candidate, and the keys of the rows about them. */
 export interface Subject extends Candidate {
   readonly svcEligibilityIds: readonly string[];
   readonly bookingCodes: readonly string[];
-  /** The client's own ids of the records, which say nothing outside of the account. */
+  /** The client's own ids of the records, which are meaningless outside the account. */
   readonly clientEligibilityIds: readonly string[];
-  /** As the records have them. */
+  /** The e-mail addresses in the records. */
   readonly emails: readonly string[];
-  /** By what a text that somebody wrote names them. */
+  /** The words by which a text can name the candidate. */
   readonly person: PersonNames;
-  /** By what audit rows name whatever else is about the candidate. */
+  /** The ids by which audit rows name other things about the candidate. */
   readonly otherSubjects: readonly string[];
 }
 
-/** Replaces a name that may not be missing. */
+/** Replaces a name in a member that must not be empty. */
 export const ERASED = 'erased';
 
-/** The data about candidates in the tables of a module. */
+/** The data about candidates in the tables of one module. */
 export abstract class PersonalData {
-  /** All of it, under names for the document that the candidate gets. */
+  /** Returns all data about the candidate, under names for the document that the candidate gets. */
   abstract export(subject: Subject): Promise<Record<string, unknown>>;
 
   /**
-   * Replaces or removes whatever tells who the candidate is, in the caller's transaction: ids become the pseudonym, and
-   * what counts (states, scores, order, proof of delivery) stays.
+   * Replaces or deletes whatever identifies the candidate, in the caller's transaction. Ids become the pseudonym;
+   * states, scores, order and proof of delivery stay.
    */
   abstract erase(subject: Subject, pseudonym: string): Promise<void>;
 
-  /** Returns the ids by which audit rows name what the module has of these bookings. */
+  /** Returns the ids by which audit rows name the module's data of these bookings. */
   auditSubjects(_accountCode: string, _bookingCodes: readonly string[]): Promise<string[]> {
     return Promise.resolve([]);
   }
 
-  /** The results of the module that only a name ties to the subject: a person has to say whose they are. */
+  /** Returns the module's results that only a name links to the subject: a person has to decide whose they are. */
   findTiedByName(_subject: Subject): Promise<string[]> {
     return Promise.resolve([]);
   }
 
-  /** Takes away what would still make records of the candidate; before their records are looked for. */
+  /** Deletes data that could still create records of the candidate; it runs before the records are collected. */
   withhold(_candidate: Candidate): Promise<void> {
     return Promise.resolve();
   }
 }
 
-/** Everybody who holds personal data: each module answers for its own tables. */
+/** The registry of personal data: each module answers for its own tables. */
 @Injectable()
 export class PersonalDataHolders {
   private readonly holders: PersonalData[] = [];
@@ -65,7 +65,7 @@ export class PersonalDataHolders {
   }
 }
 
-/** Members of a NotificationRequest, and of the booking that it is made of, that tell who the candidate is. */
+/** Removes the members that identify the candidate from a NotificationRequest or its booking. */
 export function withoutPerson<Snapshot extends Record<string, unknown>>(
   snapshot: Snapshot,
   pseudonym: string,

@@ -14,9 +14,9 @@ const REWRITE_EVENTS = {
          WHERE domain_events.event_id = rewritten.event_id`,
   across: acrossAccounts.keyInHand,
 };
-/** Kept answers that are looked through in one statement. */
+/** The number of stored answers that one statement searches. */
 const ANSWERS_AT_ONCE = 5_000;
-// A call is about what its audit rows name, and what its answer names: the id of the record or the code of the booking.
+// A call concerns the candidate when its audit rows or its answer name the id of the record or the code of the booking.
 const READ_KEYS = {
   text: `SELECT consumer_key, username, idempotency_key,
            subjects && $1 OR EXISTS (SELECT FROM unnest($1::text[]) AS code WHERE strpos(body, code) > 0) AS is_own
@@ -27,7 +27,7 @@ const FORGET_KEYS = {
   text: `DELETE FROM idempotency_keys kept USING unnest($1::text[], $2::text[], $3::text[]) AS own (consumer_key, username, key)
          WHERE (kept.consumer_key, kept.username, kept.idempotency_key) = (own.consumer_key, own.username, own.key)`,
 };
-// A job that names no account may be about any; there are few of those that operators begin.
+// A job without an account may concern any account; operators begin few of them.
 const FIND_REASONS = {
   text: 'SELECT id, reason FROM jobs WHERE account_code = $1 OR account_code IS NULL',
   across: acrossAccounts.matching,
@@ -68,7 +68,10 @@ interface EventRow {
   data: Record<string, unknown>;
 }
 
-/** The data about candidates in the tables of the platform: events, the change feed, kept answers. The audit log names codes alone. */
+/**
+ * The data about candidates in the platform's tables: events, the change feed, stored answers. The audit log contains
+ * only codes.
+ */
 @Injectable()
 export class PlatformPersonalData extends PersonalData {
   constructor(
@@ -112,7 +115,10 @@ export class PlatformPersonalData extends PersonalData {
     await this.database.execute(REPLACE_REASONS, [named.map(({ id }) => id)]);
   }
 
-  /** Nothing in an answer is indexed: all are read, a stretch at a time; there is a day of them. */
+  /**
+   * Deletes the stored answers about the subject. Answers have no index, so all are read in batches; they are kept for
+   * a day.
+   */
   private async forgetKeys(subject: Subject): Promise<void> {
     const codes = [...subject.svcEligibilityIds, ...subject.bookingCodes, ...subject.otherSubjects];
     for (let after = ['', '', '']; ;) {

@@ -55,7 +55,7 @@ const ground = [
   AuditReader,
 ];
 
-/** The ground floor: every module stands on it, it knows none of them. */
+/** The base module: every module imports it, and it imports none of them. */
 @Global()
 @Module({
   imports: [CqrsModule, DiscoveryModule],

@@ -2,8 +2,8 @@ import type { Reach } from './context/caller.js';
 import { accountForbidden } from './errors.js';
 
 /**
- * Refuses an account that a path or a filter names. A row is never refused so: the statement that reads it is bounded, and what lies
- * out of reach is not found.
+ * Refuses an account in a path or a filter that the caller may not use. Rows are never refused in this way: the
+ * statement that reads them is bounded, so rows of other accounts are not found.
  * @throws DomainError account_forbidden
  */
 export function assertReaches(reach: Reach, accountCode: string): void {

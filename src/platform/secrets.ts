@@ -18,18 +18,18 @@ const TAG_BYTES = 16;
 const PIECE_BYTES = 64 * 1024;
 
 /**
- * Encryption at rest and keyed hashes, each under a key of its own that is derived (HKDF, RFC 5869) from a key of
- * `SECRETS_KEY`. The newest one encrypts, AES-256-GCM; every listed key decrypts.
+ * Encryption at rest and keyed hashes, each with its own key, derived (HKDF, RFC 5869) from a key of `SECRETS_KEY`. The
+ * newest key encrypts with AES-256-GCM; every listed key decrypts.
  *
- * Layout: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) · ciphertext.
- * `purpose` is authenticated but not stored: a value moved to another column or row does not decrypt there.
+ * Layout: format (1 byte) · key id (4 bytes of the key's SHA-256) · IV (12) · tag (16) · ciphertext. `purpose` is
+ * authenticated but not stored: a value moved to another column or row does not decrypt there.
  */
 @Injectable()
 export class Secrets {
   private readonly keys: { id: Buffer; key: Buffer }[];
   private readonly hashKey: Buffer;
   private readonly signingKeys: { id: Buffer; key: Buffer }[];
-  /** The beginning of a value under the newest key: all others are to be encrypted again. */
+  /** The prefix of values under the newest key: all other values need re-encryption. */
   readonly newest: Buffer;
 
   constructor(config: Config) {
@@ -45,7 +45,7 @@ export class Secrets {
     this.newest = Buffer.concat([Buffer.of(FORMAT), this.keys[0].id]);
   }
 
-  /** HMAC-SHA256 under the newest key: a new key only forgets what the hashes stood for. */
+  /** Computes an HMAC-SHA256 under the newest key. After a key rotation, older hashes no longer match. */
   keyedHash(purpose: string, text: string): Buffer {
     return macOf(this.hashKey, purpose, text);
   }
@@ -55,13 +55,16 @@ export class Secrets {
     return this.signingKeys[0].id;
   }
 
-  /** HMAC-SHA256 under the newest key, which is named in `keyId`: it can be checked as long as that key is listed. */
+  /**
+   * Signs with HMAC-SHA256 under the newest key, named in `keyId`. The signature can be verified as long as that key is
+   * listed.
+   */
   sign(purpose: string, text: string): { keyId: Buffer; mac: Buffer } {
     const { id, key } = this.signingKeys[0];
     return { keyId: id, mac: macOf(key, purpose, text) };
   }
 
-  /** Whether the key that is named made the signature; null when `SECRETS_KEY` does not list that key. */
+  /** Returns whether the named key made the signature; null when `SECRETS_KEY` does not list that key. */
   verifies(purpose: string, text: string, { keyId, mac }: { keyId: Buffer; mac: Buffer }): boolean | null {
     const entry = this.signingKeys.find(({ id }) => id.equals(keyId));
     if (!entry) return null;
@@ -80,7 +83,7 @@ export class Secrets {
     sealed[0] = FORMAT;
     id.copy(sealed, 1);
     iv.copy(sealed, 1 + KEY_ID_BYTES);
-    // Piece by piece: of megabytes there is one copy, not two.
+    // Encrypts in chunks, so that megabytes are copied once rather than twice.
     for (let at = 0; at < bytes.length; at += PIECE_BYTES)
       cipher.update(bytes.subarray(at, at + PIECE_BYTES)).copy(sealed, head + TAG_BYTES + at);
     cipher.final();
@@ -88,7 +91,7 @@ export class Secrets {
     return sealed;
   }
 
-  /** @throws Error when no listed key made the value, or the value or its purpose was changed. */
+  /** @throws Error when no listed key encrypted the value, or the value or its purpose was changed. */
   decrypt(sealed: Buffer, purpose: string): Buffer {
     if (sealed[0] !== FORMAT) throw new Error('Unknown format of an encrypted value.');
     let at = 1;
@@ -115,30 +118,30 @@ export function sha256(data: string | Buffer): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-/** Without the letters and digits that are misread for one another (I L O U 0 1). */
+/** Excludes letters and digits that are easily confused (I L O U 0 1). */
 const CODE_ALPHABET = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
 
-/** A code of `length` characters of {@link CODE_ALPHABET} from a cryptographic source. */
+/** Returns a code of `length` characters of {@link CODE_ALPHABET} from a cryptographic source. */
 export function randomCode(length: number): string {
   let code = '';
   for (let i = 0; i < length; i++) code += CODE_ALPHABET[randomInt(CODE_ALPHABET.length)];
   return code;
 }
 
-/** A code of a record: in a cell it begins with the cell's letter, so that a proxy can route by it. */
+/** Returns a code for a record. In a cell, the code begins with the cell's letter, so that a proxy can route by it. */
 export function generatedCode({ cell }: Config, length: number): string {
   return cell + randomCode(length - cell.length);
 }
 
-/** A token of 256 random bits, behind the letter of the cell. */
+/** Returns a token of 256 random bits, prefixed with the letter of the cell. */
 export function generatedToken({ cell }: Config): string {
   return cell + randomToken();
 }
 
-/** The form of a text of {@link generatedToken}, in any cell or in none. */
+/** The form of a {@link generatedToken}, with or without a cell. */
 export const GENERATED_TOKEN = /^[A-HJKMNP-TV-Z2-9]?[A-Za-z0-9_-]{43}$/;
 
-/** `bytes` random bytes in base64url: 32 bytes make 43 characters. */
+/** Returns `bytes` random bytes in base64url: 32 bytes make 43 characters. */
 export function randomToken(bytes = 32): string {
   return randomBytes(bytes).toString('base64url');
 }

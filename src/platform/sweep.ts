@@ -1,11 +1,11 @@
 import type { Logger } from './observability/logger.js';
 
 /**
- * One round of work in batches: each kind of batch is done until one is not full. A failure ends the round and is logged; the
- * next round finds the rest.
- * @param what is swept, for the log
+ * Runs one round of work in batches: each kind of batch is repeated until a batch is not full. A failure ends the round
+ * and is logged; the next round continues.
+ * @param what the name of the swept data, for the log
  * @param size of a full batch, in rows
- * @param batches each answers with the number of its rows
+ * @param batches each returns the number of its rows
  */
 export async function sweep(
   logger: Logger,

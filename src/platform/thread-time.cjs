@@ -1,5 +1,5 @@
-// The processor time that the thread which asks has taken so far, in milliseconds. It leaves out the time of other threads and
-// programs while this one waits for a core. Node has it from 22.19 on, Linux always; elsewhere it is the time on the clock.
+// Returns the processor time of the calling thread, in milliseconds. It excludes time in which the thread waits for a
+// core. Node provides it from 22.19 on and Linux always; elsewhere the result is elapsed time.
 const { readFileSync } = require('node:fs');
 
 exports.threadMs = () => {

@@ -1,7 +1,7 @@
 /**
- * Calls `late` after so many milliseconds, unless the timer is cleared before; what has come by then is read first. Node
- * looks at the clock before it looks at the sockets: to a process that was busy, an answer long there would be late.
- * `late` may still be called right after the timer was cleared by what was read.
+ * Calls `late` after this many milliseconds, unless the timer is cleared before. Sockets are read first: Node checks
+ * timers before sockets, so a busy process would time out although the answer has arrived. `late` may still be called
+ * right after that read cleared the timer.
  */
 export function timeLimit(ms: number, late: () => void): NodeJS.Timeout {
   return setTimeout(() => setImmediate(late), ms);

@@ -1,8 +1,8 @@
 import { Worker, type TransferListItem, type WorkerOptions } from 'node:worker_threads';
 
 /**
- * Does one job at a time in a thread of its own, by a program that posts `{ result }` or `{ error }` for each. The thread
- * starts with the first job, and again with the next one after it died or was ended.
+ * Runs one job at a time in a separate thread, by a program that posts `{ result }` or `{ error }` for each job. The
+ * thread starts with the first job, and restarts with the next job after it has died or was stopped.
  */
 export class WorkerThread<Job, Result> {
   private worker: Worker | null = null;
@@ -13,7 +13,7 @@ export class WorkerThread<Job, Result> {
     private readonly options: WorkerOptions,
   ) {}
 
-  /** The caller sees to it that no other job is under way. */
+  /** Runs a job; the caller makes sure that no other job is running. */
   async run(job: Job, transferred: readonly TransferListItem[] = []): Promise<Result> {
     const worker = (this.worker ??= this.start());
     worker.ref();
@@ -30,7 +30,7 @@ export class WorkerThread<Job, Result> {
 
   private start(): Worker {
     const worker = new Worker(this.program, this.options);
-    // The first sign of its end: whatever comes next must not be given to a thread that is dying.
+    // On the first of these events, stops giving jobs to the dying thread.
     for (const sign of ['error', 'exit'])
       worker.on(sign, () => {
         if (this.worker === worker) this.worker = null;

@@ -13,7 +13,7 @@ const TAKE = {
          WHERE kind = 'ERASE' AND state IN ('PREPARING', 'RUNNING') ORDER BY position LIMIT 1 FOR UPDATE SKIP LOCKED`,
   across: acrossAccounts.workers,
 };
-// The job named the candidate as long as it had to.
+// Replaces the candidate's id in the finished job, which no longer needs it.
 const FINISH = {
   text: `UPDATE jobs SET state = 'DONE', matched = $3, unmatched_results = $4::uuid[],
            filter = jsonb_build_object('candidate_id', $2::text) WHERE id = $1`,
@@ -23,14 +23,14 @@ const PAUSE = {
   text: `UPDATE jobs SET state = 'PAUSED', paused_because = $2 WHERE id = $1`,
   across: acrossAccounts.keyInHand,
 };
-/** Other jobs that were about the candidate alone. */
+/** Replaces the id in other jobs that concerned only the candidate. */
 const FORGET_FILTERS = {
   text: `UPDATE jobs SET filter = jsonb_set(filter, '{candidate_id}', to_jsonb($2::text))
          WHERE filter->>'candidate_id' = $1 AND (account_code IS NULL OR account_code = $3)`,
   across: acrossAccounts.operators,
 };
 
-/** Does the jobs of the kind ERASE; each job is one transaction. */
+/** Processes jobs of the kind ERASE; each job is one transaction. */
 @Injectable()
 export class ErasureWorker extends Worker {
   constructor(

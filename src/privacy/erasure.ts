@@ -12,16 +12,17 @@ import { UnitOfWork } from '../platform/unit-of-work/unit-of-work.js';
 import { candidateHasOpenBooking } from './privacy.errors.js';
 
 /**
- * Everything held about a candidate, and the end of it.
+ * Exports and erases everything stored about a candidate.
  *
- * 1. Rows of imports, which would still make records, are deleted first, under a lock.
- * 2. The records are held: nobody books, changes or delivers a result meanwhile. One that is SCHEDULED ends the attempt.
- * 3. PENDING and ELIGIBLE records are cancelled as by a call, which gives their vouchers back.
- * 4. Each module erases its own tables, under one pseudonym that nobody can lead back.
- * 5. A record that was erased before is not told of again, and keeps its pseudonym.
- * 6. All of it is one transaction: a candidate is erased everywhere or nowhere.
+ * 1. Waiting rows of imports, which could still create records, are deleted first, under a lock.
+ * 2. The records are locked, so that nobody books, changes or delivers a result meanwhile. A SCHEDULED record ends the
+ *    attempt.
+ * 3. PENDING and ELIGIBLE records are cancelled like by a call, which releases their vouchers.
+ * 4. Each module erases its own tables, under one pseudonym that cannot be traced back.
+ * 5. A record that was erased before keeps its pseudonym and is not reported again.
+ * 6. Everything is one transaction: a candidate is erased everywhere or nowhere.
  *
- * Never write the candidate's id anywhere on the way: the audit log is for ever.
+ * Never write the candidate's id anywhere on the way: the audit log is permanent.
  */
 @Injectable()
 export class Erasure {
@@ -51,7 +52,7 @@ export class Erasure {
     };
   }
 
-  /** How many records there are to erase. @throws DomainError candidate_not_found, candidate_has_open_booking */
+  /** Returns the number of records to erase. @throws DomainError candidate_not_found, candidate_has_open_booking */
   async assertErasable(candidate: Candidate): Promise<number> {
     const records = await this.recordsOf(candidate);
     const booked = records.flatMap(({ status, booking_code: code }) => (status === 'SCHEDULED' ? [code] : []));
@@ -74,7 +75,7 @@ export class Erasure {
       for (const record of await this.recordsOf(candidate))
         if (OPEN_STATUSES.includes(statusAt(record, now)))
           await this.commandBus.execute(new CancelEligibility(accountCode, candidateId, record.test_code));
-      // The change feed named it by the candidate's id.
+      // Writes buffered changes first, because their feed entries contain the candidate's id.
       this.unitOfWork.recordNow();
       const subject = await this.subjectOf(candidate);
       const before = await this.recordsOf(candidate);
@@ -111,7 +112,7 @@ function isErased({ erased_datetime }: Eligibility): boolean {
   return erased_datetime !== null;
 }
 
-/** By what others write of them: not by where they live, which others do as well. */
+/** Collects the words by which texts name the candidate; addresses are excluded, because others live there too. */
 function personOf(records: readonly Eligibility[]): PersonNames {
   const known = records.filter((record) => !isErased(record));
   const ids = known.flatMap((record) => [

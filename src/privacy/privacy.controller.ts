@@ -50,7 +50,7 @@ export class PrivacyController {
         exported_datetime: formatDateTime(this.clock.now()),
       };
       for (const holder of this.holders.all()) document = { ...document, ...(await holder.export(subject)) };
-      // By the newest record: the id of a candidate has no place in a log that is for ever.
+      // Names the newest record: a candidate's id must not be in a permanent log.
       this.unitOfWork.audit('candidate.export', subject.svcEligibilityIds[0]);
       return document;
     });

@@ -12,13 +12,15 @@ import { ForgetMedia } from '../results/results.commands.js';
 import { Erasure } from './erasure.js';
 
 const LOOK_MS = 15_000;
-/** Between two rounds, by the clock that the rules go by: where that is moved on, the next round comes at once. */
+/** The interval between two rounds, by the business clock: when the sandbox moves it, the next round comes at once. */
 const ROUND_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 type Dormant = { candidateIds: string[]; next: string | null };
 
-/** Applies what accounts say of how long they keep photos, video links and candidates. Several processes may sweep at once. */
+/**
+ * Applies the accounts' retention rules for photos, video links and candidates. Several processes may sweep at once.
+ */
 @Injectable()
 export class RetentionSweep {
   private sweeping = false;
@@ -71,7 +73,7 @@ export class RetentionSweep {
     }
   }
 
-  /** Somebody may have booked meanwhile: then it is not the time. */
+  /** Erases a candidate, unless there is a new booking. */
   private async erase(candidate: Candidate): Promise<void> {
     try {
       await this.erasure.erase(candidate);

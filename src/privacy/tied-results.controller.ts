@@ -5,7 +5,10 @@ import { AnswerEmpty, BodyProblems } from '../platform/http/documented.js';
 import { ErasureJobPath, TiedResultsBody } from './privacy.dto.js';
 import { TiedResults } from './tied-results.js';
 
-/** The results that only a name ties to somebody who was erased: an operator says which are theirs. */
+/**
+ * Serves the results that only a name links to an erased person: an operator decides which of them belong to the
+ * person.
+ */
 @ApiTags("Candidates' rights")
 @Access('admin')
 @Controller('admin/jobs/:job_id/unmatched-results')

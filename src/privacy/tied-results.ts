@@ -15,7 +15,7 @@ const STRIKE = {
   across: acrossAccounts.keyInHand,
 };
 
-/** The unmatched results that only a name ties to somebody who was erased. */
+/** Reads and erases the unmatched results that only a name links to an erased person. */
 @Injectable()
 export class TiedResults {
   constructor(
@@ -25,7 +25,7 @@ export class TiedResults {
   ) {}
 
   /**
-   * Erases those of the results that the erasure lists, and strikes them off its list.
+   * Erases the given results of the erasure's list, and removes them from the list.
    *
    * @throws DomainError not_found, validation_error (`not_listed`)
    */

@@ -1,24 +1,25 @@
 import { Command } from '@nestjs/cqrs';
 import type { DomainError } from '../platform/errors.js';
 
-/** A result as it was delivered: its body as it came, and by whom. */
+/** A result as delivered: its raw body and its sender. */
 export interface DeliveredBody {
   readonly bytes: Buffer | undefined;
   readonly username: string;
-  /** The error of the request that does not depend on its body: the body is kept. */
+  /** An error of the request outside its body; the body is stored nevertheless. */
   readonly refusal?: DomainError;
-  /** The bytes are not JSON, or nothing says that they are: they are not parsed. */
+  /** Whether the bytes are not JSON, or not declared as JSON: they are not parsed. */
   readonly isOpaque?: boolean;
 }
 
 /**
- * @throws DomainError payload_too_large; unsupported_media_type, malformed_json, validation_error, registration_mismatch,
- *   registration_ambiguous, registration_not_found: the result is kept for an operator then
+ * Delivers a registration result.
+ * @throws DomainError payload_too_large; unsupported_media_type, malformed_json, validation_error,
+ *   registration_mismatch, registration_ambiguous, registration_not_found: the result is then stored for an operator
  */
 export class DeliverRegistrationResult extends Command<void> {
   constructor(
     readonly delivered: DeliveredBody,
-    /** Where the caller may deliver; null: everywhere. */
+    /** The accounts to which the caller may deliver; null means all. */
     readonly accountCodes: string[] | null,
   ) {
     super();
@@ -26,8 +27,9 @@ export class DeliverRegistrationResult extends Command<void> {
 }
 
 /**
+ * Delivers an account result.
  * @throws DomainError payload_too_large; unsupported_media_type, malformed_json, validation_error, result_id_conflict,
- *   candidate_exam_not_found, candidate_exam_ambiguous: the result is kept for an operator then
+ *   candidate_exam_not_found, candidate_exam_ambiguous: the result is then stored for an operator
  */
 export class DeliverAccountResult extends Command<void> {
   constructor(
@@ -39,9 +41,9 @@ export class DeliverAccountResult extends Command<void> {
 }
 
 /**
- * An operator says whose result it is: by the code of a booking or the id of an eligibility.
- * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled, booking_not_found,
- *   eligibility_not_found, forbidden_operation
+ * Assigns a result to an exam on behalf of an operator, by the code of a booking or the id of an eligibility.
+ * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled,
+ *   booking_not_found, eligibility_not_found, forbidden_operation
  */
 export class AcceptUnmatchedResult extends Command<void> {
   constructor(
@@ -54,7 +56,8 @@ export class AcceptUnmatchedResult extends Command<void> {
 }
 
 /**
- * An operator says that it belongs to no exam: it is kept until its time is over, and waits for nobody any more.
+ * Rejects a result on behalf of an operator: it belongs to no exam. It is kept until its period is over, and no longer
+ * waits.
  * @throws DomainError unmatched_result_not_found, unmatched_result_accepted, unmatched_result_settled
  */
 export class RejectUnmatchedResult extends Command<void> {
@@ -66,7 +69,7 @@ export class RejectUnmatchedResult extends Command<void> {
   }
 }
 
-/** Removes results that no exam was found for: an operator says that they are of a person who was erased. */
+/** Deletes unmatched results that an operator has identified as an erased person's. */
 export class EraseUnmatchedResults extends Command<void> {
   constructor(
     readonly accountCode: string,
@@ -76,7 +79,7 @@ export class EraseUnmatchedResults extends Command<void> {
   }
 }
 
-/** Takes photos or video links of an account's results away that came before the moment. Returns how many. */
+/** Deletes photos or video links of an account's results that arrived before the moment. Returns their number. */
 export class ForgetMedia extends Command<number> {
   constructor(
     readonly accountCode: string,

@@ -1,13 +1,13 @@
 import { Query } from '@nestjs/cqrs';
 
-/** Unmatched results that wait for an operator. */
+/** The number of unmatched results that wait for an operator. */
 export interface UnmatchedCount {
-  /** The accounts that they concern. */
+  /** The accounts concerned. */
   readonly account_codes: readonly string[];
   readonly count: number;
-  /** Another when others wait in their place. */
+  /** Changes when other results wait, even if their number is the same. */
   readonly which: string;
 }
 
-/** Of all accounts; counted up to 10,000. */
+/** Asks for the counts of all accounts, up to 10,000. */
 export class CountUnmatched extends Query<UnmatchedCount[]> {}

@@ -2,9 +2,9 @@ import { webcrypto } from 'node:crypto';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** A certificate for localhost, 127.0.0.1 and ::1, and its key, both PEM. Trusted as it stands: nobody else has signed it. */
+/** Creates a self-signed certificate for localhost, 127.0.0.1 and ::1, and its key, both PEM. */
 export async function certificateForLocalhost(notAfter: Date): Promise<{ cert: string; key: string }> {
-  // Its container wants the metadata; loaded for the first start of a sandbox alone.
+  // Its dependency container needs the metadata; the library is loaded only at the first start of a sandbox.
   const x509 = await import('@peculiar/x509');
   x509.cryptoProvider.set(webcrypto);
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

@@ -3,25 +3,25 @@ import { connectTo } from '../platform/database/service-client.js';
 import { RECEIVED_SCHEMA } from './received-requests.js';
 
 /**
- * The sandbox's time in SQL.
+ * Installs the sandbox's time in SQL.
  *
- * 1. The schema `sandbox` holds how far ahead of the machine's time the sandbox is, and functions with the names of
- *    PostgreSQL's that tell the time, made anew with every move.
- * 2. For the role of the service in this database the schema stands before `pg_catalog` on the search path: the statements of
- *    the service, of its programs and of the functions in the database read the sandbox's time, as they are.
- * 3. Defaults of columns are bound to functions when they are declared: they are bound anew.
+ * 1. The schema `sandbox` stores the offset from the machine's time, and functions with the names of PostgreSQL's time
+ *    functions. They are replaced with every move.
+ * 2. For the service's role in this database, the schema precedes `pg_catalog` on the search path. Unchanged statements
+ *    of the service, its programs and the database's functions therefore read the sandbox's time.
+ * 3. Column defaults are bound to functions when they are declared, so they are bound again.
  *
- * Made by every start of a sandbox, before its pools open: nothing of it exists in other databases, and no statement elsewhere
- * knows of it. `transaction_timestamp()` and what Node counts in `performance.now()` remain the machine's.
+ * Every start of a sandbox installs it before its pools open. Other databases have none of it, and no statement depends
+ * on it. `transaction_timestamp()` and Node's `performance.now()` keep the machine's time.
  */
 export async function installClock(databaseUrl: string): Promise<void> {
   const client = await connectTo(databaseUrl);
   try {
     await client.query('BEGIN');
-    // One process after another.
+    // Serializes the processes.
     await client.query(`SELECT pg_advisory_xact_lock(hashtext('sandbox.clock'))`);
     const path = await searchPath(client);
-    // On this path the text of a default shows whether its `now()` is PostgreSQL's own.
+    // With this search path, the text of a default shows whether its `now()` is PostgreSQL's own.
     await client.query(`SELECT set_config('search_path', $1, true)`, [path]);
     for (const statement of [...CLOCK, ...RECEIVED_SCHEMA]) await client.query(statement);
     const { rows: clock } = await client.query<{ ahead_ms: number }>('SELECT ahead_ms FROM sandbox.clock FOR UPDATE');
@@ -43,8 +43,8 @@ const CLOCK = [
 ];
 
 /**
- * The functions of a sandbox that is so far ahead. Of a kind that the planner puts into the statement (one expression, no less
- * stable than it says): they cost what PostgreSQL's own do. Replacing them makes all plans anew.
+ * Builds the functions for an offset. The planner can inline them (one expression of the declared volatility), so that
+ * they cost no more than PostgreSQL's own. Replacing them invalidates all plans.
  */
 export function clockFunctions(aheadMs: number): string[] {
   const kinds = { now: 'STABLE', statement_timestamp: 'STABLE', clock_timestamp: 'VOLATILE' };
@@ -57,7 +57,7 @@ export function clockFunctions(aheadMs: number): string[] {
   );
 }
 
-/** $1 the search path: the statements that have not been done yet. */
+/** $1: the search path. Returns the statements that are still needed. */
 const REBIND = `
   SELECT format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT sandbox.%s', adrelid::regclass, attname, pg_get_expr(adbin, adrelid))
     AS statement
@@ -75,7 +75,7 @@ const REBIND = `
     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND setrole = current_user::regrole AND setting LIKE 'search_path=%sandbox%')`;
 
-/** The search path of the service without the sandbox's part. */
+/** Returns the service's search path without the sandbox's schema. */
 async function searchPath(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ search_path: string }>('SHOW search_path');
   return rows[0].search_path

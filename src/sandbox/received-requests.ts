@@ -3,11 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { Database, prepared } from '../platform/database/database.js';
 import { PersonalData, PersonalDataHolders, type Subject } from '../platform/personal-data.js';
 
-/** More than are listed: those of one booking are still there when others have had many. */
+/** More are kept than listed, so that those of one booking remain when other bookings have many. */
 const MOST_KEPT = 1_000;
 const MOST_LISTED = 100;
 
-/** Beside the clock (clock-schema.ts): every process of the sandbox shows what the partner of any of them received. */
+/**
+ * A table in the clock's schema (clock-schema.ts): every process of the sandbox shows the requests that any of them
+ * received.
+ */
 export const RECEIVED_SCHEMA = [
   `CREATE SEQUENCE IF NOT EXISTS sandbox.received_number`,
   `CREATE TABLE IF NOT EXISTS sandbox.received (slot int PRIMARY KEY, number bigint NOT NULL, received_datetime timestamptz NOT NULL,
@@ -41,11 +44,11 @@ export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** As it came. */
+  /** The body as received. */
   body: string;
 }
 
-/** The last requests to the sandbox's own partner. */
+/** Stores the latest requests to the sandbox's own partner. */
 @Injectable()
 export class ReceivedRequests extends PersonalData {
   constructor(
@@ -57,12 +60,12 @@ export class ReceivedRequests extends PersonalData {
   }
 
   async add({ method, path, headers, body }: ReceivedRequest): Promise<void> {
-    // PostgreSQL has no NUL in texts.
+    // PostgreSQL's text cannot contain NUL.
     const text = body.replaceAll('\0', '');
     await this.database.execute(ADD, [method, path, JSON.stringify(headers), text, bookingCodeOf(body)]);
   }
 
-  /** Newest first. */
+  /** Returns the requests, newest first. */
   list(bookingCode: string | null): Promise<(ReceivedRequest & { received_datetime: Date })[]> {
     return this.database.query(LIST, [bookingCode]);
   }

@@ -12,19 +12,19 @@ import { clockFunctions } from './clock-schema.js';
 import { clockBackwards, clockTooFar } from './sandbox.errors.js';
 
 const CHANNEL = 'sandbox_clock';
-/** Of the advisory locks that tell by which generation of the clock a process goes. */
+/** The class of the advisory locks that show which generation of the clock a process uses. */
 const LOCKS = 7_031_948;
 const ASK_AGAIN_MS = 10;
-/** A process that has not followed by then does nothing at all, or has lost the database. */
+/** A process that has not followed by then is blocked, or has lost the database. */
 const LONGEST_WAIT_MS = 2_000;
 
-// The new moment: the functions of the schema tell the old one still.
+// Computes the new moment, because the schema's functions still return the old time.
 const MOMENT = `generation, ahead_ms, pg_catalog.now() + ahead_ms * interval '1 millisecond' AS moment`;
 const ADVANCE = prepared(
   'sandbox-clock-advance',
   `UPDATE sandbox.clock SET ahead_ms = ahead_ms + $1::bigint * 1000, generation = generation + 1 RETURNING ${MOMENT}`,
 );
-// The second that is shown as now counts as now.
+// A request for the currently shown second is accepted.
 const SET = prepared(
   'sandbox-clock-set',
   `UPDATE sandbox.clock SET generation = generation + 1,
@@ -42,14 +42,14 @@ const LATEST = new Date('9000-01-01T00:00:00Z');
 export type Move = { advanceS: number } | { to: Date };
 
 /**
- * The clock of the sandbox: one for all its processes, kept in the database (clock-schema.ts).
+ * The sandbox's clock, shared by all its processes and stored in the database (clock-schema.ts).
  *
- * 1. Each process has a connection of its own that hears of a moved clock; there it holds a shared lock with
- *    the number of the generation by which its Clock goes.
- * 2. A move is one transaction: the row, the functions that tell the time in SQL, what must be there before anybody sees the new time, and the audit row; the word to all follows its commit.
- *    A process that does not hear it reads the row with the next question of its listener.
- * 3. It is answered once no process holds the lock of an older generation: whoever asks then, in any process, by SQL or not,
- *    is answered by the new time.
+ * 1. Each process listens for clock moves on its own connection. There it holds a shared lock with the generation of
+ *    the clock that it uses.
+ * 2. A move is one transaction: the row, the SQL time functions, the rows that must exist at the new time, and the
+ *    audit row. The NOTIFY follows the commit. A process that misses it reads the row at its listener's next poll.
+ * 3. The move is answered once no process holds the lock of an older generation: from then on every process and every
+ *    statement uses the new time.
  */
 @Injectable()
 export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
@@ -77,7 +77,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** Before anything in the application asks what time it is. */
+  /** Reads the clock before other parts of the application ask for the time. */
   async onModuleInit(): Promise<void> {
     await this.listener.open();
   }
@@ -95,7 +95,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
         value,
       ]);
       if (moved === null) throw validationError.error({ errors: [clockBackwards(this.clock.now())] });
-      // Of so many milliseconds PostgreSQL makes an interval that is some microseconds off.
+      // PostgreSQL's interval from this many milliseconds is some microseconds off.
       if (moved.moment >= LATEST || ('to' in move && move.to >= LATEST))
         throw validationError.error({ errors: [clockTooFar('to' in move ? '/now' : '/advance_s')] });
       for (const text of clockFunctions(moved.ahead_ms)) await this.database.query({ text });
@@ -113,7 +113,7 @@ export class SandboxClock implements OnModuleInit, OnApplicationShutdown {
     return moment;
   }
 
-  /** One reading after another. */
+  /** Serializes the reads. */
   private follow(client: pg.Client): void {
     this.following = this.following
       .then(() => this.read(client))

@@ -23,7 +23,7 @@ const FIND = prepared(
 
 type Found = RescheduleBooking['appointment'] & { account_code: string; status: string };
 
-/** Does to a booking what raises an event of it: the same commands as from outside, with the same effects. */
+/** Changes a booking so that it raises an event, by the same commands as external calls, with the same effects. */
 @Injectable()
 export class SandboxEvents {
   constructor(
@@ -48,7 +48,7 @@ export class SandboxEvents {
         case 'EXCUSED_ABSENT':
           return await this.commandBus.execute(new RecordAbsence(account, bookingCode, reason === 'EXCUSED_ABSENT'));
         case 'EXAM_COMPLETED':
-          // A result also completes the exam of who was absent.
+          // A result also completes the exam of an absent candidate.
           if (status !== 'BOOKED' && status !== 'ABSENT') throw bookingClosed.error();
           return await this.deliverResult(account, bookingCode, booking);
       }
@@ -57,7 +57,7 @@ export class SandboxEvents {
     }
   }
 
-  /** Moves the booking by an hour, or by a minute where the window has no room for that. */
+  /** Moves the booking by an hour, or by a minute when the window has no room for an hour. */
   private async move(account: string, bookingCode: string, booking: Found): Promise<void> {
     const { booking_on, delivery_mode, location_code, location_name, location_address, location_timezone } = booking;
     const location = { location_code, location_name, location_address, location_timezone };
@@ -75,7 +75,7 @@ export class SandboxEvents {
     throw eventNotPossible.error();
   }
 
-  /** As a test driver would, by the registration route. */
+  /** Delivers a result like a test driver, by the registration route. */
   private async deliverResult(account: string, bookingCode: string, { booking_on }: Found): Promise<void> {
     const result = {
       examDate: formatDateTime(booking_on),

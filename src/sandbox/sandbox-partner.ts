@@ -13,11 +13,11 @@ import { ReceivedRequests } from './received-requests.js';
 const FILE = 'sandbox-partner.json';
 const CERTIFICATE_MS = 10 * 365 * 86_400_000;
 const RENEW_MS = 30 * 86_400_000;
-/** Longer than any partner may take (`wait_ms`). */
+/** Longer than the maximum `wait_ms` of a partner. */
 const SLOW_MS = 65_000;
 const MOST_BYTES = 256 * 1024;
 
-/** Kept from start to start, so that subscriptions that name the partner go on working. */
+/** Kept across restarts, so that subscriptions that name the partner keep working. */
 interface Kept {
   port: number;
   cert: string;
@@ -25,8 +25,8 @@ interface Kept {
 }
 
 /**
- * A partner of the sandbox's own on loopback. The end of `partner_url` selects its answer: `/400` or any other status,
- * `/slow` 200 after a minute, `/close` none; without an end 200. It keeps every request ({@link ReceivedRequests}).
+ * The sandbox's own partner on loopback. The end of `partner_url` selects its answer: `/400` or any other status,
+ * `/slow` 200 after a minute, `/close` none; without an end 200. It stores every request ({@link ReceivedRequests}).
  */
 @Injectable()
 export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
@@ -49,7 +49,7 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
     this.server = server;
     server.on('tlsClientError', () => undefined);
     const listened = await listen(server, kept.port);
-    // Another process of this sandbox has it, whose partner is as good: what it receives is read here too.
+    // Another process of this sandbox has the port; its partner is equivalent, and its requests can be read here too.
     const port = listened ? (server.address() as AddressInfo).port : kept.port;
     if (port !== kept.port) this.keep({ ...kept, port });
     this.partner_url = `https://localhost:${port}`;
@@ -107,7 +107,7 @@ export class SandboxPartner implements OnModuleInit, OnApplicationShutdown {
 
 const NO_BODY = new Set([204, 304]);
 
-/** False when another process listens there. */
+/** Returns false when another process listens on the port. */
 function listen(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -117,7 +117,7 @@ function listen(server: Server, port: number): Promise<boolean> {
   });
 }
 
-/** Cuts off a body that is longer than any notification. */
+/** Reads a body, truncated beyond the size of any notification. */
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -14,7 +14,7 @@ export class ClockModel {
   now: string;
 }
 
-/** One of the two. */
+/** Exactly one of the two members is given. */
 export class ClockMove {
   @Field(integer(0, LONGEST_S), { description: 'So many seconds forward.', example: 86_400 })
   advance_s?: number | null;
@@ -23,7 +23,7 @@ export class ClockMove {
   now?: string | null;
 }
 
-/** An event for a booking. */
+/** Asks for an event of a booking. */
 export class EventRequest {
   @Field(bookingCode, { required: true })
   booking_code: string;

@@ -5,7 +5,7 @@ import { SandboxController } from './sandbox.controller.js';
 import { SandboxEvents } from './sandbox-events.js';
 import { SandboxPartner } from './sandbox-partner.js';
 
-/** The tools of the sandbox: a part of the application there, and nowhere else. */
+/** The sandbox's tools, which only a sandbox loads. */
 @Module({
   controllers: [SandboxController],
   providers: [SandboxClock, SandboxEvents, SandboxPartner, ReceivedRequests],

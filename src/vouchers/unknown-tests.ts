@@ -2,7 +2,7 @@ import type { QueryBus } from '@nestjs/cqrs';
 import { FindUnknownTests } from '../accounts/accounts.queries.js';
 import type { Fault } from '../platform/errors.js';
 
-/** A fault for each test that the account does not have, at its place in `/test_codes`; undefined entries have one already. */
+/** Returns a fault for each unknown test at its index in `/test_codes`; undefined entries already have a fault. */
 export async function unknownTestFaults(
   queryBus: QueryBus,
   accountCode: string,

@@ -23,7 +23,7 @@ export class Voucher {
   @Column('text', { nullable: true })
   currency: string | null;
 
-  /** The tests that it is limited to; null or empty: every test of the account. */
+  /** The tests to which the voucher is limited; null or empty means every test of the account. */
   @Column('text', { array: true, nullable: true })
   test_codes: string[] | null;
 

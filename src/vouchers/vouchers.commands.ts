@@ -7,9 +7,9 @@ export interface VoucherDefinition {
   discount_value: number;
   /** ISO 4217. */
   currency: string | null;
-  /** The tests that it is limited to; empty: every test of the account. */
+  /** The tests to which the voucher is limited; empty means every test of the account. */
   test_codes: string[];
-  /** First and last moment of its validity; both belong to it. */
+  /** The first and last moment of its validity, inclusive. */
   valid_from: Date | null;
   valid_until: Date | null;
   max_uses: number;
@@ -17,7 +17,7 @@ export interface VoucherDefinition {
 }
 
 /**
- * Makes the voucher, or replaces its definition; its uses stay.
+ * Creates the voucher, or replaces its definition; its uses stay.
  * @throws DomainError account_not_found; validation_error with `test_unknown` at `/test_codes/{index}`
  */
 export class PutVoucher extends Command<Voucher> {
@@ -40,14 +40,17 @@ export class DeleteVoucher extends Command<void> {
   }
 }
 
-/** Why a voucher cannot be redeemed: voucher_unknown, _not_applicable, _not_yet_valid, _expired or _exhausted. */
+/**
+ * The reason why a voucher cannot be redeemed: voucher_unknown, _not_applicable, _not_yet_valid, _expired or
+ * _exhausted.
+ */
 export interface VoucherRefusal {
   readonly voucherCode: string;
   readonly code: string;
   readonly detail: string;
 }
 
-/** The faults of a list of codes: each refusal at the place of its code in the list. */
+/** Returns the faults of a list of codes: each refusal at the index of its code. */
 export function refusalFaults(
   refusals: readonly VoucherRefusal[],
   codes: readonly unknown[],
@@ -61,10 +64,9 @@ export function refusalFaults(
 }
 
 /**
- * Makes the vouchers of an eligibility exactly these: releases those left out, redeems the new ones. Those that it has
- * already stay, even when they could not be redeemed any more. Repeats collapse. In the caller's transaction, which holds
- * the row of the eligibility: two calls for one record must not meet here. Answers with the codes that cannot be redeemed:
- * when there is one, nothing was changed.
+ * Sets the vouchers of an eligibility: releases the missing ones and redeems the new ones. Vouchers that it already has
+ * stay, even when they could no longer be redeemed. Duplicates count once. It runs in the caller's transaction, which
+ * has locked the eligibility's row. Returns the codes that cannot be redeemed; if there is one, nothing was changed.
  */
 export class SetVouchers extends Command<VoucherRefusal[]> {
   constructor(
@@ -77,7 +79,7 @@ export class SetVouchers extends Command<VoucherRefusal[]> {
   }
 }
 
-/** Takes all vouchers off an eligibility and gives their uses back. In the caller's transaction, as SetVouchers. */
+/** Releases all vouchers of an eligibility and restores their uses, in the caller's transaction as SetVouchers. */
 export class ReleaseVouchers extends Command<void> {
   constructor(readonly svcEligibilityId: string) {
     super();

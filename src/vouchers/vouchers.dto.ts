@@ -29,7 +29,7 @@ declareFaults({
 });
 
 const MOST_DISCOUNT = 9_999_999_999.9999;
-// The column's range: int.
+// The range of the column type int.
 const MOST_USES = 2_147_483_647;
 const MOST_TESTS = 200;
 

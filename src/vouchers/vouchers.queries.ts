@@ -1,14 +1,17 @@
 import { Query } from '@nestjs/cqrs';
 import type { VoucherRefusal } from './vouchers.commands.js';
 
-/** The codes of the vouchers that an eligibility has. */
+/** Asks for the codes of an eligibility's vouchers. */
 export class FindAppliedVouchers extends Query<string[]> {
   constructor(readonly svcEligibilityId: string) {
     super();
   }
 }
 
-/** The codes of the vouchers of many eligibilities, by the id of the eligibility; those without any are not there. */
+/**
+ * Asks for the voucher codes of many eligibilities, by the id of the eligibility; eligibilities without vouchers are
+ * omitted.
+ */
 export class FindVouchersOfMany extends Query<Map<string, string[]>> {
   constructor(readonly svcEligibilityIds: readonly string[]) {
     super();
@@ -16,8 +19,8 @@ export class FindVouchersOfMany extends Query<Map<string, string[]>> {
 }
 
 /**
- * Returns the faults that `SetVouchers` would find, for a request that is refused anyway and names all its faults.
- * Locks and redeems nothing. `svcEligibilityId` is null for a record that is yet to be made.
+ * Asks for the faults that `SetVouchers` would find, for a request that is refused anyway and lists all its faults. It
+ * locks and redeems nothing. `svcEligibilityId` is null for a record that does not exist yet.
  */
 export class FindVoucherRefusals extends Query<VoucherRefusal[]> {
   constructor(

@@ -31,7 +31,10 @@ const NOT_YET_VALID: Refusal = { code: 'voucher_not_yet_valid', detail: 'The val
 const EXPIRED: Refusal = { code: 'voucher_expired', detail: 'The validity of the voucher is over.' };
 const EXHAUSTED: Refusal = { code: 'voucher_exhausted', detail: 'The voucher is used up.' };
 
-/** Why the voucher cannot be redeemed for the test now; null when it can. A disabled one answers as if there were none. */
+/**
+ * Returns the reason why the voucher cannot be redeemed for the test now; null when it can. A disabled voucher looks
+ * like an unknown one.
+ */
 export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, now: Date): Refusal | null {
   if (!voucher || voucher.disabled) return UNKNOWN;
   if (voucher.test_codes?.length && !voucher.test_codes.includes(testCode)) return NOT_APPLICABLE;
@@ -42,21 +45,24 @@ export function refusalOf(voucher: VoucherTerms | undefined, testCode: string, n
 }
 
 const USUAL_DECIMALS = 2;
-/** The currencies of ISO 4217 with another number of decimals. */
+/** The currencies of ISO 4217 with an unusual number of decimals. */
 const DECIMALS = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
   ...'CLF UYW'.split(' ').map((code) => [code, 4] as const),
 ]);
-/** Codes of ISO 4217 that are no money: no currency, tests, metals, units of account. */
+/** Codes of ISO 4217 that are not money: no currency, tests, metals, units of account. */
 const NO_MONEY = /^X(?!AF|CD|CG|OF|PF)/;
 
-/** Whether the code, already known to be one of ISO 4217, is money that a discount can be in. Any case. */
+/** Returns whether an ISO 4217 code, in any case, is money that a discount can be in. */
 export function isMoney(currency: string): boolean {
   return !NO_MONEY.test(currency.toUpperCase());
 }
 
-/** Whether the discount has no more decimals than its currency, in any case; a percentage (null) has two at most. */
+/**
+ * Returns whether the discount has no more decimals than its currency, in any case; a percentage (null) has at most
+ * two.
+ */
 export function hasDecimalsOf(discount: number, currency: string | null): boolean {
   const decimals = DECIMALS.get(currency?.toUpperCase() ?? '') ?? USUAL_DECIMALS;
   return Number(discount.toFixed(decimals)) === discount;
@@ -71,7 +77,7 @@ export interface VoucherChange {
 /**
  * Plans the changes after which a record has exactly the wanted vouchers.
  *
- * @param vouchers those wanted that exist, and those held
+ * @param vouchers the existing wanted vouchers, and the current ones
  */
 export function changeOf(
   wanted: readonly string[],

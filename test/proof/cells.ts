@@ -26,7 +26,7 @@ interface Asked {
   readonly headers?: Record<string, string>;
 }
 
-/** Calls through the proxy, each with the cell that it is for; the log of HAProxy has its choice. */
+/** Calls through the proxy, each with its expected cell; HAProxy's log has the actual choice. */
 class Front {
   readonly wrong: string[] = [];
   calls = 0;
@@ -36,7 +36,7 @@ class Front {
     private readonly log: () => string,
   ) {}
 
-  /** @param status what the call is to be answered with @param cell who is to answer it */
+  /** @param status the expected status @param cell the expected cell */
   async call(cell: Letter, status: number, method: string, path: string, asked: Asked = {}): Promise<any> {
     const { token, body, headers = {} } = asked;
     this.calls += 1;
@@ -69,7 +69,7 @@ class Front {
   }
 }
 
-/** The calls of a client of a cell in a day. */
+/** Makes a client's calls of a day in a cell. */
 async function mainFlow(front: Front, cell: Letter, service: BenchedService): Promise<string> {
   const { consumer_key, consumer_secret, username, password } = service.client;
   const form = (members: Record<string, string>) => ({
@@ -127,7 +127,7 @@ async function main(): Promise<boolean> {
     proxy.start();
     stage.onClear(() => proxy.kill('SIGTERM'));
     const front = new Front(`http://127.0.0.1:${port}`, () => proxy.log);
-    // Both are looked at before they count as up.
+    // Both are health-checked before they count as up.
     await pause(3_000);
 
     const tokens = { A: await mainFlow(front, 'A', cells.A), B: await mainFlow(front, 'B', cells.B) };

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface DaemonOptions {
-  /** Where its output is kept. */
+  /** The folder of its output. */
   readonly folder: string;
   readonly env?: Record<string, string>;
-  /** PostgreSQL, pgbouncer and Patroni refuse to run as root. */
+  /** The user of the program: PostgreSQL, pgbouncer and Patroni refuse to run as root. */
   readonly user?: string;
   /** The input of the command. */
   readonly input?: string;
 }
 
-/** A program in the background that can be killed and started again. */
+/** A background program that can be killed and restarted. */
 export class Daemon {
   private child: ChildProcess | null = null;
 
@@ -28,7 +28,7 @@ export class Daemon {
     return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Of the program that runs. */
+  /** The pid of the running program. */
   get pid(): number {
     return this.child!.pid!;
   }
@@ -43,7 +43,7 @@ export class Daemon {
     const as = user === undefined ? [] : ['setpriv', '--reuid', user, '--regid', user, '--init-groups'];
     const [program, ...rest] = [...as, ...this.command];
     const output = openSync(this.logFile, 'a');
-    // A group of its own: a signal to this program must not reach it before it is stopped.
+    // A separate process group: a signal to this program must not reach the child before it is stopped.
     this.child = spawn(program, rest, {
       env: { ...process.env, ...env },
       stdio: ['pipe', output, output],
@@ -66,7 +66,7 @@ export class Daemon {
   }
 }
 
-/** Waits until the check holds (no throw, not false). */
+/** Waits until the check holds (no exception, not false). */
 export async function until(what: string, check: () => unknown, withinMs: number): Promise<void> {
   const giveUpAt = Date.now() + withinMs;
   for (;;) {

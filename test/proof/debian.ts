@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 
-/** Programs of Debian that a drill needs: the file that says whether it is there, and the package that has it. */
+/** Debian programs that a drill needs: a file that shows whether it is installed, and its package. */
 const PROGRAMS = {
   postgres: ['/usr/lib/postgresql/15/bin/postgres', 'postgresql-15'],
   patroni: ['/usr/bin/patroni', 'patroni'],
@@ -13,14 +13,14 @@ const PROGRAMS = {
   ps: ['/usr/bin/ps', 'procps'],
 } as const;
 
-/** Where Debian has PostgreSQL's own programs. */
+/** The folder of Debian's PostgreSQL programs. */
 export const POSTGRES_BIN = '/usr/lib/postgresql/15/bin';
-/** A package that finds this does not start its service. */
+/** A package that finds this file does not start its service. */
 const POLICY = '/usr/sbin/policy-rc.d';
 
 /**
- * Installs what is missing.
- * @throws on a machine where it cannot be had
+ * Installs missing programs.
+ * @throws on a machine where they cannot be installed
  */
 export function installPrograms(...names: (keyof typeof PROGRAMS)[]): void {
   const missing = names.map((name) => PROGRAMS[name]).filter(([file]) => !existsSync(file));

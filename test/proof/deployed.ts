@@ -3,10 +3,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Daemon } from './daemon.js';
 
-/** Starts the programs of deploy/ without containers: the same files, with addresses instead of names. */
+/** The folder of the deployment files, which are used without containers, with addresses instead of names. */
 const DEPLOY = join(__dirname, '../../../deploy');
 
-/** HAProxy with these files of deploy/haproxy; each `names` member must be in one of them. */
+/** Starts HAProxy with these files of deploy/haproxy; each `names` member must occur in one of them. */
 export function haproxy(folder: string, files: readonly string[], names: Readonly<Record<string, string>>): Daemon {
   const unused = new Set(Object.keys(names));
   const written = files.map((file) => {
@@ -36,11 +36,11 @@ export interface PoolerOptions {
   readonly mode?: 'session' | 'transaction';
 }
 
-/** pgbouncer as deploy/compose/pgbouncer.sh starts it. */
+/** Starts pgbouncer like deploy/compose/pgbouncer.sh. */
 export function pgbouncer(folder: string, { database, user, password, port, mode = 'session' }: PoolerOptions): Daemon {
   const own = join(folder, `pgbouncer-${mode}`);
   mkdirSync(own, { recursive: true });
-  // Its user is PostgreSQL's.
+  // It runs as PostgreSQL's user.
   const { uid, gid } = statSync('/var/lib/postgresql');
   chownSync(own, uid, gid);
   return new Daemon(`pgbouncer-${mode}`, ['/bin/sh', '-s'], {

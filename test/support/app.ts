@@ -13,13 +13,13 @@ import { cloneDatabase } from './database';
 import { Given } from './given';
 import { documentChecker, type DocumentChecker } from './openapi-check';
 
-// Compiled, as in the benchmarks, its threads run what was compiled.
+// Compiled (as in the benchmarks), its threads run compiled code.
 if (__filename.endsWith('.ts')) ResultReader.execArgv.push('--require', join(__dirname, 'run-typescript.cjs'));
 
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The parsed JSON, the text when it is none, undefined when there is no body. */
+  /** The parsed JSON; the text when it is not JSON; undefined without a body. */
   body: any;
   text: string;
 }
@@ -32,7 +32,7 @@ export interface CallOptions {
   redirect?: 'manual' | 'follow';
 }
 
-/** The application on real HTTP and a database of its own. Every answer is checked against the OpenAPI document. */
+/** The application with real HTTP and its own database. Every answer is checked against the OpenAPI document. */
 export class TestApp {
   readonly given: Given;
   private readonly checker: DocumentChecker;
@@ -82,7 +82,7 @@ export class TestApp {
 
 export interface StartOptions {
   env?: Record<string, string>;
-  /** Another process on the same database. */
+  /** The database of another process, to share it. */
   databaseUrl?: string;
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
-// Compiled, this file lies a folder deeper.
+// The compiled file is one folder deeper.
 const MODULES = ['../..', '../../..']
   .map((up) => join(__dirname, up, 'node_modules'))
   .find((folder) => existsSync(join(folder, '@sparticuz')))!;
@@ -13,15 +13,15 @@ const { version } = JSON.parse(readFileSync(join(CHROMIUM, 'package.json'), 'utf
 const HOME = join(MODULES, '.cache', `chromium-${version}`);
 
 /**
- * A real Chromium of the npm dependencies, with the libraries and the font that come with it: it needs no package of
- * the system. It talks to loopback alone.
+ * Starts a real Chromium from the npm dependencies, with its own libraries and font: it needs no system package. It
+ * only talks to loopback.
  */
 export async function startBrowser(more: readonly string[] = []): Promise<Browser> {
   await unpackOnce();
   return chromium.launch({
     executablePath: join(HOME, 'chromium'),
     args: [
-      // Chromium refuses to run as root with its sandbox, and what it opens here is our own.
+      // Chromium refuses to run as root with its sandbox, and the tests only open our own pages.
       '--no-sandbox',
       '--disable-background-networking',
       '--disable-component-update',
@@ -43,14 +43,17 @@ export async function startBrowser(more: readonly string[] = []): Promise<Browse
   });
 }
 
-/** The package unpacks into the temporary directory of a process; one of several that do so at once wins the rename. */
+/**
+ * Unpacks the package into the process's temporary directory and renames it; among several processes, the first rename
+ * wins.
+ */
 async function unpackOnce(): Promise<void> {
   if (existsSync(HOME)) return;
   mkdirSync(join(HOME, '..'), { recursive: true });
   const draft = mkdtempSync(`${HOME}-`);
   try {
     await promisify(execFile)(process.execPath, ['-e', 'require(process.argv[1]).executablePath()', CHROMIUM], {
-      // Only for a Lambda function does the package unpack its libraries.
+      // The package unpacks its libraries only for a Lambda function.
       env: { TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' },
     });
     writeFileSync(
@@ -64,12 +67,15 @@ async function unpackOnce(): Promise<void> {
   }
 }
 
-/** A page in a context of its own, with what went wrong in it. */
+/** A page in its own context, with the errors that occurred in it. */
 export interface WatchedPage {
   readonly page: Page;
-  /** Console errors and warnings, exceptions that nobody caught, breaches of the content security policy. */
+  /** Console errors and warnings, uncaught exceptions, and violations of the content security policy. */
   readonly complaints: string[];
-  /** Answers of 400 and above as `status METHOD path`: the browser reports them as errors, whoever expects them. */
+  /**
+   * Answers of 400 and above as `status METHOD path`: the browser reports them as errors, even when a test expects
+   * them.
+   */
   readonly refusals: string[];
 }
 
@@ -86,7 +92,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('requestfailed', (request) => {
     const fault = request.failure()?.errorText;
-    // To leave a page ends its requests, the stream of changes first of all.
+    // Leaving a page aborts its requests, first of all the event stream.
     if (fault !== 'net::ERR_ABORTED') complaints.push(`${request.url()} ${fault}`);
   });
   page.on('response', (response) => {

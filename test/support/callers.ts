@@ -1,6 +1,6 @@
 import type { Caller } from '../../src/platform/context/caller';
 
-/** A caller of this application without any right. */
+/** Returns a caller of this application without any right. */
 export function callerOf(consumerKey: string): Caller {
   return {
     username: consumerKey,

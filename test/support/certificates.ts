@@ -1,4 +1,4 @@
-// @peculiar/x509's own container wants it.
+// The dependency container of @peculiar/x509 needs it.
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';
@@ -23,7 +23,7 @@ export interface CertificateOptions {
   usage?: 'server' | 'client';
 }
 
-/** A certificate authority made for the run of a test. */
+/** A certificate authority created for one test run. */
 export class Authority {
   private serial = 1;
 
@@ -54,7 +54,7 @@ export class Authority {
     return this.certificate.toString('pem');
   }
 
-  /** For localhost, 127.0.0.1 and ::1 unless other names are given. */
+  /** Issues a certificate, for localhost, 127.0.0.1 and ::1 unless other names are given. */
   async issue(name: string, options: CertificateOptions = {}): Promise<Identity> {
     const keys = await keyPair();
     this.serial += 1;
@@ -85,7 +85,7 @@ export async function selfSigned(name: string, options: CertificateOptions = {})
   return { certPem: certificate.toString('pem'), keyPem: await privateKeyPem(keys) };
 }
 
-/** Everything a TLS test needs, each with its own fault. */
+/** Creates all certificates of the TLS tests, each with its own fault. */
 export async function testCertificates() {
   const authority = await Authority.create();
   const otherAuthority = await Authority.create('Another authority');

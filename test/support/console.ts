@@ -7,14 +7,14 @@ import { openPage, startBrowser, type WatchedPage } from './browser';
 import { OAuth, type Login } from './oauth';
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-/** A directory to leave pictures of the pages in: wide and narrow, light and dark. */
+/** The directory for screenshots of the pages: wide and narrow, light and dark. */
 const PICTURES = process.env['CONSOLE_PICTURES'];
 
-/** An operator at the console, in a real browser. Text that a partner or a candidate wrote must never become markup. */
+/** Drives the console as an operator in a real browser. A partner's or candidate's text must never become markup. */
 export class ConsoleDriver {
   static readonly MARKUP = '<img src=x onerror="window.hacked = true">';
 
-  /** The controls that the operator clicked, by their words. */
+  /** The labels of the controls that the operator clicked. */
   readonly clicks: string[] = [];
 
   private constructor(
@@ -38,7 +38,7 @@ export class ConsoleDriver {
     return driver;
   }
 
-  /** Another operator, in a browser of their own. */
+  /** Starts another operator, in a separate browser. */
   async another(path = ''): Promise<ConsoleDriver> {
     const operator = await new OAuth(this.app).login({ scopes: SCOPES });
     const driver = new ConsoleDriver(this.app, this.browser, await openPage(this.browser, WINDOW), operator);
@@ -67,7 +67,7 @@ export class ConsoleDriver {
     await this.page.getByRole('navigation', { name: 'Areas' }).or(this.page.getByRole('alert')).first().waitFor();
   }
 
-  /** The operator's session is over, as after its idle time; the page learns it from its next call. */
+  /** Ends the operator's session like its idle timeout; the page learns it from its next call. */
   async expire(): Promise<void> {
     await this.app.given.sql(
       `UPDATE access_tokens SET expires_at = now() - interval '1 second'
@@ -76,7 +76,7 @@ export class ConsoleDriver {
     );
   }
 
-  /** In the dialog that a page shows over what was typed when its session has ended. */
+  /** Signs in through the dialog that appears over the page when its session has ended. */
   async signInAgain(): Promise<void> {
     const dialog = this.dialog('Your session has ended');
     await dialog.getByLabel('Password').fill(this.operator.password);
@@ -100,32 +100,32 @@ export class ConsoleDriver {
     return this.dialog().getByRole('button', { name });
   }
 
-  /** The heading of the page: it has come. */
+  /** Waits for the page's heading. */
   title(name: string | RegExp): Promise<void> {
     return this.page.getByRole('heading', { level: 1, name }).waitFor();
   }
 
-  /** The messages of the page to its user. */
+  /** Waits for a message of the page. */
   told(text: string | RegExp): Promise<void> {
     return this.page.getByRole('status').filter({ hasText: text }).first().waitFor();
   }
 
-  /** The answers of 400 and above since the last call, as `status METHOD path`. */
+  /** Returns the answers of 400 and above since the last call, as `status METHOD path`. */
   refusals(): string[] {
     return this.watched.refusals.splice(0);
   }
 
-  /** To be called after each test: nothing was complained about, and nothing was run that somebody wrote. */
+  /** Checks that there were no errors, and that no injected script ran. Call it after each test. */
   async expectNoComplaints(): Promise<void> {
-    // A page that is left does not wait for what it asked for.
+    // A page that was left does not wait for its requests.
     const complaints = this.watched.complaints.splice(0).filter((text) => !text.endsWith('net::ERR_ABORTED'));
     deepStrictEqual(complaints, []);
     deepStrictEqual(await this.page.evaluate('window.hacked'), undefined);
   }
 
   /**
-   * The bars of every page: no violation that axe knows, in both themes, wide and at 360 px; no part wider than the window,
-   * at 200 % zoom neither; every control named; markup of others only as text.
+   * Checks the quality rules of every page. axe finds no violation in both themes, wide and at 360 px. No part is wider
+   * than the window, also at 200 % zoom. Every control has a name. External markup appears only as text.
    */
   async expectGoodPage(name: string): Promise<void> {
     const { page } = this;
@@ -156,9 +156,9 @@ export class ConsoleDriver {
   }
 
   private async violations(): Promise<string[]> {
-    // The page forbids scripts that are not its own; the debugger's connection brings this one.
+    // The page forbids scripts of others; the debugger's connection injects this one.
     if (await this.page.evaluate('window.axe === undefined')) await this.page.evaluate(AXE);
-    // The text that is read out names the button that was busy, which may be gone again.
+    // The announced text names the button that was busy, which may have disappeared.
     return this.page.evaluate<string[]>(`
       axe.run({ exclude: ['[data-live-announcer]'] }, { resultTypes: ['violations'] }).then(({ violations }) =>
         violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`);

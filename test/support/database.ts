@@ -3,7 +3,7 @@ import pg from 'pg';
 
 export const TEMPLATE = 'eligibility_template';
 
-/** A migrated, empty database of its own (or one without any table); `drop` takes it away. */
+/** Creates a separate database, migrated and empty (or without any table); `drop` deletes it. */
 export async function cloneDatabase({ migrated = true } = {}): Promise<{ url: string; drop(): Promise<void> }> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (!server) throw new Error('The global setup of the tests has not run.');

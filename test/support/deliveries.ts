@@ -33,7 +33,7 @@ export function accountBody(candidateId: string | null, changes: Record<string, 
   };
 }
 
-/** Results on their way into an application, and what became of them. */
+/** Delivers results to an application, and reads the stored data. */
 export class Deliveries {
   constructor(private readonly app: TestApp) {}
 
@@ -53,7 +53,7 @@ export class Deliveries {
     );
   }
 
-  /** The kept revisions of an exam, in the order of their numbers. */
+  /** Returns the stored revisions of an exam, sorted by number. */
   revisions(svcEligibilityId: string): Promise<Record<string, any>[]> {
     return this.app.given.sql('SELECT * FROM result_revisions WHERE svc_eligiblity_id = $1 ORDER BY revision', [
       svcEligibilityId,
@@ -67,7 +67,7 @@ export class Deliveries {
     return row['status'] as string;
   }
 
-  /** The bookings of an exam with the change reasons of their events, oldest first. */
+  /** Returns the bookings of an exam with the change reasons of their events, oldest first. */
   async bookings(svcEligibilityId: string): Promise<Record<string, any>[]> {
     return this.app.given.sql(
       `SELECT booking.*, ARRAY(SELECT name FROM domain_events WHERE stream = booking_code ORDER BY sequence) AS events
@@ -76,7 +76,7 @@ export class Deliveries {
     );
   }
 
-  /** Counts the events that say that the exam was completed. */
+  /** Counts the events of completed exams. */
   async completions(svcEligibilityId: string): Promise<number> {
     const bookings = await this.bookings(svcEligibilityId);
     return bookings

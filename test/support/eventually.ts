@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Waits until the check holds (no throw, not false); the last failure is thrown when it never does. */
+/** Waits until the check holds (no exception, not false); otherwise throws its last failure. */
 export async function eventually<T>(check: () => Promise<T> | T, withinMs = 10_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {

@@ -14,7 +14,10 @@ export interface TestSetup {
 
 const DAY_MS = 86_400_000;
 
-/** Makes the data that a test starts from. Catalogue, users and tokens are written to the database; records are made over HTTP. */
+/**
+ * Creates the data that a test starts with. Catalogue, users and tokens are written to the database; records are
+ * created over HTTP.
+ */
 export class Given {
   private count = 0;
 
@@ -54,7 +57,7 @@ export class Given {
     return testCode;
   }
 
-  /** So many records, written to the database. `values` are SQL, by column, in which `n` counts from 1. */
+  /** Writes this many records to the database. `values` are SQL by column; `n` counts from 1. */
   async records(
     count: number,
     { account, testCode }: { account: string; testCode: string },
@@ -83,10 +86,10 @@ export class Given {
     );
   }
 
-  /** How many rows of `eligibilities` PostgreSQL reads for this work. */
+  /** Returns the number of rows of `eligibilities` that PostgreSQL reads for this work. */
   async recordsRead(work: () => Promise<unknown>): Promise<number> {
     const read = async () => {
-      // A connection tells what it has read when it has been idle for a second.
+      // A connection reports its reads after a second of idleness.
       await pause(1500);
       const [row] = await this.sql(
         `SELECT seq_tup_read + idx_tup_fetch AS n FROM pg_stat_user_tables WHERE relname = 'eligibilities'`,
@@ -147,7 +150,7 @@ export class Given {
     return code;
   }
 
-  /** A live access token of a new user of the accounts and a new application. */
+  /** Returns a valid access token of a new user of the accounts and a new application. */
   async token(accounts: string[], scopes: readonly Scope[] = CLIENT_SCOPES): Promise<string> {
     const username = this.unique('user-');
     const consumerKey = randomCode(20);
@@ -173,12 +176,12 @@ export class Given {
     return token;
   }
 
-  /** An operator's token. */
+  /** Returns an operator's token. */
   operator(): Promise<string> {
     return this.token([], SCOPES);
   }
 
-  /** The token of an operator who did not sign in by a password. */
+  /** Returns the token of an operator who did not sign in with a password. */
   async operatorOfProvider(): Promise<string> {
     const token = await this.token([], SCOPES);
     await this.sql(
@@ -189,7 +192,7 @@ export class Given {
     return token;
   }
 
-  /** A valid body of create, with whatever is to be different. */
+  /** Returns a valid body for create, with the given changes. */
   eligibilityBody(
     testCode: string,
     changes: { candidate?: object } & Record<string, unknown> = {},
@@ -211,7 +214,7 @@ export class Given {
     };
   }
 
-  /** An account with a test and a client's token: what most tests need. */
+  /** Creates an account with a test and a client's token, which most tests need. */
   async scene(setup: Partial<TestSetup> = {}) {
     const account = await this.account();
     const testCode = await this.test(account, setup);
@@ -243,7 +246,7 @@ export class Given {
     return ok(answer, 201);
   }
 
-  /** Holds the locks of a statement, on a connection of its own, until the answer is called. */
+  /** Holds the locks of a statement on a separate connection; returns the function that releases them. */
   async lock(text: string): Promise<() => Promise<void>> {
     const client = new pg.Client({ connectionString: this.app.databaseUrl });
     await client.connect();
@@ -252,7 +255,9 @@ export class Given {
     return () => client.end();
   }
 
-  /** Until whatever runs on the whole server at this moment has ended: it may hold back what the change feed shows. */
+  /**
+   * Waits until every transaction of the server that runs now has ended: it may hold back entries of the change feed.
+   */
   async settled(): Promise<void> {
     const [{ xmax }] = await this.sql('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xmax');
     const hasEnded = 'SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 AS ended';

@@ -9,8 +9,8 @@ import { migrate } from '../../src/platform/database/migrate';
 import { TEMPLATE } from './database';
 
 /**
- * One PostgreSQL for the whole run, with one migrated template that every test file clones; of another release with `TEST_SERVER_URL`,
- * the URL of a superuser on a server that nothing else uses (test/proof/drill/oldest-postgres.ts).
+ * Starts one PostgreSQL for the whole run, with a migrated template that every test file clones. `TEST_SERVER_URL`, the
+ * URL of a superuser on an unused server, selects another release (test/proof/drill/oldest-postgres.ts).
  */
 export default async function globalSetup(): Promise<void> {
   execFileSync(process.execPath, [join(__dirname, '../../scripts/build-console.mjs')], {
@@ -30,7 +30,7 @@ export default async function globalSetup(): Promise<void> {
 async function startOwn(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'eligibility-test-'));
   chmodSync(dataDir, 0o755);
-  // Rows of the tests need not outlive them; durability is proved on servers of their own.
+  // Test data need not survive a crash; separate servers test durability.
   const settings = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: '300' };
   const server = await startEmbeddedPostgres({ dataDir, database: TEMPLATE, settings });
   writeFileSync(join(dataDir, 'test-run'), String(process.pid));

@@ -12,10 +12,10 @@ interface Person {
   _claim_names?: Record<string, string>;
 }
 
-/** A real OpenID Connect provider (`oidc-provider`) in a process of its own. */
+/** A real OpenID Connect provider (`oidc-provider`) in a separate process. */
 export interface IdentityProvider {
   readonly issuer: string;
-  /** The person who is signed in there from now on; null: nobody is let in. */
+  /** Sets the person who is signed in there from now on; null refuses everybody. */
   person(person: Person | null): Promise<void>;
   stop(): void;
 }
@@ -34,7 +34,7 @@ export async function startIdentityProvider(returnAddress: string): Promise<Iden
   };
 }
 
-/** A port that is free now. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -44,7 +44,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The cookies of one browser, for every host alike, and where they lead. */
+/** The cookies of one browser, shared by all hosts, and its navigation. */
 export class CookieJar {
   private readonly cookies = new Map<string, string>();
 
@@ -82,7 +82,7 @@ export class CookieJar {
     return response;
   }
 
-  /** Follows every redirect, at most so many, until `enough` says of an address that it is not to be visited. */
+  /** Follows redirects, up to a limit, until `enough` returns true for an address that must not be visited. */
   async follow(address: string, enough: (address: string) => boolean = () => false): Promise<[Response, string]> {
     for (let hops = 0, at = address; hops < 10; hops++) {
       const response = await this.visit(at);

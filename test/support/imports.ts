@@ -7,7 +7,7 @@ export type ReportLine = Record<string, string>;
 
 const CSV = { 'content-type': 'text/csv' };
 
-/** Sends files as an account does, and reads what became of them. */
+/** Uploads files for an account, and reads the results. */
 export function importsOf(app: TestApp, scene: () => Scene) {
   const path = () => `/accounts/${scene().account}/eligibility-imports`;
   const send = (body: string | Buffer, headers: Record<string, string> = {}) =>
@@ -41,7 +41,7 @@ export function importsOf(app: TestApp, scene: () => Scene) {
   };
 }
 
-/** The file with another column before all others, the same in each row. */
+/** Returns the file with an additional first column that has the same value in each row. */
 export function withAction(text: string, action: string): string {
   return text
     .replace(/^\ufeff/, '')

@@ -11,7 +11,7 @@ export interface Operation {
   name: string;
   method: string;
   path: string;
-  /** Any of these lets a token in; none for an open route. */
+  /** Scopes that admit a token; empty for an open route. */
   scopes: Scope[];
   filters: string[];
   hasBody: boolean;
@@ -21,13 +21,13 @@ interface Caller {
   name: string;
   token: string | undefined;
   scopes: readonly Scope[];
-  /** How every call is answered, whatever it asks for. */
+  /** The status of every call, regardless of its parameters. */
   always?: number;
-  /** Staff of an account without data: what it is shown is what was there before there was anything. */
+  /** Whether it is staff of an account without data: its answers must equal those from before there was any data. */
   hasNothing?: boolean;
 }
 
-/** One call, and the same call for what does not exist. */
+/** A call, and the same call for unknown things. */
 interface Asked {
   path: string;
   body?: unknown;
@@ -55,7 +55,7 @@ const filters = (at: Places) =>
     { ...REASON, filter: { [member]: at[member] } },
   ]);
 
-/** The bodies of the operations that are not for operators alone, as they name the things at a place. */
+/** The bodies of the operations that are not only for operators, with the things at a place. */
 const BODIES: Record<string, (at: Places) => unknown[]> = {
   'POST /admin/subscriptions/{id}/sample': () => [{}],
   'POST /admin/error-queue/{notification_id}/resend': () => [REASON],
@@ -89,18 +89,18 @@ const BODIES: Record<string, (at: Places) => unknown[]> = {
     { result_id: at['result_id'], result: 'P' },
   ],
 };
-/** Open routes that a path leads to: none of their parameters names an account's thing but by a secret. */
+/** Parameters of open routes: none of them names an account's thing, except by a secret. */
 const OPEN: Places = { code: 'validation_error', launch_code: 'hT3kq0Qm6mS8m1v5pX2wZr9aYc4dLfJgNbVtUoEiKsA' };
-/** Of operators alone: any value will do, they are never looked up. */
+/** Parameters of operators' routes: any value works, because it is never looked up. */
 const OPERATORS: Places = { username: 'somebody', consumer_key: 'K7MWQ2XA9PDRB7K2M9QX' };
-/** The parameters that each list gets. */
+/** The required parameters of each list. */
 const NEEDED: Record<string, string> = {
   'GET /admin/candidates': 'q=Side',
   'GET /admin/eligibilities': 'waiting_for=HOLD',
   'GET /accounts/{account_code}/candidates/{candidate_id}/eligibilities': 'status=all',
 };
 const STREAM = 'GET /admin/events';
-/** Filters of values that belong to nobody. */
+/** Filters whose values belong to no account. */
 const PLAIN = new Set(
   'limit cursor after kind state from to change_reason failure reason http_status retry outcome status updated_since waiting_for media action dry_run organisation'.split(
     ' ',
@@ -108,8 +108,8 @@ const PLAIN = new Set(
 );
 
 /**
- * The table of callers: every operation of the document is called by everybody whom the account Z has nothing to do with.
- * `faults` names what an answer has of Z, what differs from what an unknown thing is answered, and what has changed of Z.
+ * Tests isolation: every caller without rights on the account Z calls every operation of the document. `faults` lists
+ * answers with data of Z, differences from the answers for unknown things, and changes of Z's data.
  */
 export class Isolation {
   readonly operations: Operation[];
@@ -143,7 +143,7 @@ export class Isolation {
       this.before.set(operation.name, shape(await this.ask(operation, staffOfB, { path: this.plain(operation) })));
     const drivers: string[] = [];
     const driverOf = async (account: string) => {
-      // One driver for both accounts, who is named in each as it is made.
+      // One driver serves both accounts, and is added to each when it is created.
       if (drivers.length === 0) drivers.push(await given.token([account], ['results']));
       else
         await given.sql(
@@ -169,7 +169,7 @@ export class Isolation {
       { name: 'support of two others', token: await given.token(ofBoth, ['support']), scopes: ['support'] },
       { name: 'support of an account without data', token: staffOfB, scopes: ['support'], hasNothing: true },
     );
-    // Work that began while the data was made ends first, and so does the sweep of each minute.
+    // Waits for work that began while the data was created, including the sweep of each minute.
     await this.app.app.get(ExpirySweep, { strict: false }).run();
     for (let last = ''; last !== this.state || last === '';) {
       last = this.state;
@@ -178,7 +178,7 @@ export class Isolation {
     }
   }
 
-  /** The faults of an operation; an error when it is not known how to call it. */
+  /** Returns the faults of an operation; throws when it is not known how to call it. */
   async faults(operation: Operation): Promise<string[]> {
     const faults: string[] = [];
     for (const caller of this.callers) {
@@ -260,7 +260,7 @@ export class Isolation {
     return cases;
   }
 
-  /** A stream of staff without data says nothing while everything of Z changes. */
+  /** Checks that a stream of staff without data reports nothing while everything of Z changes. */
   private async streamFaults(operation: Operation, caller: Caller): Promise<string[]> {
     if (!caller.hasNothing) return [];
     const abort = new AbortController();
@@ -333,7 +333,7 @@ export class Isolation {
     return this.app.given.token([this.z.account], others);
   }
 
-  /** An answer without what names the request, and with both places by the same names. */
+  /** Returns the answer without request data, with the same names for both places. */
   private comparable({ status, text }: Answer): string {
     let told = text.replace(/"(request_id|instance)":"[^"]*",?/g, '');
     for (const at of [this.z.places, NOWHERE])
@@ -342,7 +342,7 @@ export class Isolation {
     return `${status} ${told.replace(UUIDS, '<uuid>').replace(TIMES, '<time>')}`;
   }
 
-  /** A hash of every row that belongs to Z. */
+  /** Returns a hash of all rows that belong to Z. */
   private async stateOfZ(): Promise<string> {
     const tables = await this.app.given.sql(
       `SELECT table_name AS name FROM information_schema.tables
@@ -363,7 +363,7 @@ export class Isolation {
 
 const UUIDS = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIMES = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
-/** Of places with the same value, one name. */
+/** Maps places with the same value to one name. */
 const KINDS: Record<string, string> = {};
 for (const name of [
   'subscriptions',
@@ -379,7 +379,7 @@ for (const name of ['svc_eligibility_code', 'subject', 'open_id', 'svc_id']) KIN
 for (const name of ['actor', 'username']) KINDS[name] = 'user';
 for (const name of ['q', 'result_id']) KINDS[name] = 'name';
 
-/** An answer without moments. */
+/** Returns an answer without times. */
 function shape({ status, text }: Answer): string {
   return `${status} ${text.replace(TIMES, '<time>')}`;
 }

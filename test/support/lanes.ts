@@ -1,6 +1,6 @@
 import type { Lanes } from '../../src/notifications/delivery/delivery-lanes.js';
 
-/** Starts every attempt that may start; returns the partners in their turn. */
+/** Starts every attempt that may start; returns the partners in starting order. */
 export function startAll(lanes: Lanes<number>): string[] {
   const started: string[] = [];
   for (let lane = lanes.next(); lane !== null; lane = lanes.next()) {
@@ -11,7 +11,7 @@ export function startAll(lanes: Lanes<number>): string[] {
   return started;
 }
 
-/** Gives a partner so many items to send. */
+/** Queues this many items for a partner. */
 export function fill(lanes: Lanes<number>, id: string, items: number): void {
   const lane = lanes.of(id);
   lane.fill(

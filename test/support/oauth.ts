@@ -22,7 +22,7 @@ interface Setup {
   grants?: readonly Grant[];
 }
 
-/** Talks to the token service of an application under test. */
+/** Calls the token service of an application under test. */
 export class OAuth {
   constructor(private readonly app: TestApp) {}
 
@@ -30,7 +30,7 @@ export class OAuth {
     return this.app.app.get(CommandBus, { strict: false });
   }
 
-  /** A user of an account with an application of its own. */
+  /** Creates a user of an account with a separate application. */
   async login({ scopes = CLIENT_SCOPES, applicationScopes = scopes, grants }: Setup = {}): Promise<Login> {
     const account = await this.app.given.account();
     const username = this.app.given.unique('user-');
@@ -43,7 +43,7 @@ export class OAuth {
     return this.commands.execute(new CreateApplication('test', scopes, grants));
   }
 
-  /** Posts a form as the client; a string goes out as it is. */
+  /** Posts a form as the client; a string is sent unchanged. */
   post(
     path: string,
     client: Client | null,
@@ -69,14 +69,14 @@ export class OAuth {
     return this.post('/token', client, { grant_type: 'refresh_token', refresh_token: refreshToken, ...more });
   }
 
-  /** The answer of a password grant that succeeds. */
+  /** Returns the answer of a successful password grant. */
   async tokens(login: Login, more: Record<string, string> = {}): Promise<Record<string, string>> {
     const answer = await this.byPassword(login, more);
     if (answer.status !== 200) throw new Error(`No tokens: ${answer.status} ${answer.text}`);
     return answer.body as Record<string, string>;
   }
 
-  /** Returns the answer of a protected route of the account to the token: 404 when it lets the token in. */
+  /** Returns the answer of a protected route of the account: 404 when the token is admitted. */
   async knock(login: Login, token: string): Promise<Answer> {
     return this.app.call('GET', `/accounts/${login.account}/candidates/nobody`, { token });
   }

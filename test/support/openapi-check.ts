@@ -15,11 +15,11 @@ interface Operation {
 }
 
 export interface DocumentChecker {
-  /** @throws Error when the document knows the route but not this answer */
+  /** @throws Error when the document has the route but not this answer */
   check(method: string, path: string, answer: Answer): void;
 }
 
-/** Headers of every answer, or of the connection: the document names all others wherever an answer bears them. */
+/** Headers of every answer or connection; the document lists all other headers. */
 const UNTOLD = new Set([
   ...['cache-control', 'connection', 'content-length', 'content-type', 'date', 'expires', 'keep-alive', 'pragma'],
   ...['content-security-policy', 'cross-origin-opener-policy', 'cross-origin-resource-policy', 'origin-agent-cluster'],
@@ -28,11 +28,11 @@ const UNTOLD = new Set([
   ...['x-xss-protection'],
 ]);
 
-/** Compares answers with the OpenAPI document: status known, body as the schema says. */
+/** Checks answers against the OpenAPI document: the status is documented, and the body matches its schema. */
 export function documentChecker(document: OpenAPIObject): DocumentChecker {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats(ajv);
-  // Not among those of the package.
+  // The package lacks this format.
   ajv.addFormat('iri', true);
   ajv.addSchema({ $id: 'openapi', components: document.components as object });
   const validators = new Map<object, ValidateFunction>();
@@ -42,7 +42,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
     check(method, path, answer) {
       const plain = path.split('?', 1)[0];
       const operation = operations.find((known) => known.method === method && known.pattern.test(plain));
-      // Unknown routes and wrong methods are nobody's answer; a broken path matches nothing.
+      // Unknown routes and wrong methods are not documented; a malformed path matches nothing.
       if (!operation) return;
       assertCodesKnown(answer);
       const where = `${method} ${operation.template} ${answer.status}`;
@@ -67,7 +67,7 @@ export function documentChecker(document: OpenAPIObject): DocumentChecker {
   };
 }
 
-/** A problem stands where the document has an example of it (src/openapi/problem-places.ts). */
+/** Checks that the document has an example of the problem there (src/openapi/problem-places.ts). */
 function assertPlaced(
   where: string,
   type: string | undefined,
@@ -80,7 +80,7 @@ function assertPlaced(
   if (!placed.includes(code)) throw new Error(`${where} is not told to answer ${code} by the OpenAPI document.`);
 }
 
-/** Every code of a fault has an entry in the error catalogue. */
+/** Checks that the error catalogue has every fault code of the body. */
 function assertCodesKnown({ body }: Answer): void {
   const errors = (body as { errors?: { code: string }[] } | undefined)?.errors;
   if (!Array.isArray(errors)) return;
@@ -100,7 +100,7 @@ function operationsOf(document: OpenAPIObject): Operation[] {
         responses: (operation as Operation).responses,
       })),
   );
-  // Fixed words win over parameters.
+  // Fixed segments take precedence over parameters.
   return operations.sort((a, b) => (a.template.match(/\{/g)?.length ?? 0) - (b.template.match(/\{/g)?.length ?? 0));
 }
 

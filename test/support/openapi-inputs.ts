@@ -26,7 +26,7 @@ export interface Schema {
 
 const LONGEST_TEXT = 60;
 const MOST_ITEMS = 3;
-/** Values instead of those that a schema asks for. */
+/** Values that replace valid ones. */
 const MISFITS = [
   null,
   true,
@@ -46,7 +46,7 @@ const MISFITS = [
   { a: 1 },
 ];
 
-/** Inputs out of the schemas of a document: such as fit, and such as nearly do. */
+/** Generates inputs from the schemas of a document: valid ones, and nearly valid ones. */
 export class SchemaInputs {
   private readonly ajv = new Ajv2020({ strict: false });
 
@@ -61,12 +61,12 @@ export class SchemaInputs {
     return this.ajv.validate(absolute, value);
   }
 
-  /** Values that fit. */
+  /** Generates valid values. */
   fitting(schema: Schema): fc.Arbitrary<unknown> {
     return this.drafted(schema).filter((value) => this.fits(schema, value));
   }
 
-  /** The example, with some of its members exchanged for others that fit, and some added. */
+  /** Generates variants of the example, with some members replaced by other valid values, and some added. */
   around(schema: Schema, example: unknown): fc.Arbitrary<unknown> {
     const { properties } = this.resolved(schema);
     if (properties === undefined || typeof example !== 'object' || example === null || Array.isArray(example))
@@ -89,7 +89,7 @@ export class SchemaInputs {
     return fc.record(Object.fromEntries(members));
   }
 
-  /** A value with one member exchanged for what it hardly ever may be, left out, or unknown. */
+  /** Generates values with one member that is almost certainly invalid, missing, or unknown. */
   spoilt(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
     return fc
       .tuple(values, fc.nat(), fc.constantFrom('exchange', 'exchange', 'leave out', 'add'), fc.constantFrom(...MISFITS))
@@ -162,7 +162,7 @@ function textOf({ format, pattern, minLength = 0, maxLength = LONGEST_TEXT }: Sc
 
 type Holder = Record<string | number, unknown>;
 
-/** Every member and item within, with what holds it. */
+/** Returns every nested member and item with its container. */
 function placesIn(value: unknown): [Holder, string][] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(

@@ -24,7 +24,7 @@ const provider = new Provider(issuer, {
     },
   ],
   pkce: { required: () => true },
-  // As OpenID Connect Core §5.4 has it: with a code, the user information tells the claims of scopes, not the ID token.
+  // OpenID Connect Core §5.4: with a code, the user information contains the claims of scopes, not the ID token.
   conformIdTokenClaims: true,
   scopes: ['openid', 'profile', 'email', 'groups'],
   claims: { openid: ['sub'], profile: ['preferred_username'], email: ['email'], groups: ['groups', '_claim_names'] },
@@ -32,7 +32,7 @@ const provider = new Provider(issuer, {
   interactions: { url: () => '/interaction' },
   cookies: { keys: ['of this run'] },
   findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub, ...people.get(sub) }) }),
-  // The provider grants all that the client asks for.
+  // The provider grants everything that the client requests.
   async loadExistingGrant({ oidc }) {
     const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
     grant.addOIDCScope('openid profile email groups');

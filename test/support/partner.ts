@@ -12,15 +12,15 @@ export interface PartnerRequest {
   path: string;
   headers: Record<string, string>;
   raw: Buffer;
-  /** The body as JSON; null when it is none. */
+  /** The body as JSON; null when it is not JSON. */
   json: ReturnType<typeof JSON.parse>;
   /** Milliseconds since 1970, with fractions. */
   at: number;
-  /** The common name of the client certificate, when one was shown. */
+  /** The common name of the client certificate, if one was shown. */
   tlsClientCert: string | null;
-  /** Its connection went on with the TLS session of an earlier one. */
+  /** Whether its connection resumed an earlier TLS session. */
   tlsResumed: boolean;
-  /** Requests over one connection have the same number. */
+  /** The number of its connection. */
   connection: number;
 }
 
@@ -28,27 +28,27 @@ export interface PartnerAnswer {
   status?: number;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer;
-  /** Before anything of the answer is sent. */
+  /** The delay before anything of the answer is sent. */
   delayMs?: number;
-  /** The body, or the bytes, byte by byte, so many milliseconds apart. */
+  /** The interval in milliseconds at which the body, or the bytes, are sent byte by byte. */
   drip?: number;
-  /** Reset the connection: before the answer, after part of its head, or after its head and the body given. */
+  /** Resets the connection: before the answer, after part of its head, or after its head and the given body. */
   rst?: 'before' | 'head' | 'body';
-  /** Never comes to an end: no answer at all, a head, or a body. */
+  /** Never ends: no answer at all, a head, or a body. */
   endless?: 'silence' | 'head' | 'body';
-  /** These bytes, instead of an answer; the connection is closed after them unless `keep` is set. */
+  /** Bytes to send instead of an answer; the connection is closed after them unless `keep` is set. */
   bytes?: string | Buffer;
   keep?: boolean;
 }
 
 export interface PartnerOptions {
-  /** By default a good certificate for localhost, 127.0.0.1 and ::1, by the authority in `partner.caPem`. */
+  /** By default a valid certificate for localhost, 127.0.0.1 and ::1, issued by the authority in `partner.caPem`. */
   tls?: Identity;
-  /** Ask for a client certificate by this authority, and accept no connection without. */
+  /** Requires a client certificate of this authority. */
   clientCaPem?: string;
   maxTlsVersion?: SecureVersion;
   minTlsVersion?: SecureVersion;
-  /** Serve `POST /token`, and accept only the bearer tokens given out there. */
+  /** Serves `POST /token`, and accepts only the bearer tokens issued there. */
   oauth?: { clientId: string; clientSecret: string; expiresIn?: number };
   /** By default 127.0.0.1. */
   host?: string;
@@ -58,12 +58,12 @@ type Answering = (request: PartnerRequest, index: number) => PartnerAnswer | Pro
 
 let certificates: ReturnType<typeof testCertificates> | undefined;
 
-/** One set for all partners of a test file. */
+/** Creates one set for all partners of a test file. */
 export function sharedCertificates(): ReturnType<typeof testCertificates> {
   return (certificates ??= testCertificates());
 }
 
-/** A partner's HTTPS server on loopback, which records requests and gives the answers that the test has set. */
+/** Starts a partner's HTTPS server on loopback, which records requests and gives the answers that the test has set. */
 export async function startPartner(options: PartnerOptions = {}): Promise<Partner> {
   const { authority, good } = await sharedCertificates();
   const partner = new Partner(options.tls ?? good, authority.certPem, options);
@@ -72,10 +72,10 @@ export async function startPartner(options: PartnerOptions = {}): Promise<Partne
 }
 
 export class Partner {
-  /** Notifications, in the order in which they came. */
+  /** Notifications in arrival order. */
   readonly requests: PartnerRequest[] = [];
   readonly tokenRequests: PartnerRequest[] = [];
-  /** Connections accepted, whether or not TLS came about. */
+  /** Accepted connections, with or without a completed TLS handshake. */
   connections = 0;
   private readonly server: Server;
   private readonly sockets = new Map<number, Socket>();
@@ -88,7 +88,7 @@ export class Partner {
 
   constructor(
     tls: Identity,
-    /** The `ca_pem` with which this partner is trusted. */
+    /** The `ca_pem` by which this partner is trusted. */
     readonly caPem: string,
     private readonly options: PartnerOptions,
   ) {
@@ -101,7 +101,7 @@ export class Partner {
         rejectUnauthorized: options.clientCaPem !== undefined,
         maxVersion: options.maxTlsVersion,
         minVersion: options.minTlsVersion,
-        // Only so that a test may speak TLS 1.1.
+        // Only for tests of TLS 1.1.
         ciphers: options.maxTlsVersion === 'TLSv1.1' ? 'DEFAULT@SECLEVEL=0' : undefined,
         keepAliveTimeout: 60_000,
       },
@@ -128,7 +128,7 @@ export class Partner {
     return `https://localhost:${this.port}`;
   }
 
-  /** Connections that are open now. */
+  /** The number of open connections. */
   get open(): number {
     return this.sockets.size;
   }
@@ -145,23 +145,23 @@ export class Partner {
     this.answeringToken = typeof answering === 'function' ? answering : () => answering;
   }
 
-  /** Tokens given out so far are no longer good. */
+  /** Revokes the tokens issued so far. */
   revokeTokens(): void {
     this.tokens.clear();
   }
 
-  /** The first n notifications, as soon as there are so many. */
+  /** Resolves with the first n notifications once they have arrived. */
   async received(n: number, timeoutMs = 10_000): Promise<PartnerRequest[]> {
     return this.wait(() => this.requests, n, `${n} notifications`, timeoutMs);
   }
 
-  /** The first n notifications of a booking. */
+  /** Resolves with the first n notifications of a booking. */
   async receivedFor(bookingCode: string, n: number, timeoutMs = 10_000): Promise<PartnerRequest[]> {
     const ofBooking = () => this.requests.filter(({ json }) => json?.booking_code === bookingCode);
     return this.wait(ofBooking, n, `${n} notifications of booking ${bookingCode}`, timeoutMs);
   }
 
-  /** Refuses connections, and ends those that are open. */
+  /** Refuses connections, and closes the open ones. */
   async goDown(): Promise<void> {
     if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));
@@ -169,7 +169,7 @@ export class Partner {
     await closed;
   }
 
-  /** Listens, again on the same port. */
+  /** Listens again on the same port. */
   async comeUp(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.server.once('error', reject);
@@ -178,7 +178,7 @@ export class Partner {
     this.port = (this.server.address() as AddressInfo).port;
   }
 
-  /** Ends the open connections; new ones are welcome. */
+  /** Closes the open connections; new ones are accepted. */
   dropConnections(): void {
     for (const socket of this.sockets.values()) socket.destroy();
   }
@@ -293,7 +293,7 @@ export class Partner {
     response.end();
   }
 
-  /** RST instead of FIN: only the socket below TLS can do that. */
+  /** Sends RST instead of FIN: only the socket below TLS can do that. */
   private reset(socket: Socket): void {
     this.sockets.get(socket.remotePort ?? 0)?.resetAndDestroy();
   }

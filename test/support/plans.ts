@@ -3,7 +3,7 @@ import type { Statement } from '../../src/platform/database/database';
 import { eventually } from './eventually';
 
 type Value = string | number | boolean | Date | null;
-/** Of the parameters of a statement, lists for arrays. */
+/** The parameters of a statement, with lists for arrays. */
 export type Values = (Value | readonly Value[])[];
 
 interface PlanNode {
@@ -17,19 +17,19 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Runs a statement; how many pages it reads, from memory or from the disk. */
+/** Runs a statement; returns the number of pages that it reads, from memory or disk. */
 export async function pagesOf(client: ClientBase, statement: string): Promise<number> {
   const plan = await explained(client, 'ANALYZE, BUFFERS', statement);
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
 }
 
-/** Runs a statement; how many rows it answers with, and how many it looks at on its way. */
+/** Runs a statement; returns the numbers of rows that it returns and reads. */
 export async function rowsOf(client: ClientBase, statement: string): Promise<{ answered: number; lookedAt: number }> {
   const plan = await explained(client, 'ANALYZE', statement);
   return { answered: plan['Actual Rows'], lookedAt: lookedAt(plan) };
 }
 
-/** How many rows a statement that the connection has prepared looks at. */
+/** Returns the number of rows that a prepared statement of the connection reads. */
 export async function looksAt(client: ClientBase, { name }: Statement, values: Values): Promise<number> {
   const given = values.length > 0 ? `(${values.map(literal).join()})` : '';
   return (await rowsOf(client, `EXECUTE "${name}" ${given}`)).lookedAt;
@@ -59,8 +59,8 @@ function lookedAt(node: PlanNode): number {
 }
 
 /**
- * Vacuums a table until each of its pages is known to be visible to all: a transaction of somebody else (an autovacuum
- * among them) that began earlier keeps a vacuum from saying so, and an index is then not enough to answer from.
+ * Vacuums a table until all its pages are marked as visible to all. An older transaction (or an autovacuum) can prevent
+ * that, and an index-only scan is then not enough.
  */
 export async function vacuumWhole(
   sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>,

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** The startup parameters that pgbouncer takes; others end the connection, unless it is configured to ignore them. */
+/**
+ * The start-up parameters that pgbouncer accepts; others end the connection, unless it is configured to ignore them.
+ */
 const PARAMETERS = new Set([
   'application_name',
   'client_encoding',
@@ -16,15 +18,15 @@ const READY_FOR_QUERY = 0x5a;
 const ENDS_A_BATCH = new Set([0x51, 0x53]);
 const TERMINATE = 0x58;
 
-/** A connection of the pooler to PostgreSQL, signed in by the client that came with it. */
+/** A connection of the pooler to PostgreSQL, signed in by the client that opened it. */
 interface Upstream {
   readonly socket: Socket;
   user: Session | null;
 }
 
 /**
- * Speaks PostgreSQL's protocol as pgbouncer does, in front of a real server: no TLS, start-up parameters are refused by name,
- * and in transaction mode a client has a server process only while its transaction lasts, the one that was used last first.
+ * Imitates pgbouncer in front of a real server: no TLS, and start-up parameters are refused by name. In transaction
+ * mode, a client has a server process only during its transaction; the most recently used process is assigned first.
  */
 export class Pooler {
   readonly idle: Upstream[] = [];
@@ -61,7 +63,7 @@ class Session {
   private upstream: Upstream | null = null;
   private readonly fromClient = new Messages(false);
   private signedIn = false;
-  /** Batches of messages that are not answered yet. */
+  /** The number of message batches without an answer. */
   private outstanding = 0;
 
   constructor(
@@ -140,7 +142,7 @@ class Session {
   }
 }
 
-/** Cuts a stream into messages; until `headed`, they have no type byte before their length. */
+/** Splits a stream into messages; until `headed`, they have no type byte before their length. */
 class Messages {
   private rest: Buffer = Buffer.alloc(0);
 

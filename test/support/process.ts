@@ -22,7 +22,7 @@ export interface SandboxContent {
 
 const root = join(__dirname, '../..');
 
-/** A data folder of its own, with the cluster that the service made for it: `remove` takes both away. */
+/** Creates a data folder for a service with its cluster; `remove` deletes both. */
 export function dataFolder(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'eligibility-process-'));
   chmodSync(path, 0o755);
@@ -35,7 +35,7 @@ export function dataFolder(): { path: string; remove(): void } {
   };
 }
 
-/** The service as `npm start` runs it, in a process of its own. */
+/** The service as `npm start` runs it, in a separate process. */
 export class ServiceProcess {
   private constructor(
     readonly child: ChildProcess,
@@ -60,7 +60,7 @@ export class ServiceProcess {
     return service;
   }
 
-  /** Everything that the process has printed. */
+  /** Returns everything that the process has printed. */
   get output(): string {
     return this.lines.join('');
   }
@@ -101,13 +101,13 @@ export class ServiceProcess {
     return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
   }
 
-  /** Ends at once, without a word to anybody. */
+  /** Kills the process at once. */
   async kill(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.ended();
   }
 
-  /** Ends in order; returns the exit code. */
+  /** Stops the process; returns the exit code. */
   async stop(): Promise<number | null> {
     this.child.kill('SIGTERM');
     return this.ended();

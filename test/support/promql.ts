@@ -1,6 +1,6 @@
 import { parser } from '@prometheus-io/lezer-promql';
 
-/** The metrics of each process, by their names in a query, with the labels that they may have. */
+/** The metrics of each process by their names in a query, with their possible labels. */
 export type Exported = Map<string, Set<string>>;
 
 interface Registered {
@@ -9,7 +9,7 @@ interface Registered {
   labelNames?: string[];
 }
 
-/** A scrape adds these. */
+/** Labels that a scrape adds. */
 const OF_THE_SCRAPE = ['job', 'instance'];
 
 export function exportedBy(metrics: object[]): Exported {
@@ -24,13 +24,13 @@ export function exportedBy(metrics: object[]): Exported {
   return exported;
 }
 
-/** Returns the faults of a query: no PromQL, no exported metric, or no label that the metrics of its selector or aggregation have. */
+/** Returns the faults of a query: invalid PromQL, an unexported metric, or a label that its metrics lack. */
 export function unknownIn(query: string, exported: Exported): string[] {
-  // Grafana puts a length of time there, and any value for its other variables.
+  // Grafana inserts a duration there, and any value for its other variables.
   const text = query.replaceAll('$__rate_interval', '5m');
   const unknown: string[] = [];
   const textOf = (node: { from: number; to: number }) => text.slice(node.from, node.to);
-  /** The labels of the metrics read below each selector or aggregation that is open. */
+  /** The labels of the metrics inside each open selector or aggregation. */
   const open: { labels: Set<string>; named: string[] }[] = [];
   parser.parse(text).iterate({
     enter: (ref) => {
@@ -47,7 +47,7 @@ export function unknownIn(query: string, exported: Exported): string[] {
     leave: (ref) => {
       if (ref.name !== 'VectorSelector' && ref.name !== 'AggregateExpr') return;
       const { labels, named } = open.pop()!;
-      // Of a metric that is unknown itself nothing more is said.
+      // For an unknown metric, only the metric is reported.
       if (labels.size > 0) for (const name of named) if (!labels.has(name)) unknown.push(`label ${name}`);
     },
   });

@@ -2,7 +2,10 @@ import type { TestApp } from './app';
 import { eventually } from './eventually';
 import type { Subscribed } from './subscribed';
 
-/** So many bookings whose events the partner refuses with 400; it has forgotten the requests, and answers 200 from now on. */
+/**
+ * Creates this many bookings whose events the partner refuses with 400. Then the partner forgets the requests, and
+ * answers 200 from now on.
+ */
 export async function refused(subscribed: Subscribed, n: number): Promise<Record<string, any>[]> {
   subscribed.partner.answer({ status: 400, body: 'unknown candidate' });
   for (let i = 0; i < n; i++) await subscribed.booking();
@@ -16,7 +19,7 @@ export async function refused(subscribed: Subscribed, n: number): Promise<Record
   return rows;
 }
 
-/** So many queued notifications, each of a booking of its own, written to the database as refused with 400. */
+/** Writes this many queued notifications to the database, each of a different booking, as refused with 400. */
 export async function queueMany({ app, id, scene }: Subscribed, n: number): Promise<void> {
   await app.given.sql(
     `INSERT INTO notifications (event_id, subscription_id, account_code, change_reason, booking_code, event_sequence,
@@ -29,7 +32,7 @@ export async function queueMany({ app, id, scene }: Subscribed, n: number): Prom
   );
 }
 
-/** Bulk jobs over HTTP. */
+/** Handles bulk jobs over HTTP. */
 export class BulkJobs {
   constructor(
     private readonly app: TestApp,
@@ -40,7 +43,7 @@ export class BulkJobs {
     return this.app.call(method, `/admin/${path}`, { token: this.operator, body, headers });
   }
 
-  /** Starts one; answers with its id. */
+  /** Starts a job; returns its id. */
   async start(path: string, body: object): Promise<string> {
     const answer = await this.call('POST', path, { reason: 'mended', ...body });
     if (answer.status !== 202) throw new Error(`${answer.status} ${answer.text}`);
@@ -51,7 +54,7 @@ export class BulkJobs {
     return (await this.call('GET', `jobs/${id}`)).body;
   }
 
-  /** The job, once it has these members. */
+  /** Waits until the job has these members, and returns it. */
   async having(id: string, members: Record<string, unknown>, withinMs?: number): Promise<Record<string, any>> {
     return eventually(async () => {
       const found = await this.get(id);
@@ -67,7 +70,7 @@ export class BulkJobs {
     return answer.body;
   }
 
-  /** The outcomes of its items, in the order in which they are worked on. */
+  /** Returns the outcomes of its items, in processing order. */
   async outcomes(id: string): Promise<string[]> {
     const { body } = await this.call('GET', `jobs/${id}/items?limit=200`);
     return (body as { outcome: string }[]).map(({ outcome }) => outcome);

@@ -2,15 +2,15 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { RacePoints, type RacePoint } from '../../src/notifications/race-points';
 import { WorkerThread } from '../../src/platform/worker-thread';
 
-/** Somebody who is held, or will be, at a race point. */
+/** A hold at a race point. */
 export interface Hold {
-  /** Resolves when the process has come to the point. */
+  /** Resolves when the process has reached the point. */
   readonly reached: Promise<void>;
-  /** Lets it go on; who comes later passes. */
+  /** Continues the held process; later ones pass. */
   release(): void;
 }
 
-/** Holds the next one of this process that comes to the point; those after it, too, until the release, unless `others` is false. */
+/** Holds the next arrival of this process at the point, and later ones until the release, unless `others` is false. */
 export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoint, others = true): Hold {
   const points = app.get(RacePoints);
   const before = points.reached.bind(points);
@@ -28,7 +28,7 @@ export function holdAt({ app }: { app: INestApplicationContext }, point: RacePoi
   return { reached, release };
 }
 
-/** As {@link holdAt}, for whichever of the processes comes to the point first; the others are held as well. */
+/** Does the same as {@link holdAt} for the first process that reaches the point; the others are held as well. */
 export function holdAny(processes: readonly { app: INestApplicationContext }[], point: RacePoint): Hold {
   const holds = processes.map((process) => holdAt(process, point));
   return {
@@ -43,11 +43,11 @@ export function holdAny(processes: readonly { app: INestApplicationContext }[], 
 export interface HeldHashes {
   /** The passwords whose turn has come, in that order. */
   readonly begun: string[];
-  /** Lets them be hashed from now on, those to come too. */
+  /** Releases waiting and future hashes. */
   release(): void;
 }
 
-/** Holds the threads that hash passwords, all of this process, when they are given one. */
+/** Holds all password hashing threads of this process when they get a password. */
 export function holdHashing(): HeldHashes {
   const run = Object.getOwnPropertyDescriptor(WorkerThread.prototype, 'run')!.value as (
     job: unknown,
@@ -56,7 +56,7 @@ export function holdHashing(): HeldHashes {
   let release!: () => void;
   const released = new Promise<void>((resolve) => (release = resolve));
   WorkerThread.prototype.run = async function (this: object, job: { password?: string; known?: unknown }, ...rest: []) {
-    // The estimates of password-strength.ts are none.
+    // The estimates of password-strength.ts are not hashes.
     if (typeof job.password === 'string' && !('known' in job)) {
       begun.push(job.password);
       await released;

@@ -7,7 +7,7 @@ export interface RawAnswer {
   text: string;
 }
 
-/** A request that `fetch` refuses to make: any method, any path, any header, chunks as given. */
+/** Sends a request that `fetch` refuses: any method, any path, any header, chunks as given. */
 export function rawCall(
   baseUrl: string,
   method: string,
@@ -15,7 +15,7 @@ export function rawCall(
   { headers = {}, chunks = [] }: { headers?: Record<string, string | string[]>; chunks?: (string | Buffer)[] } = {},
 ): Promise<RawAnswer> {
   const { hostname, port } = new URL(baseUrl);
-  // Node frames a body by itself only for the methods that usually have one.
+  // Node frames a body automatically only for the methods that usually have one.
   const framed = chunks.length === 0 || 'content-length' in headers || 'transfer-encoding' in headers;
   const framing = framed
     ? {}
@@ -37,7 +37,7 @@ export function rawCall(
   });
 }
 
-/** Sends bytes as they are and reads until the server closes the connection. */
+/** Sends raw bytes and reads until the server closes the connection. */
 export function rawBytes(baseUrl: string, bytes: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {

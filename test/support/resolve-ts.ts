@@ -1,6 +1,6 @@
 import Module from 'node:module';
 
-// Jest's moduleNameMapper does not reach its global setup: there, too, `./x.js` names the source `./x.ts`.
+// Jest's moduleNameMapper does not apply to its global setup, where `./x.js` must also resolve to the source `./x.ts`.
 type Resolve = (request: string, ...rest: unknown[]) => string;
 const loader = Module as unknown as { _resolveFilename: Resolve };
 const resolve = loader._resolveFilename;

@@ -1,4 +1,4 @@
-// Lets a thread of the service run its sources, compiled as Jest compiles them.
+// Lets a thread of the service run its sources, compiled like Jest's.
 const { readFileSync } = require('node:fs');
 const Module = require('node:module');
 const { transformSync } = require('@swc/core');

@@ -9,7 +9,7 @@ import { choosePort, endPostmaster, launchPostmaster } from '../../src/platform/
 import { eventually } from './eventually';
 import { dataFolder } from './process';
 
-/** A PostgreSQL server of a test's own, which it may kill, stop or make a standby of. */
+/** A separate PostgreSQL server, which a test may kill, stop or turn into a standby. */
 export class PostgresServer {
   private pid = 0;
 
@@ -32,7 +32,7 @@ export class PostgresServer {
     return server;
   }
 
-  /** A second server with the same content, which follows this one as long as it is not promoted. */
+  /** Creates a second server with the same content, which follows this one until it is promoted. */
   async standby(name: string): Promise<PostgresServer> {
     const connection = new pg.Client({ connectionString: this.url('postgres') });
     await connection.connect();
@@ -47,7 +47,7 @@ export class PostgresServer {
     return this.second(cluster, remove);
   }
 
-  /** A second server with what this one had in its folder when it was stopped for the copy. */
+  /** Creates a second server from this server's folder, which is stopped for the copy. */
   async coldCopy(name: string): Promise<PostgresServer> {
     await endPostmaster(this.pid);
     const { cluster, remove } = this.copyFolder(name);
@@ -81,25 +81,25 @@ export class PostgresServer {
     await this.query('SELECT pg_promote(true)');
   }
 
-  /** Another server is the primary from now on. */
+  /** Makes another server the primary from now on. */
   async follow(primary: PostgresServer): Promise<void> {
     const connection = `host=127.0.0.1 port=${primary.port} user=postgres password=${primary.secret}`;
     await this.query(`ALTER SYSTEM SET primary_conninfo = '${connection}'`);
     await this.query('SELECT pg_reload_conf()');
   }
 
-  /** At once, with all its processes, as a machine loses its power. */
+  /** Kills all its processes at once, like a power failure. */
   kill(): void {
     this.signal('SIGKILL');
   }
 
-  /** Again, after it was killed: PostgreSQL does not start while the one before can still be seen, if only as a zombie. */
+  /** Restarts after a kill: PostgreSQL does not start while its predecessor exists, even as a zombie. */
   async restart(): Promise<void> {
     await eventually(() => !processExists(this.pid));
     await this.launch();
   }
 
-  /** It is there and answers nobody, or goes on. */
+  /** Freezes the server, which then answers nothing, or continues it. */
   freeze(frozen: boolean): void {
     this.signal(frozen ? 'SIGSTOP' : 'SIGCONT');
   }

@@ -4,7 +4,7 @@ import { eventually } from './eventually';
 import { BulkJobs, queueMany } from './queued';
 import { Subscribed } from './subscribed';
 
-/** The place of a thing: the parameters of paths and filters by their names, `id` and `code` by their path. */
+/** The place of a thing: the parameters of paths and filters by name, `id` and `code` by their path. */
 export type Places = Record<string, string>;
 
 /** An account with data of every kind. */
@@ -12,13 +12,15 @@ export interface Side {
   subscribed: Subscribed;
   account: string;
   places: Places;
-  /** Texts that stand nowhere but in what belongs to the account. */
+  /** Texts that only occur in data of the account. */
   marks: string[];
 }
 
 const REASON = { reason: 'mended' };
 
-/** Makes an account with records in each state and everything that hangs on them. `driver` sends results for several accounts. */
+/**
+ * Creates an account with records in each state and all dependent data. `driver` sends results for several accounts.
+ */
 export async function makeSide(app: TestApp, driverOf: (account: string) => Promise<string>): Promise<Side> {
   const subscribed = await Subscribed.start(app);
   const { scene, operator } = subscribed;
@@ -179,7 +181,7 @@ export async function makeSide(app: TestApp, driverOf: (account: string) => Prom
 
 const UUID = '00000000-0000-4000-8000-000000000000';
 
-/** Places of the same form at which nothing stands. */
+/** Places of the same form at which nothing exists. */
 export const NOWHERE: Places = {
   account_code: 'ZZZZZZZZZZZZ',
   candidate_id: 'Nobody-1a2b3c-done',

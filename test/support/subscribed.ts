@@ -7,7 +7,7 @@ export interface Scene {
   token: string;
 }
 
-/** An account whose events go to a partner of its own, verified and with the sample forgotten. */
+/** An account with a verified partner, whose sample is forgotten. */
 export class Subscribed {
   private constructor(
     readonly app: TestApp,
@@ -59,7 +59,7 @@ export class Subscribed {
     return this.app.call(method, `/admin/${path}`, { token: this.operator, body, headers });
   }
 
-  /** A booking is made, and with it the first event; answers with its code. */
+  /** Creates a booking, and with it the first event; returns its code. */
   async booking(changes: Record<string, unknown> = {}): Promise<string> {
     const eligibility = await this.app.given.eligibility(this.scene);
     return (await this.app.given.booking(this.scene, eligibility, changes))['booking_code'];
@@ -89,7 +89,7 @@ export class Subscribed {
     if (answer.status !== 204) throw new Error(`${answer.status} ${answer.text}`);
   }
 
-  /** Notifications of this subscription, oldest first. */
+  /** Returns the notifications of this subscription, oldest first. */
   async notifications(query = ''): Promise<Record<string, any>[]> {
     const { body } = await this.get(`/admin/notifications?subscription_id=${this.id}&limit=200${query}`);
     return (body as Record<string, any>[]).reverse();

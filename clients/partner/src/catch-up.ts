@@ -1,26 +1,29 @@
 /**
- * The change feed of the account has the changes that were pushed while you were away, or that a database restored to an
- * earlier time has lost. Keep the cursor in the same database as your records: after a restore it fits them.
+ * Reads missed changes from the account's change feed: changes pushed while you were offline, or lost when your
+ * database was restored. Store the cursor in the same database as your records: after a restore it matches them.
  */
 import { UnknownRecord, type NotificationReceiver } from './notification-receiver.js';
 import { parseNotification, type NotificationRequest } from './notification-request.js';
 
 export interface FeedOptions {
-  /** Of the service, without `/accounts`. */
+  /** The service's base URL, without `/accounts`. */
   baseUrl: string;
   accountCode: string;
-  /** A live access token with the scope `read`; asked for before every page. */
+  /** Returns a valid access token with the scope `read`; called before every page. */
   accessToken: () => Promise<string>;
-  /** Where the last catch-up ended; none: the beginning of what is kept; `now`: only what comes from here on. */
+  /**
+   * The end of the last catch-up. Without a cursor, reading starts at the oldest entry kept; `now` reads only later
+   * changes.
+   */
   cursor?: string;
-  /** Called after each page whose notifications are taken. */
+  /** Called after each page whose notifications are processed. */
   keepCursor?: (cursor: string) => Promise<void>;
-  /** Told of what your work does not know (`UnknownRecord`); the rest goes on. */
+  /** Called for a notification that your work does not know (`UnknownRecord`); the catch-up continues. */
   onUnknown?: (notification: NotificationRequest) => void;
   signal?: AbortSignal;
 }
 
-/** The feed was not answered with 200. With `code` `cursor_expired`, begin again without a cursor. */
+/** The feed did not answer 200. For the `code` `cursor_expired`, start again without a cursor. */
 export class FeedUnavailable extends Error {
   override readonly name = 'FeedUnavailable';
 
@@ -38,8 +41,8 @@ interface Entry {
 }
 
 /**
- * Takes everything up to the end of the feed, with the same store as the pushes: what is known is passed over.
- * @returns the cursor from which the next catch-up goes on
+ * Processes all notifications up to the end of the feed, with the same store as the pushes: known ones are skipped.
+ * @returns the cursor for the next catch-up
  * @throws FeedUnavailable
  */
 export async function catchUp<Transaction>(

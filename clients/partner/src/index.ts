@@ -1,4 +1,4 @@
-// The face of the package.
+// The public interface of the package.
 export { catchUp, FeedUnavailable, type FeedOptions } from './catch-up.js';
 export {
   NotificationReceiver,

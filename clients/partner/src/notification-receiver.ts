@@ -1,12 +1,12 @@
 /**
- * How a notification is taken:
+ * Receives a notification in these steps:
  *
- * 1. Form: `application/json`, no content coding. Else 415.
- * 2. The signature, over the bytes that came, before anything is believed. Else 401.
- * 3. The body is a NotificationRequest, and `event-sequence` a number. Else 400.
- * 4. The sample of a verification is answered with 200 and goes no further.
- * 5. The store decides: new (your work is done, in its transaction), late or repeat. All three are 200.
- * 6. Your work says `UnknownRecord`: 400. Anything else that fails: 500, and the service sends again by itself.
+ * 1. Form: `application/json` without content coding. Otherwise 415.
+ * 2. Signature: verified over the received bytes, before anything else is trusted. Otherwise 401.
+ * 3. Body: a NotificationRequest, and `event-sequence` is a number. Otherwise 400.
+ * 4. The sample of a verification is answered with 200 without further processing.
+ * 5. The store decides: new (your work runs in its transaction), late or repeat. All three are answered with 200.
+ * 6. `UnknownRecord` of your work: 400. Any other error: 500, and the service retries automatically.
  *
  * Never answer 200 before the work, or a note of it, is committed.
  */
@@ -19,38 +19,41 @@ import {
 import type { NotificationStore, Outcome, Received } from './notification-store.js';
 import { headerOf, InvalidSignature, keyOf, verifySignature, type Headers } from './signature.js';
 
-/** Thrown by your work: the candidate or the exam is none of yours. The service is answered 400, and an operator decides. */
+/**
+ * Thrown by your work when it does not know the candidate or the exam. The answer is 400, and an operator of the
+ * service decides.
+ */
 export class UnknownRecord extends Error {
   override readonly name = 'UnknownRecord';
 }
 
 export interface ReceiverOptions<Transaction> {
-  /** `whsec_…`; while a secret is being changed, both. */
+  /** `whsec_…`; during a change of secrets, both. */
   secrets: string | readonly string[];
   store: NotificationStore<Transaction>;
-  /** Handles a change: called once for each, in the order of its booking, in the transaction of the store. */
+  /** Handles a change: called once per change, in the order of its booking, in the transaction of the store. */
   work: (notification: NotificationRequest, transaction: Transaction) => Promise<void>;
-  /** How far the timestamp may be off, in seconds; 300 by default. */
+  /** Maximum deviation of the timestamp, in seconds; 300 by default. */
   toleranceS?: number;
-  /** Told of every refusal and failure; for your log. */
+  /** Called for every refusal and failure, for your log. */
   onFault?: (error: Error) => void;
 }
 
 export interface ReceivedAnswer {
   status: number;
-  /** JSON that an operator of the service can read; it holds no personal data. */
+  /** JSON for an operator of the service, without personal data. */
   body: string;
 }
 
-/** Takes notifications, whichever server brings them. */
+/** Receives notifications from any kind of server. */
 export class NotificationReceiver<Transaction = undefined> {
-  /** @throws TypeError when a secret is none */
+  /** @throws TypeError when a secret is malformed */
   constructor(private readonly options: ReceiverOptions<Transaction>) {
     const { secrets } = options;
     for (const secret of typeof secrets === 'string' ? [secrets] : secrets) keyOf(secret);
   }
 
-  /** A PUT of the service: its headers, names in lower case, and its body as the bytes that came. */
+  /** Handles a PUT of the service: its headers, with names in lower case, and its body as the received bytes. */
   async receive(headers: Headers, body: Uint8Array): Promise<ReceivedAnswer> {
     try {
       const wrongForm = formFault(headers);
@@ -69,7 +72,7 @@ export class NotificationReceiver<Transaction = undefined> {
     }
   }
 
-  /** A notification whose origin is certain, such as one of the change feed. */
+  /** Processes a notification from a trusted source, such as the change feed. */
   take(received: Received): Promise<Outcome> {
     return this.options.store.once(received, (transaction) => this.options.work(received.notification, transaction));
   }

@@ -1,4 +1,4 @@
-/** The kind of change of a booking. */
+/** The kinds of change of a booking. */
 export const CHANGE_REASONS = [
   'BOOKING_CREATED',
   'BOOKING_CANCELLED',
@@ -15,11 +15,11 @@ export interface NotifiedPortion {
   portion_name?: string;
 }
 
-/** The body that the service sends. Members without a value are left out; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
+/** The body that the service sends. Members without a value are omitted; date-times are `YYYY-MM-DDThh:mm:ssZ`. */
 export interface NotificationRequest {
-  /** Of the appointment. */
+  /** The code of the appointment. */
   booking_code: string;
-  /** Start of the booking. */
+  /** The start of the booking. */
   booking_on: string;
   candidate_fname: string;
   /** The customer's id of the candidate. */
@@ -29,20 +29,20 @@ export interface NotificationRequest {
   change_reason: ChangeReason;
   client_eligibility_id?: string;
   delivery_mode?: 'SITE_PROCTORED' | 'SVC_REMOTE_PROCTORED';
-  /** The second at which the event was generated; it rises strictly for each booking. */
+  /** The second at which the event was generated; it strictly increases for each booking. */
   effective_date: string;
-  /** Of the test. */
+  /** The exam code of the test. */
   exam_code?: string;
   exam_portions?: NotifiedPortion[];
-  /** This one and the next two: only for SITE_PROCTORED. */
+  /** The three location members are present only for SITE_PROCTORED. */
   location_address?: string;
   location_code?: string;
   location_name?: string;
-  /** IANA name: of the test site, or the one that the candidate chose. */
+  /** IANA name of the time zone: the test site's, or the candidate's choice. */
   location_timezone?: string;
 }
 
-/** Something that came is no NotificationRequest; the message says which member is at fault, and shows no value. */
+/** Received data is not a NotificationRequest; the message names the faulty member, but no value. */
 export class MalformedNotification extends Error {
   override readonly name = 'MalformedNotification';
 }
@@ -66,7 +66,7 @@ const isPortions: Check = (value) =>
       (portion.portion_name === undefined || typeof portion.portion_name === 'string'),
   );
 
-/** Each member with its check; those of the second list may be absent. */
+/** Each member with its check; members of the second list may be absent. */
 export const REQUIRED_MEMBERS: Readonly<Record<string, Check>> = {
   booking_code: isText,
   booking_on: isDateTime,
@@ -89,7 +89,7 @@ export const OPTIONAL_MEMBERS: Readonly<Record<string, Check>> = {
 };
 
 /**
- * The notification in a JSON value. Members that are new are kept and never refused.
+ * Parses a notification from a JSON value. Unknown members are kept, never refused.
  * @throws MalformedNotification
  */
 export function parseNotification(value: unknown): NotificationRequest {
@@ -103,7 +103,7 @@ export function parseNotification(value: unknown): NotificationRequest {
   return value as NotificationRequest;
 }
 
-/** The invented booking that the service sends to verify an endpoint. */
+/** Returns whether this is the invented booking that the service sends to verify an endpoint. */
 export function isSample({ booking_code }: NotificationRequest): boolean {
   return booking_code.startsWith('SAMPLE');
 }

@@ -1,37 +1,41 @@
 import type { NotificationRequest } from './notification-request.js';
 
-/** One notification, by a push or out of the change feed. */
+/** One notification, from a push or from the change feed. */
 export interface Received {
-  /** `webhook-id`, the same on every attempt; null out of the feed. */
+  /** `webhook-id`, the same on every attempt; null from the feed. */
   id: string | null;
-  /** `event-sequence`: 1, 2, 3 … of the booking. */
+  /** `event-sequence`: 1, 2, 3 … within the booking. */
   sequence: number;
   notification: NotificationRequest;
 }
 
 /**
- * - `applied`: new, and the newest of its booking; the work was done.
- * - `late`: something newer of the booking is known, so nothing is to change.
- * - `repeat`: it was taken before.
+ * The outcome of a notification:
+ *
+ * - `applied`: it is new and the newest of its booking; the work was done.
+ * - `late`: a newer one of the booking is known, so nothing changes.
+ * - `repeat`: it was processed before.
  */
 export type Outcome = 'applied' | 'late' | 'repeat';
 
 /**
- * Remembers what was taken. The protocol that an implementation keeps:
+ * Stores processed notifications. Every implementation keeps this protocol:
  *
- * 1. In one transaction: an id that is known is a `repeat`.
- * 2. A sequence that is not above the booking's last is `late` (of the feed: `repeat` when it is the last); the id is remembered.
- * 3. Else `work` is called with the transaction, then id and sequence are remembered, and all is committed together: `applied`.
- * 4. When `work` fails, nothing is remembered, and the error is thrown on: the service will send again.
+ * 1. In one transaction: a known id is a `repeat`.
+ * 2. A sequence that is not above the booking's last is `late` (from the feed: `repeat` when it equals the last); the
+ *    id is stored.
+ * 3. Otherwise `work` is called with the transaction, id and sequence are stored, and everything is committed together:
+ *    `applied`.
+ * 4. When `work` fails, nothing is stored and the error is rethrown: the service will retry.
  *
- * Two calls for one booking at the same time wait for one another. Never remember before the work is committed: the
- * service takes a 200 as done and does not come back.
+ * Concurrent calls for one booking are serialized. Never store before the work is committed: the service treats a 200
+ * as done and does not send again.
  */
 export interface NotificationStore<Transaction> {
   once(received: Received, work: (transaction: Transaction) => Promise<void>): Promise<Outcome>;
 }
 
-/** For a first try and for tests: what it knows ends with the process. */
+/** Stores in memory only, for a first try and for tests. */
 export class MemoryStore implements NotificationStore<undefined> {
   private readonly ids = new Set<string>();
   private readonly last = new Map<string, number>();
@@ -60,7 +64,7 @@ export class MemoryStore implements NotificationStore<undefined> {
   }
 }
 
-/** Decides on a notification whose id is new, after the last sequence known of its booking (0: none). */
+/** Decides the outcome of a notification with a new id, from the last known sequence of its booking (0: none). */
 export function outcomeAfter(last: number, { id, sequence }: Pick<Received, 'id' | 'sequence'>): Outcome {
   if (sequence > last) return 'applied';
   return id === null && sequence === last ? 'repeat' : 'late';

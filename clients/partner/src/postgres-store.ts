@@ -1,17 +1,20 @@
 import { outcomeAfter, type NotificationStore, type Outcome, type Received } from './notification-store.js';
 
-/** The methods of a connection that the store needs: `PoolClient` of `pg` has it. */
+/** The methods of a connection that the store needs; `PoolClient` of `pg` has them. */
 export interface PostgresClient {
   query(text: string, values?: unknown[]): Promise<{ rows: { event_sequence: number }[]; rowCount: number | null }>;
   release(error?: Error | boolean): void;
 }
 
-/** `Pool` of `pg`. */
+/** The methods of a pool that the store needs; `Pool` of `pg` has them. */
 export interface PostgresPool<Client extends PostgresClient> {
   connect(): Promise<Client>;
 }
 
-/** Run it once, or put it into your migrations. Rows of `taken_notifications` are needed for as long as you may be sent repeats. */
+/**
+ * Creates the tables. Run it once, or add it to your migrations. Keep rows of `taken_notifications` for as long as you
+ * may receive repeats.
+ */
 export const POSTGRES_SCHEMA = `
 CREATE TABLE IF NOT EXISTS taken_notifications (
   webhook_id text PRIMARY KEY,
@@ -22,7 +25,10 @@ CREATE TABLE IF NOT EXISTS notified_bookings (
   event_sequence integer NOT NULL
 );`;
 
-/** Work and memory in one transaction of your own PostgreSQL: each notification has its effect once. */
+/**
+ * Stores processed notifications in the transaction of your work, in your own PostgreSQL: each notification takes
+ * effect once.
+ */
 export class PostgresStore<Client extends PostgresClient> implements NotificationStore<Client> {
   constructor(private readonly pool: PostgresPool<Client>) {}
 
@@ -35,7 +41,7 @@ export class PostgresStore<Client extends PostgresClient> implements Notificatio
       client.release();
       return outcome;
     } catch (error) {
-      // The connection's end is the rollback, whatever state it is in.
+      // Closing the connection rolls back in any state.
       client.release(true);
       throw error;
     }
@@ -48,7 +54,7 @@ async function take<Client extends PostgresClient>(
   work: (client: Client) => Promise<void>,
 ): Promise<Outcome> {
   const { booking_code } = notification;
-  // The booking's row is the lock that those of one booking wait for.
+  // The booking's row serializes the notifications of one booking.
   await client.query('INSERT INTO notified_bookings VALUES ($1, 0) ON CONFLICT DO NOTHING', [booking_code]);
   const { rows } = await client.query(
     'SELECT event_sequence FROM notified_bookings WHERE booking_code = $1 FOR UPDATE',

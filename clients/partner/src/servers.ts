@@ -1,6 +1,6 @@
 /**
- * The signature holds for the bytes that came, so each server is kept from parsing them: what parsed JSON would be
- * written as is something else.
+ * Adapts the receiver to servers. The signature covers the received bytes, so that each server must be kept from
+ * parsing them: parsed and rewritten JSON differs.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NotificationReceiver } from './notification-receiver.js';
@@ -10,7 +10,10 @@ const MAX_BODY_BYTES = 256 * 1024;
 
 class BodyTooLarge extends Error {}
 
-/** For plain Node and for Express: `app.put('/notifications', notificationListener(receiver))`, before `express.json()`. */
+/**
+ * Builds a listener for plain Node and Express: `app.put('/notifications', notificationListener(receiver))`, before
+ * `express.json()`.
+ */
 export function notificationListener<Transaction>(receiver: NotificationReceiver<Transaction>) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     if (request.method !== 'PUT') {
@@ -30,7 +33,7 @@ export function notificationListener<Transaction>(receiver: NotificationReceiver
   };
 }
 
-/** A body that is read already is taken from where `express.raw()` puts it. */
+/** Returns the body; `express.raw()` may have read it already. */
 async function bodyOf(request: IncomingMessage & { body?: unknown }): Promise<Uint8Array> {
   if (request.body instanceof Uint8Array) return request.body;
   if (request.readableEnded)
@@ -51,7 +54,7 @@ interface FastifyReply {
   send(body: string): unknown;
 }
 
-/** The members of Fastify that are used, so that the package does not depend on it. */
+/** The members of Fastify in use, so that the package does not depend on it. */
 interface FastifyScope {
   addContentTypeParser(
     type: string,
@@ -65,10 +68,13 @@ interface FastifyScope {
   ): unknown;
 }
 
-/** For Fastify: `await app.register(notificationPlugin(receiver), { prefix: '/…' })` serves `PUT {prefix}/notifications`. */
+/**
+ * Builds a plugin for Fastify: `await app.register(notificationPlugin(receiver), { prefix: '/…' })` serves `PUT
+ * {prefix}/notifications`.
+ */
 export function notificationPlugin<Transaction>(receiver: NotificationReceiver<Transaction>) {
   return (scope: FastifyScope, _options: unknown, done: () => void): void => {
-    // Holds for this plugin alone; the rest of the application goes on parsing.
+    // Applies to this plugin only; the rest of the application continues parsing.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_request, body, parsed) =>
       parsed(null, body),

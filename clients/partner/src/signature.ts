@@ -3,10 +3,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const PREFIX = 'whsec_';
 const TOLERANCE_S = 300;
 
-/** Headers as Node gives them: names in lower case. */
+/** Headers in Node's form: names in lower case. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The request does not come from the service, or not now. `code` is one of four words for logs and answers. */
+/** The request is not from the service, or too old. `code` is one of four words for logs and answers. */
 export class InvalidSignature extends Error {
   override readonly name = 'InvalidSignature';
 
@@ -19,16 +19,16 @@ export class InvalidSignature extends Error {
 }
 
 export interface VerifyOptions {
-  /** How far the timestamp may be off, in seconds; 300 by default. */
+  /** Maximum deviation of the timestamp, in seconds; 300 by default. */
   toleranceS?: number;
-  /** Milliseconds since 1970. */
+  /** The current time in milliseconds since 1970. */
   now?: number;
 }
 
 /**
- * Standard Webhooks v1: HMAC-SHA256 of `{id}.{timestamp}.{body}`, over the bytes that came.
- * @param secrets as shown: `whsec_…`; while a secret is being changed, the old and the new one
- * @throws InvalidSignature unless one of the signatures is by one of the secrets
+ * Verifies a signature of Standard Webhooks v1: HMAC-SHA256 of `{id}.{timestamp}.{body}`, over the received bytes.
+ * @param secrets as shown: `whsec_…`; during a change of secrets, the old and the new one
+ * @throws InvalidSignature unless one of the signatures matches one of the secrets
  */
 export function verifySignature(
   headers: Headers,
@@ -45,19 +45,19 @@ export function verifySignature(
     throw new InvalidSignature('timestamp_too_far', `webhook-timestamp is more than ${toleranceS} seconds off.`);
   const genuine = (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => digest(secret, id, timestamp, body))
-    // Each is compared, so that the time taken tells nothing.
+    // All are compared, so that the duration reveals nothing.
     .flatMap((expected) => given.map((signature) => isEqual(signature, expected)));
   if (!genuine.includes(true)) throw new InvalidSignature('signature_wrong', 'No signature is right.');
 }
 
-/** `webhook-signature` as the service makes it, for tests of your own: one signature for each secret. */
+/** Builds `webhook-signature` like the service, for your own tests: one signature for each secret. */
 export function sign(secrets: string | readonly string[], id: string, timestampS: number, body: Uint8Array): string {
   return (typeof secrets === 'string' ? [secrets] : secrets)
     .map((secret) => `v1,${digest(secret, id, String(timestampS), body).toString('base64')}`)
     .join(' ');
 }
 
-/** @throws TypeError when it is not a signing secret as the service shows it */
+/** @throws TypeError when the secret does not have the form that the service shows */
 export function keyOf(secret: string): Buffer {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   if (!secret.startsWith(PREFIX) || key.length < 24) throw new TypeError('Not a signing secret: whsec_ and base64.');
@@ -74,7 +74,7 @@ function isEqual(signature: string, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** A header of the request that must be there, once. */
+/** Returns a required header; it must occur exactly once. */
 export function headerOf(headers: Headers, name: string): string {
   const value = headers[name];
   if (typeof value !== 'string' || value === '') throw new InvalidSignature('header_missing', `${name} is missing.`);

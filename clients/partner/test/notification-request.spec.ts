@@ -12,9 +12,9 @@ import {
 import { OPTIONAL_MEMBERS, REQUIRED_MEMBERS } from '../src/notification-request';
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-/** Flat, so that a class and an interface of the same members are the same. */
+/** Flattens a type, so that a class and an interface with the same members are equal. */
 type Flat<T> = T extends object ? { [K in keyof T]: Flat<T[K]> } : T;
-// Does not compile when the package's type and the service's class differ in a member.
+// Fails to compile when the package's type and the service's class differ in a member.
 const same: Same<Flat<NotificationRequest>, Flat<Sent>> = true;
 
 const { components } = JSON.parse(readFileSync(join(__dirname, '../../../docs/openapi.json'), 'utf8')) as {

@@ -10,18 +10,18 @@ const SAMPLE = sampleNotificationRequest(new Date(NOW_S * 1000));
 
 interface Setup {
   title: string;
-  /** The secrets that the partner has. */
+  /** The partner's secrets. */
   secrets?: string[];
   signedBy?: string[];
   body?: string;
   timestampS?: number;
-  /** Instead of those that the service would send; null: none. */
+  /** Headers that replace the service's; null removes one. */
   headers?: Record<string, string | null>;
   received?: string;
   fault?: string;
 }
 
-/** One request as it comes to a partner, signed by the service's own code. */
+/** Builds one request to a partner, signed by the service's own code. */
 function vector(setup: Setup) {
   const { title, secrets = [CURRENT], signedBy = [CURRENT], body = JSON.stringify(SAMPLE), timestampS = NOW_S } = setup;
   const headers: Record<string, string | null> = {
@@ -50,7 +50,7 @@ const sequences = (title: string, received: [id: string, booking: string, sequen
   outcomes,
 });
 
-/** The contents of clients/partner/vectors.json. */
+/** Returns the contents of clients/partner/vectors.json. */
 export function vectors() {
   return {
     about:

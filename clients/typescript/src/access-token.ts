@@ -1,21 +1,22 @@
 /**
- * One access token for all calls:
+ * Manages one access token for all calls:
  *
- * 1. The first call asks for it by password; calls that come meanwhile wait for the same answer.
- * 2. Shortly before it ends, the next call has it refreshed, once for all.
- * 3. A refresh that is refused (used up, expired) is followed by the password.
- * 4. A call that was answered 401 drops the token that it used, if nobody has yet, and asks again.
+ * 1. The first call requests it by password; concurrent calls wait for the same answer.
+ * 2. Shortly before its expiry, the next call refreshes it, once for all.
+ * 3. A refused refresh (used, expired) is followed by the password.
+ * 4. A call that was answered with 401 drops the token that it used, unless that was done already, and requests a new
+ *    one.
  */
 export interface Credentials {
   consumerKey: string;
   consumerSecret: string;
   username: string;
   password: string;
-  /** Separated by blanks; all that are allowed when left out. */
+  /** Separated by blanks; all permitted scopes by default. */
   scope?: string;
 }
 
-/** The token service refused; `code` is one of RFC 6749 §5.2. */
+/** The token service refused; `code` is a code of RFC 6749 §5.2. */
 export class TokenError extends Error {
   override readonly name = 'TokenError';
 
@@ -51,7 +52,7 @@ export class AccessToken {
     return (await this.asking).accessToken;
   }
 
-  /** The service no longer takes it. */
+  /** Drops a token that the service no longer accepts. */
   drop(accessToken: string): void {
     if (this.held?.accessToken === accessToken) this.held.until = 0;
   }

@@ -9,15 +9,15 @@ export type Change = components['schemas']['ChangeModel'];
 export type ImportProgress = components['schemas']['ImportModel'];
 
 export interface ClientOptions {
-  /** Without an ending slash needed. */
+  /** The base URL, with or without a trailing slash. */
   baseUrl: string;
-  /** Where `/token` is; the base URL by default. */
+  /** The address of `/token`; below the base URL by default. */
   tokenUrl?: string;
   credentials: Credentials;
   retries?: Retries;
 }
 
-/** The answers of `api`; `data` is there, because an answer other than 2xx is thrown. */
+/** An answer of `api`; `data` is present, because an answer other than 2xx is thrown. */
 interface Answered<T> {
   data?: T;
   response: Response;
@@ -25,24 +25,26 @@ interface Answered<T> {
 
 export interface ChangePage {
   entries: Change[];
-  /** To go on after this page: keep it in the transaction in which you apply the entries. */
+  /** The cursor after this page: store it in the transaction in which you apply the entries. */
   next: string;
 }
 
 export interface ImportOptions {
   type: 'text/csv' | 'application/x-ndjson';
   dryRun?: boolean;
-  /** Called once the file has been taken in, with the id by which the import is asked for later. */
+  /** Called once the file has been received, with the id of the import. */
   onStart?: (importId: string) => void;
-  /** Ends it: before the file has been taken in nothing is done; later, what is done stays done. */
+  /** Aborts the import: before the file has been received nothing changes; later, finished rows stay. */
   signal?: AbortSignal;
-  /** So that a file that is sent again makes no second import. */
+  /** Makes a repeated upload return the first import. */
   idempotencyKey?: string;
-  /** Called now and then, the last time with the final figures. */
+  /** Called at intervals, the last time with the final figures. */
   onProgress?: (progress: ImportProgress) => void;
-  /** Between two looks, in milliseconds; 500 by default. */
+  /** The polling interval in milliseconds; 500 by default. */
   pollMs?: number;
-  /** Where a report goes that may be long: the one that is answered is empty then. A function is asked once there is a report. */
+  /**
+   * The destination of a long report: the returned report is then empty. A function is called once there is a report.
+   */
   reportTo?: WritableStream<Uint8Array> | (() => WritableStream<Uint8Array>);
 }
 
@@ -66,12 +68,12 @@ export class EligibilityClient {
     });
   }
 
-  /** A live access token, for calls of your own. */
+  /** Returns a valid access token, for calls of your own. */
   accessToken(): Promise<string> {
     return this.token.get();
   }
 
-  /** Yields the entries of each page of a list, one after the other: `load` asks for a page with the cursor that it is given. */
+  /** Yields the entries of a list, page by page: `load` requests the page of the given cursor. */
   async *each<T>(load: (cursor: string | undefined) => Promise<Answered<T[]>>): AsyncGenerator<T> {
     let cursor: string | undefined;
     do {
@@ -81,7 +83,7 @@ export class EligibilityClient {
     } while (cursor !== undefined);
   }
 
-  /** The account's records, newest first. */
+  /** Yields the account's records, newest first. */
   eligibilities(account_code: string, query: { status?: string; test_code?: string; updated_since?: string } = {}) {
     return this.each((cursor) =>
       this.api.GET('/accounts/{account_code}/eligibilities', {
@@ -94,9 +96,9 @@ export class EligibilityClient {
   }
 
   /**
-   * The change feed, page by page, up to its end; with `followMs` it goes on for ever, with so many milliseconds after an
-   * empty page.
-   * @param after where the last reading ended; `now`; or nothing: from the beginning
+   * Yields the change feed page by page up to its end; with `followMs` it never ends, and waits this many milliseconds
+   * after an empty page.
+   * @param after the end of the last reading; `now`; or undefined for the beginning
    */
   async *changes(
     account_code: string,
@@ -118,7 +120,7 @@ export class EligibilityClient {
     }
   }
 
-  /** Sends a file and waits for its end; answers with the final figures and the report, a CSV. */
+  /** Uploads a file and waits for the end of the import; returns the final figures and the report, a CSV. */
   async import(
     account_code: string,
     body: Exclude<RequestInit['body'], null | undefined>,
@@ -165,7 +167,7 @@ export class EligibilityClient {
     }
   }
 
-  /** The account's imports, newest first. */
+  /** Yields the account's imports, newest first. */
   imports(account_code: string, query: { state?: ImportProgress['state'] } = {}) {
     return this.each((cursor) =>
       this.api.GET('/accounts/{account_code}/eligibility-imports', {
@@ -177,7 +179,7 @@ export class EligibilityClient {
     );
   }
 
-  /** Ends an import; one that has ended meanwhile is left as it is. */
+  /** Aborts an import; an import that has already ended stays unchanged. */
   async abortImport(account_code: string, import_id: string): Promise<void> {
     try {
       await this.api.POST('/accounts/{account_code}/eligibility-imports/{import_id}/abort', {

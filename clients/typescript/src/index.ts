@@ -1,4 +1,4 @@
-// The face of the package.
+// The public interface of the package.
 export { TokenError, type Credentials } from './access-token.js';
 export {
   EligibilityClient,

@@ -8,7 +8,9 @@ export class ProblemError extends Error {
 
   constructor(
     readonly status: number,
-    /** As in the error catalogue; `unreadable` when the answer was no problem (a proxy's, for one). */
+    /**
+     * A code of the error catalogue; `unreadable` when the answer was not a problem document, for example from a proxy.
+     */
     readonly code: string,
     readonly problem: Problem | null,
   ) {
@@ -22,7 +24,7 @@ export async function problemOf(response: Response): Promise<ProblemError> {
     const problem = JSON.parse(text) as Problem;
     if (typeof problem.code === 'string') return new ProblemError(response.status, problem.code, problem);
   } catch {
-    // Not from the service.
+    // The answer is not from the service.
   }
   return new ProblemError(response.status, 'unreadable', null);
 }

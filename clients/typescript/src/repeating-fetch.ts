@@ -1,13 +1,13 @@
 /**
- * Calls again what docs/clients.md says may be tried again: no answer, 500, 503, 429 and 409 `idempotency_key_in_use`, after
- * `Retry-After` or a wait that doubles. A POST is repeated only where its key makes one change of many calls (below).
+ * Retries calls as docs/clients.md allows: after no answer, 500, 503, 429 and 409 `idempotency_key_in_use`. The wait is
+ * `Retry-After` or doubles each time. A POST is retried only when its idempotency key prevents a second change (below).
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccessToken } from './access-token.js';
 
 export interface Retries {
-  /** How often a call is repeated at most; 4 by default, 0 for never. */
+  /** Maximum number of retries; 4 by default, 0 for none. */
   most?: number;
   /** The first wait in milliseconds, doubled each time; 200 by default. */
   firstWaitMs?: number;
@@ -15,11 +15,11 @@ export interface Retries {
 
 const LONGEST_WAIT_MS = 60_000;
 
-/** Paths of the POSTs that take an `Idempotency-Key`. */
+/** Paths of the POSTs that accept an `Idempotency-Key`. */
 export const KEYED_POSTS =
   /\/(candidates|bookings|absence|eligibility-imports|candidates\/[^/]+\/erase|replay|error-queue\/(resend|resolve)|error-queue\/[^/]+\/(resend|resolve)|(resends|jobs|imports)\/[^/]+\/(pause|resume|abort))$/;
 
-/** `fetch` with the token, an `Idempotency-Key` for what writes, and repeats. */
+/** Builds a `fetch` that adds the token, an `Idempotency-Key` for writes, and retries. */
 export function repeatingFetch(token: AccessToken, { most = 4, firstWaitMs = 200 }: Retries) {
   return async (request: Request): Promise<Response> => {
     const { method } = request;

@@ -35,16 +35,16 @@ export interface Page<T> {
   next: string | null;
 }
 
-/** A page of a list, with what its `Link` header says about the next. */
+/** Returns a page of a list, with the cursor from its `Link` header. */
 export async function pageOf<T>(answer: Promise<Answered<T[]>>): Promise<Page<T>> {
   const { data = [], response } = await answer;
-  // The address is the service's own name for itself, which need not be ours: only its cursor is used.
+  // The address uses the service's own host name, which may differ from ours: only its cursor is used.
   const [, address] = /<([^>]*)>\s*;\s*rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
   const next = address === undefined ? null : new URL(address, ROOT).searchParams.get('cursor');
   return { rows: data, next };
 }
 
-/** One for each thing that the operator means to do: a double click or a lost answer does it once. */
+/** Creates a key for one intended action: a double click or a lost answer then acts once. */
 export function newIdempotencyKey(): string {
   return `console-${crypto.randomUUID()}`;
 }

@@ -7,7 +7,7 @@ export interface ListSource<Row> {
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
 }
 
-/** The pages of a list, for who asks for the first of them before the list is there. */
+/** Builds the query of a list's pages; a page can prefetch the first of them before the list is rendered. */
 export function listQuery<Row>({ queryKey, load }: ListSource<Row>) {
   return infiniteQueryOptions({
     queryKey,

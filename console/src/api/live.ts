@@ -4,7 +4,7 @@ import { ROOT } from './root';
 import { FROM_CONSOLE, sessionFetch } from './session';
 import { Store, useStore } from './store';
 
-/** How the stream of events is: `paused` while the page is hidden. */
+/** The state of the event stream: `paused` while the page is hidden. */
 export type LiveState = 'connecting' | 'live' | 'paused' | 'broken';
 
 const liveState = new Store<LiveState>('paused');
@@ -16,8 +16,9 @@ export function useLiveState(): LiveState {
 }
 
 /**
- * Asks again for what `keys` name when the service reports a change of one of `topics`, at most once a second. One stream
- * serves the whole page; it rests while the page is hidden, and what was missed is asked for when it is seen again.
+ * Refetches the queries of `keys` when the service reports a change of one of `topics`, at most once a second. One
+ * stream serves the whole page. It pauses while the page is hidden, and missed changes are fetched when the page is
+ * visible again.
  */
 export function useLive(topics: readonly string[], keys: readonly QueryKey[]): void {
   const queries = useQueryClient();
@@ -45,14 +46,14 @@ export function useLive(topics: readonly string[], keys: readonly QueryKey[]): v
   }, [queries]);
 }
 
-/** Between two pages nobody listens. */
+/** Between two pages there are no listeners for a moment. */
 const HEARD_AGAIN_MS = 5000;
 
 function restUnheard(): void {
   if (listeners.size === 0) stop('paused');
 }
 
-/** After a time without a stream nobody knows what has changed. */
+/** After a time without a stream, everything counts as changed. */
 const EVERYTHING: readonly string[] = [];
 const AGAIN_MS = [1000, 2000, 5000, 15_000];
 
@@ -82,7 +83,7 @@ async function keepReading(signal: AbortSignal): Promise<void> {
         tell(EVERYTHING);
       });
     } catch {
-      // Told by the state, and tried again.
+      // The state shows the failure, and the stream is retried.
     }
     if (signal.aborted) return;
     liveState.set('broken');
@@ -91,7 +92,7 @@ async function keepReading(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Server-sent events by `fetch`: an EventSource cannot send the header that a session asks for. */
+/** Reads server-sent events by `fetch`: an EventSource cannot send the header that a session requires. */
 async function readStream(signal: AbortSignal, opened: () => void): Promise<void> {
   const response = await sessionFetch(
     new Request(new URL('admin/events', ROOT), { headers: { ...FROM_CONSOLE, Accept: 'text/event-stream' }, signal }),

@@ -28,7 +28,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** Whether asking again may help. */
+/** Returns whether a retry may help. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ProblemError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }

@@ -1,9 +1,9 @@
-// The compiled files lie in {root}console/assets/, whatever prefix a gateway puts before them. Not in one expression, which
-// the bundler would take for the address of a file.
+// The compiled files are in {root}console/assets/, below any prefix of a gateway. Two expressions are needed, because
+// the bundler would treat a single one as the address of a file.
 const here = import.meta.url;
 
-/** Where the service is, with an ending slash. */
+/** The address of the service, with a trailing slash. */
 export const ROOT = new URL('../../', here);
 
-/** Where the console is, without an ending slash. */
+/** The path of the console, without a trailing slash. */
 export const CONSOLE_PATH = `${ROOT.pathname}console`;

@@ -1,8 +1,11 @@
-// Knows the user who is signed in. The session itself is a cookie that no script reads; the page learns about it from its own calls.
+// Manages the signed-in user. The session itself is a cookie that scripts cannot read; the page learns its state from
+// its own calls.
 //
-// 1. At the start the service says who is signed in. Nobody: the sign-in page, at the address that was asked for.
-// 2. A call that is refused with 401 waits here; over the page, which keeps what was typed, a dialog asks for a sign-in.
-// 3. After it the call is repeated, once. Another user than before gets a new page.
+// 1. At the start the service returns the signed-in user. Without one, the sign-in page is shown at the requested
+//    address.
+// 2. A call that is refused with 401 waits here, and a dialog over the page asks for a sign-in. The page keeps typed
+//    input.
+// 3. After the sign-in the call is retried once. A different user gets a new page.
 import type { components } from '../../../clients/typescript/src/openapi';
 import { ProblemError } from './problem';
 import { CONSOLE_PATH, ROOT } from './root';
@@ -20,19 +23,19 @@ type State =
 
 export const sessionState = new Store<State>({ kind: 'unknown' });
 
-/** The rights of the operator. They are kept while a session that ended waits for them to sign in again. */
+/** Returns the operator's scopes. They are kept while an expired session waits for a new sign-in. */
 export function useScopes(): readonly string[] {
   const state = useStore(sessionState);
   return 'session' in state ? state.session.scopes : [];
 }
 
-/** Which no page of another site can send. */
+/** A header that no page of another site can send. */
 export const FROM_CONSOLE = { 'Console-Request': '1' };
 const RETURN_TO = 'console-return-to';
 
 let waiting: (() => void)[] = [];
 
-/** Asks who is signed in, and lets the calls go on that wait for it. */
+/** Fetches the signed-in user, and releases the waiting calls. */
 export async function loadSession(): Promise<void> {
   try {
     const { session, sign_in: ways } = (await (
@@ -60,20 +63,23 @@ export async function signIn(username: string, password: string): Promise<void> 
   await loadSession();
 }
 
-/** Ends the session here, or all of the user's, and shows nothing more. */
+/** Ends the session here, or all sessions of the user, and clears the page. */
 export async function signOut(everywhere: boolean): Promise<void> {
   await call('DELETE', everywhere ? 'sessions' : 'session');
   location.assign(CONSOLE_PATH);
 }
 
-/** Ends the session here, and leads on to where the browser's own at the identity provider ends, if there is such a place. */
+/** Ends the session here, and redirects to the identity provider's sign-out, if there is one. */
 export async function signOutAtOrganisation(): Promise<void> {
   const answer = await call('DELETE', 'session?organisation=true');
   const { organisation } = (await answer.json()) as components['schemas']['SignedOut'];
   location.assign(organisation ?? CONSOLE_PATH);
 }
 
-/** Leaves for the identity provider, which leads back to the console; {@link pathToReturnTo} says where to go on. */
+/**
+ * Redirects to the identity provider, which redirects back to the console; {@link pathToReturnTo} returns the page to
+ * continue at.
+ */
 export function signInAtOrganisation(): void {
   sessionStorage.setItem(RETURN_TO, location.pathname + location.search);
   location.assign(`${CONSOLE_PATH}/sign-in`);
@@ -85,7 +91,7 @@ export function pathToReturnTo(): string | null {
   return path?.startsWith(`${CONSOLE_PATH}/`) ? path : null;
 }
 
-/** `fetch` with the session: a call without one waits for a sign-in. */
+/** Fetches with the session: a call without a session waits for a sign-in. */
 export async function sessionFetch(request: Request): Promise<Response> {
   const again = request.clone();
   let response = await reach(request);
@@ -97,11 +103,11 @@ export async function sessionFetch(request: Request): Promise<Response> {
   return response;
 }
 
-/** Within this time lists show what a deed has changed. */
+/** Within this time after an operator's action, lists show its changes at once. */
 const JUST_MS = 3000;
 let actedAt = -Infinity;
 
-/** Whether the operator has changed something a moment ago. */
+/** Returns whether the operator has just changed something. */
 export function hasJustActed(): boolean {
   return performance.now() - actedAt < JUST_MS;
 }

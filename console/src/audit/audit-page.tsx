@@ -92,7 +92,7 @@ export function AuditPage() {
     load: (cursor, signal) =>
       pageOf(api.GET('/admin/audit', { params: { query: { ...search, cursor, limit: 50 } }, signal })),
   };
-  // Asked for at once, and shown when nothing above moves them any more.
+  // Prefetched at once, and shown when nothing above can move the rows any more.
   usePrefetchInfiniteQuery(listQuery(rows));
   return (
     <Page title="Audit" lead="Who did what, newest first. Values and secrets are not recorded.">

@@ -9,7 +9,7 @@ import type { CandidateRecord } from './record-text';
 
 interface Props {
   record: CandidateRecord;
-  /** The open booking gets another appointment. */
+  /** Whether the open booking is moved to another appointment. */
   move: boolean;
   onClose: () => void;
   done: () => void;

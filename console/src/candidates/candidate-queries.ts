@@ -7,7 +7,7 @@ export interface CandidatePath {
   candidate_id: string;
 }
 
-/** All that the page of a candidate is made of. */
+/** Builds all queries of a candidate's page. */
 export function candidateQueries(path: CandidatePath) {
   const params = { path };
   return {

@@ -13,7 +13,7 @@ interface Props {
   records: readonly CandidateRecord[];
 }
 
-/** The rights of a candidate: a copy of the data that is held, and its erasure. */
+/** Shows the candidate's rights: a copy of the stored data, and its erasure. */
 export function CandidateRights({ path, name, records }: Props) {
   const scopes = useScopes();
   const navigate = useNavigate();

@@ -16,7 +16,10 @@ interface Props {
   path: CandidatePath;
 }
 
-/** All that has happened: asked for at once and shown together, so that no part that comes later moves another. */
+/**
+ * Shows the candidate's whole history. All parts are fetched at once and shown together, so that no late part moves
+ * another.
+ */
 export function Histories({ path }: Props) {
   const parts = candidateQueries(path);
   const all = [

@@ -14,7 +14,7 @@ import { BY_CLIENTS, type Action, type CandidateRecord } from './record-text';
 import { StateDiagram } from './state-diagram';
 import { VouchersDialog } from './vouchers-dialog';
 
-/** One record: where it stands, and what may be done to it there. */
+/** Shows one record with its state and its actions. */
 export function RecordPanel({ record }: { record: CandidateRecord }) {
   const {
     status,
@@ -90,7 +90,7 @@ function RecordActions({ record }: { record: CandidateRecord }) {
       excused ? 'The absence is excused.' : 'The absence is recorded.',
     );
 
-  /** In the order in which they are offered, each with the scope that its route asks for beside the operator's. */
+  /** The actions in display order, each with the additional scope that its route requires. */
   const OFFERED: readonly { action: Action; label: string; scope?: string; press: () => unknown }[] = [
     {
       action: 'APPROVE',

@@ -7,7 +7,7 @@ export function nameOf(candidate: Schemas['CandidateModel']): string {
   return [candidate.first_name, candidate.middle_name, candidate.last_name, candidate.suffix].filter(Boolean).join(' ');
 }
 
-/** Actions that are done by a client or a test driver through the API, not by an operator here. */
+/** Actions that clients or test drivers perform through the API, rather than operators here. */
 export const BY_CLIENTS: Partial<Record<Action, string>> = {
   UPDATE: 'an update',
   RESULT: 'a result',

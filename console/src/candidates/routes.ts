@@ -14,7 +14,7 @@ export const candidatesRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/candidates/$account/$candidate',
-    // Asked for while the page is made, and not waited for.
+    // Prefetched without waiting, while the page is rendered.
     loader: ({ params: { account, candidate } }) =>
       void queries.prefetchQuery(candidateQueries({ account_code: account, candidate_id: candidate }).records),
     component: lazyRouteComponent(() => import('./candidate-page'), 'CandidatePage'),

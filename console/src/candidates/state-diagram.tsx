@@ -12,7 +12,7 @@ const AT: Record<Status, readonly [x: number, y: number]> = {
   EXPIRED: [160, 120],
   ABSENT: [320, 120],
 };
-/** As in the guide for clients. */
+/** The transitions, as in the guide for clients. */
 const ARROWS: readonly (readonly [from: Status, to: Status])[] = [
   ['PENDING', 'ELIGIBLE'],
   ['ELIGIBLE', 'PENDING'],
@@ -29,7 +29,10 @@ const ARROWS: readonly (readonly [from: Status, to: Status])[] = [
   ['ELIGIBLE', 'COMPLETED'],
 ];
 
-/** The states of a record, with the one that it is in; a result completes it from any but CANCELLED. */
+/**
+ * Draws the states of a record and highlights the current one; a result completes a record from any state except
+ * CANCELLED.
+ */
 export function StateDiagram({ status }: { status: Status }) {
   const next = ARROWS.filter(([from]) => from === status).map(([, to]) => to);
   const label = `${status}; next: ${next.length === 0 ? 'nothing, it has ended' : next.join(', ')}`;
@@ -53,7 +56,10 @@ export function StateDiagram({ status }: { status: Status }) {
   );
 }
 
-/** From side to side in a row, there and back side by side; over the row past a neighbour; else from row to row. */
+/**
+ * Returns the path of an arrow. In a row, it runs from side to side, with opposite arrows in parallel; it runs above
+ * the row past a neighbour. Otherwise it runs from row to row.
+ */
 function pathOf(from: Status, to: Status): string {
   const [[x1, y1], [x2, y2]] = [AT[from], AT[to]];
   const middle = WIDTH / 2;

@@ -7,7 +7,7 @@ const TONES: Record<string, Tone> = {
   ...tones('busy', 'PENDING RUNNING PREPARING SENT SCHEDULED RECEIVING'),
 };
 
-/** A word of the API for a state, with its colour. The word says all; the colour only helps. */
+/** Shows the API's word for a state, with a colour. The word is sufficient; the colour only helps. */
 export function Badge({ state, tone }: { state: string; tone?: Tone }) {
   return <span className={`badge ${tone ?? TONES[state] ?? 'quiet'}`}>{state.replaceAll('_', ' ')}</span>;
 }

@@ -6,20 +6,23 @@ type Kind = 'plain' | 'primary' | 'danger' | 'quiet';
 interface Props extends Omit<ComponentPropsWithRef<'button'>, 'className' | 'onClick'> {
   kind?: Kind;
   small?: boolean;
-  /** Its action is under way: it keeps the focus, and does nothing more. */
+  /** Whether its action is running: the button keeps the focus and ignores further presses. */
   isPending?: boolean;
-  /** By the pointer or by a key. */
+  /** Called for a press by pointer or key. */
   onPress?: (event: MouseEvent) => void;
 }
 
-/** The browser's own: a list of causes has two in each row, and those of the kit cost it a third of its time. */
+/**
+ * A native button: a list of causes has two per row, and the component library's buttons take a third of its rendering
+ * time.
+ */
 export function Button({ kind = 'plain', small = false, isPending = false, onPress, ...props }: Props) {
   return (
     <button
       type="button"
       {...props}
       onClick={(event) => {
-        // Safari does not focus what is clicked; a dialog gives the focus back to it.
+        // Safari does not focus a clicked button; a closing dialog returns the focus to it.
         event.currentTarget.focus({ preventScroll: true });
         if (!isPending) onPress?.(event);
       }}
@@ -32,5 +35,5 @@ function Anchor({ kind = 'plain', ...props }: ComponentPropsWithRef<'a'> & { kin
   return <a {...props} className={`button ${kind}`} />;
 }
 
-/** A link that looks like a button, for going somewhere. */
+/** A link that looks like a button, for navigation. */
 export const LinkButton: LinkComponent<typeof Anchor> = createLink(Anchor);

@@ -4,7 +4,7 @@ import UPlot from 'uplot';
 
 interface Series {
   label: string;
-  /** A token of base.css: `good`, `bad`, `accent`, `warn`. */
+  /** A colour token of base.css: `good`, `bad`, `accent`, `warn`. */
   tone: string;
   values: readonly (number | null)[];
   kind?: 'bars' | 'line';
@@ -13,14 +13,14 @@ interface Series {
 export interface ChartProps {
   /** Describes the chart in one sentence, for people who cannot see it. */
   label: string;
-  /** The moments of the values, oldest first. */
+  /** The times of the values, oldest first. */
   at: readonly string[];
   series: readonly Series[];
   unit?: string;
   height?: number;
 }
 
-/** The drawing itself, in a part of the program that is loaded when there is something to draw. */
+/** Draws the chart; this module is loaded only when there is a chart to draw. */
 export default function ChartCanvas({ at, series, unit = '', height = 180 }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -53,7 +53,7 @@ export default function ChartCanvas({ at, series, unit = '', height = 180 }: Cha
               stroke: resolved(colour(tone)),
               fill: kind === 'bars' ? resolved(colour(tone)) : undefined,
               width: kind === 'bars' ? 0 : 1.5,
-              // A line of one point would not be seen.
+              // A line of one point would be invisible.
               points: { show: kind === 'line', size: 4 },
               paths: kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.2 }) : undefined,
             })),
@@ -63,7 +63,7 @@ export default function ChartCanvas({ at, series, unit = '', height = 180 }: Cha
         element,
       );
     };
-    /** `light-dark()` as the colour that it stands for now: a canvas knows only colours. */
+    /** Resolves `light-dark()` to the current colour: a canvas knows only plain colours. */
     const resolved = (value: string): string => {
       element.style.color = value;
       const found = getComputedStyle(element).color;

@@ -2,10 +2,13 @@ import { lazy, Suspense, useState } from 'react';
 import type { ChartProps } from './chart-canvas';
 import { local } from './time-text';
 
-/** Where it cannot be drawn (the library refuses a browser whose language is none) the table says the same. */
+/**
+ * When the canvas cannot be drawn (the library rejects a browser with an unset language), the table shows the same
+ * data.
+ */
 const Canvas = lazy(() => import('./chart-canvas').catch(() => ({ default: () => <></> })));
 
-/** Values over time, drawn when the library has come; the same as a table for who prefers one. */
+/** Shows values over time: as a drawing once the library is loaded, and as a table for those who prefer one. */
 export function Chart(props: ChartProps) {
   const { label, series, height = 180 } = props;
   const [isOpen, setOpen] = useState(false);
@@ -31,7 +34,7 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** Of seven days by the hour it is longer than the rest of a page: made when somebody opens it. */
+/** Renders the table when it is opened: seven days by the hour make it longer than the rest of the page. */
 function ChartTable({ label, at, series, unit = '' }: ChartProps) {
   return (
     <div className="chart-table" tabIndex={0} role="region" aria-label={label}>
@@ -63,7 +66,7 @@ function ChartTable({ label, at, series, unit = '' }: ChartProps) {
   );
 }
 
-/** A line of values without axes, for a cell of a list. */
+/** Draws a line of values without axes, for a table cell. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const most = Math.max(1, ...values);
   const step = 100 / Math.max(1, values.length - 1);

@@ -6,14 +6,14 @@ import { ProblemNote } from './states';
 
 export interface Question {
   title: string;
-  /** The consequence, and how many it concerns. */
+  /** The consequence of the action, and the number of affected items. */
   text: ReactNode;
-  /** The word on the button. */
+  /** The label of the button. */
   action: string;
   danger?: boolean;
-  /** Whether the operator says why; kept with what is done. */
+  /** Whether the operator gives a reason, which is stored with the action. */
   reason?: 'required' | 'optional';
-  /** To be typed before the button works, where there is no way back. */
+  /** A text to type before the button is enabled, for irreversible actions. */
   typed?: string;
   perform: (reason: string) => Promise<unknown>;
 }

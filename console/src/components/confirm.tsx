@@ -6,7 +6,7 @@ import { later, tellMissing } from './later';
 const dialog = later(async () => (await import('./confirm-dialog')).ConfirmDialog);
 const asked = new Store<(Asked & { Dialog: ComponentType<Asked> }) | null>(null);
 
-/** Asks before something is done, and does it: true when it was done. A refusal is shown in the dialog. */
+/** Asks for confirmation, then performs the action; returns true when it was performed. The dialog shows a refusal. */
 export async function confirm(question: Question): Promise<boolean> {
   const Dialog = await dialog().catch(tellMissing);
   if (!Dialog) return false;

@@ -1,7 +1,7 @@
 import { Button } from './button';
 import { toast } from './toast';
 
-/** A text with a button that copies it. */
+/** Shows a text with a copy button. */
 export function Copyable({ text, shown = text }: { text: string; shown?: string }) {
   return (
     <span className="copyable">

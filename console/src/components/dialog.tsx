@@ -11,7 +11,7 @@ interface Props {
   role?: 'dialog' | 'alertdialog';
 }
 
-/** Over the page: the focus stays in it, Escape closes it, and the focus returns to where it was. */
+/** Shows a modal dialog: it traps the focus, Escape closes it, and the focus returns to its previous place. */
 export function Dialog({ title, onClose, children, role = 'dialog' }: Props) {
   return (
     <ModalOverlay

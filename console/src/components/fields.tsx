@@ -12,7 +12,7 @@ interface TextProps extends Labelled {
   value: string;
   onChange: (value: string) => void;
   type?: 'text' | 'password' | 'search' | 'email' | 'url' | 'datetime-local' | 'number';
-  /** More than one line. */
+  /** The number of lines, for more than one. */
   rows?: number;
   maxLength?: number;
   autoComplete?: string;
@@ -51,7 +51,7 @@ interface SelectProps extends Labelled {
   disabled?: boolean;
 }
 
-/** The browser's own list: it works by keyboard, by touch and at any size of the window. */
+/** Shows a native select, which works by keyboard, by touch and at any window size. */
 export function Select({ label, hint, fault, required, value, onChange, options, disabled }: SelectProps) {
   return (
     <Field label={label} hint={hint} fault={fault} required={required}>
@@ -68,7 +68,7 @@ export function Select({ label, hint, fault, required, value, onChange, options,
   );
 }
 
-/** A control with its label, and with what is said of it. */
+/** Shows a control with its label, hint and fault. */
 function Field({
   label,
   hint,
@@ -140,7 +140,7 @@ interface ChoicesProps extends Labelled {
   options: readonly Option[];
 }
 
-/** Several of a few. */
+/** Lets the user choose several of a few options. */
 export function Choices({ label, hint, fault, value, onChange, options }: ChoicesProps) {
   const id = useId();
   return (

@@ -6,17 +6,17 @@ import { Select, TextField, type Option } from './fields';
 import { toLocalText, toUtcText } from './time-text';
 
 export interface Filter {
-  /** The query parameter of the address and of the API. */
+  /** The query parameter of the page's address and of the API. */
   name: string;
   label: string;
-  /** Of a choice; "any" is put before them. */
+  /** The options of a choice; "any" is added first. */
   options?: readonly Option[];
   type?: 'text' | 'moment';
-  /** `/` leads here. */
+  /** Whether the key `/` focuses this filter. */
   main?: boolean;
 }
 
-/** Filters that are part of the address: a choice applies at once, a text with Enter or when it is left. */
+/** Shows filters that are part of the page's address: a choice applies at once, a text on Enter or on blur. */
 export function Filters({ of }: { of: readonly Filter[] }) {
   const search: Search = useSearch({ strict: false });
   const navigate = useNavigate();

@@ -1,7 +1,7 @@
 import schemas from 'virtual:field-rules';
 import type { Schemas } from '../api/client';
 
-/** A JSON Schema, as far as forms read it. */
+/** The part of JSON Schema that forms read. */
 export interface FieldRule {
   type?: string | string[];
   enum?: (string | null)[];
@@ -30,7 +30,7 @@ export interface KnownRule extends FieldRule {
 
 export type SchemaName = keyof Schemas;
 
-/** The rule of a member, by its path: `auth/token`. A path that the document does not have is a fault of the page. */
+/** Returns the rule of a member by its path, such as `auth/token`. An unknown path is an error of the page. */
 export function ruleOf(schema: SchemaName, path: string): KnownRule {
   let places = alternativesOf({ $ref: `#/components/schemas/${schema}` });
   let isRequired = false;
@@ -54,7 +54,7 @@ export function kindOf({ type, enum: values }: FieldRule): 'text' | 'number' | '
 
 export type FieldValue = string | boolean | string[];
 
-/** Finds faults of the typed values before the service is asked, which has the last word. */
+/** Finds faults of typed values before a call; the service makes the final check. */
 export function faultOf(rule: KnownRule, value: FieldValue): string | undefined {
   if (typeof value === 'boolean') return undefined;
   if (Array.isArray(value)) {

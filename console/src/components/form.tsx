@@ -13,7 +13,7 @@ export interface FormState {
   readonly faults: Record<string, string>;
   readonly error: unknown;
   readonly busy: boolean;
-  /** Whether something was changed and not sent. */
+  /** Whether there are unsent changes. */
   readonly dirty: boolean;
   rule(path: string): KnownRule;
   set(path: string, value: FieldValue): void;
@@ -21,15 +21,15 @@ export interface FormState {
 }
 
 interface Options {
-  /** The body that the form makes: its rules come from the OpenAPI document. */
+  /** The name of the body's schema: its rules come from the OpenAPI document. */
   schema: SchemaName;
-  /** The fields of the form by their path (`auth/token`), with what they hold at first; the body has these and no others. */
+  /** The fields by their path (`auth/token`) with their initial values; the body has exactly these members. */
   initial: Values;
   /** Sends the body; a refusal that names members is shown at their fields. */
   perform: (body: never) => Promise<unknown>;
 }
 
-/** Fields that are hidden for now are left out by `perform` or by not being in `values`. */
+/** Creates the state of a form. Hidden fields are omitted by `perform`, or by leaving them out of `values`. */
 export function useForm({ schema, initial, perform }: Options): FormState {
   const [values, setValues] = useState(initial);
   const [faults, setFaults] = useState<Record<string, string>>({});
@@ -76,7 +76,7 @@ function faultsIn(schema: SchemaName, values: Values): Record<string, string> {
   return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-/** Leaves empty fields out; a field that had a value and is empty now is null, which clears it. */
+/** Builds the body without empty fields; a field that had a value and is now empty becomes null, which clears it. */
 function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   const body: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(values)) {
@@ -90,7 +90,7 @@ function bodyOf(schema: SchemaName, values: Values, initial: Values): object {
   return body;
 }
 
-/** A fault at `/change_reasons/2` is shown at the field `change_reasons`. */
+/** Maps faults to fields: a fault at `/change_reasons/2` is shown at `change_reasons`. */
 function atTheirFields({ faults }: ProblemError, values: Values): Record<string, string> {
   const found: Record<string, string> = {};
   for (const { pointer, detail } of faults) {
@@ -104,7 +104,7 @@ function atTheirFields({ faults }: ProblemError, values: Values): Record<string,
 interface FormProps {
   form: FormState;
   action: string;
-  /** More buttons, after the main one. */
+  /** Additional buttons after the main one. */
   more?: ReactNode;
   children: ReactNode;
 }
@@ -145,18 +145,18 @@ export function Form({ form, action, more, children }: FormProps) {
 
 interface FieldProps {
   form: FormState;
-  /** Its path in the body: `name`, `auth/token`. */
+  /** The path in the body: `name`, `auth/token`. */
   name: string;
   label: string;
   hint?: ReactNode;
-  /** Words for the values of an enumeration, in the order in which they are offered. */
+  /** Labels for the values of an enumeration, in display order. */
   options?: readonly Option[];
   type?: 'password';
   rows?: number;
   autoFocus?: boolean;
 }
 
-/** The field that fits the rule of a member: text, number, moment, choice, several choices, a list, or yes and no. */
+/** Shows the field for the rule of a member: text, number, moment, choice, multiple choice, list, or checkbox. */
 export function FormField({ form, name, label, hint, options, type, rows, autoFocus }: FieldProps) {
   const rule = form.rule(name);
   const value = form.values[name] ?? '';

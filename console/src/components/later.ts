@@ -5,18 +5,23 @@ type Load<Props> = () => Promise<ComponentType<Props>>;
 
 const parts: (() => Promise<unknown>)[] = [];
 
-/** A part of the program that is loaded when it is first needed, or with the rest once the first page is there. */
+/**
+ * Registers a part of the program that is loaded when it is first needed, or in the background after the first page.
+ */
 export function later<Props>(load: Load<Props>): Load<Props> {
   parts.push(load);
   return load;
 }
 
-/** Those that are known by now, one after another. */
+/** Loads the registered parts one after another. */
 export async function loadParts(): Promise<void> {
   for (const load of parts) await load().catch(() => undefined);
 }
 
-/** The part once it was opened. Not by `lazy`: React lets a third of a second pass before it shows what was awaited. */
+/**
+ * Returns the part once it was opened. `lazy` is not used, because React delays suspended content by a third of a
+ * second.
+ */
 export function useLater<Props>(load: Load<Props>) {
   const [Part, setPart] = useState<ComponentType<Props> | null>(null);
   const open = useCallback(() => void load().then((found) => setPart(() => found), tellMissing), [load]);

@@ -6,7 +6,7 @@ import { later, useLater } from './later';
 
 const columnsMenu = later(async () => (await import('./columns-menu')).ColumnsMenu);
 
-/** Which columns of a list are shown. */
+/** Lets the user choose the visible columns of a list. */
 export function ColumnChoice({ columns }: ColumnChoices) {
   const button = useRef<HTMLButtonElement>(null);
   const { Part: Menu, open, close } = useLater(columnsMenu);
@@ -20,7 +20,7 @@ export function ColumnChoice({ columns }: ColumnChoices) {
   );
 }
 
-/** The columns that were chosen in this browser before. */
+/** Returns the column choice that this browser stored before. */
 export function keptChoice(name: string, columns: readonly { id: string; hidden?: boolean }[]): ColumnVisibilityState {
   const usual = Object.fromEntries(columns.map(({ id, hidden }) => [id, !hidden]));
   try {

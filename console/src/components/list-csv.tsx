@@ -10,10 +10,10 @@ interface Props<Row> {
   load: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
 }
 
-/** More would fill the memory of the page; an export of the service is the way for so many. */
+/** More rows would fill the page's memory; use an export of the service instead. */
 const MOST_ROWS = 100_000;
 
-/** Loads every page of the list, with all of its columns, into a file. */
+/** Loads every page of the list, with all columns, into a file. */
 export function CsvButton<Row>({ name, columns, load }: Props<Row>) {
   const [rows, setRows] = useState<number | null>(null);
   const leaving = useRef<AbortController>(null);

@@ -7,15 +7,15 @@ import { Table, type TableProps } from './table';
 
 interface Props<Row> extends Omit<TableProps<Row>, 'rows' | 'list' | 'count' | 'load'>, ListSource<Row> {}
 
-/** A list of the API, page by page, with a choice of its columns and a CSV of all that fits. */
+/** Shows a list of the API page by page, with a choice of columns and a CSV of all matching rows. */
 export function List<Row extends object>({ queryKey, load, ...table }: Props<Row>) {
   const query = useInfiniteQuery({
     ...listQuery({ queryKey, load }),
-    // A changed filter leaves the rows where they are until the new ones have come.
+    // After a filter change, the old rows stay until the new rows arrive.
     placeholderData: keepPreviousData,
   });
   const { fetchNextPage, hasNextPage, isFetching, isError } = query;
-  // A renewal of the list ends what is asked for at the same time: the next page is asked for again after it.
+  // A refetch of the list cancels concurrent fetches: the next page is fetched again afterwards.
   const key = JSON.stringify(queryKey);
   const [wanted, setWanted] = useState({ key, pages: 1 });
   const pages = query.data?.pages.length ?? 0;
@@ -31,7 +31,7 @@ export function List<Row extends object>({ queryKey, load, ...table }: Props<Row
       <Table
         {...table}
         rows={rows}
-        // The rows of before belong to no filter of now: those that come are of another list.
+        // The old rows belong to no current filter: the arriving rows are another list.
         list={query.isPlaceholderData ? '' : key}
         load={load}
         count={query.hasNextPage ? `${rows.length.toLocaleString('en')} shown, there are more` : undefined}

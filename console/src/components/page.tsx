@@ -2,19 +2,19 @@ import { useEffect, useRef, type ReactNode } from 'react';
 
 interface Props {
   title: string;
-  /** Beside the title: a state. */
+  /** A state next to the title. */
   badge?: ReactNode;
-  /** Above it: the way back, as links. */
+  /** Links above the title that lead back. */
   trail?: ReactNode;
   actions?: ReactNode;
-  /** One sentence under the title. */
+  /** One sentence below the title. */
   lead?: ReactNode;
   children: ReactNode;
 }
 
 let first = true;
 
-/** A page of the console: its title in the window, and the focus on its heading when it was navigated to. */
+/** Shows a page of the console. It sets the window's title, and focuses its heading after navigation. */
 export function Page({ title, badge, trail, actions, lead, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -44,7 +44,7 @@ export function Page({ title, badge, trail, actions, lead, children }: Props) {
   );
 }
 
-/** Terms and what they are, in columns. */
+/** Shows terms and their values in columns. */
 export function Facts({ of }: { of: readonly (readonly [term: string, value: ReactNode])[] }) {
   return (
     <dl className="facts">
@@ -58,7 +58,7 @@ export function Facts({ of }: { of: readonly (readonly [term: string, value: Rea
   );
 }
 
-/** A part of a page under a heading of its own. */
+/** Shows a part of a page with its own heading. */
 export function Section({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   return (
     <section className="section" aria-label={title}>

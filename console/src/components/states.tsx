@@ -3,7 +3,7 @@ import { isPassing, ProblemError } from '../api/problem';
 import { Button } from './button';
 import { CopyButton } from './copy';
 
-/** Appears only when waiting takes long enough to notice. */
+/** Shows that data is loading, after a delay. */
 export function Loading({ what = 'Loading' }: { what?: string }) {
   return (
     <p className="loading" role="status">
@@ -12,12 +12,12 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   );
 }
 
-/** Says why there is nothing, and what to do to see something. */
+/** Explains why there is nothing, and how to see something. */
 export function Empty({ children, good = false }: { children: ReactNode; good?: boolean }) {
   return <div className={good ? 'empty good' : 'empty'}>{children}</div>;
 }
 
-/** A refusal or a failure: what, why, the faults, and the id by which the log knows it. */
+/** Shows a refusal or failure: the problem, its reason, its faults, and the request id of the log. */
 export function ProblemNote({ error, retry }: { error: unknown; retry?: () => void }) {
   const problem = error instanceof ProblemError ? error : null;
   const { detail, failure, reason, http_status: status, excerpt } = problem?.problem ?? {};
@@ -60,7 +60,7 @@ interface Followed {
   refetch: () => unknown;
 }
 
-/** Beside data that could not be renewed: they are shown, with their age. It follows them, so that they do not move. */
+/** Says that data could not be refreshed, with its age. It follows the data, so that the data does not move. */
 export function StaleNote({ of }: { of: Followed }) {
   if (!of.isError || of.dataUpdatedAt === 0) return null;
   return (
@@ -74,7 +74,7 @@ export function StaleNote({ of }: { of: Followed }) {
   );
 }
 
-/** Whether its first answer is not there yet; one that failed and is tried again is not waited for. */
+/** Returns whether the first answer is still pending; a failed first attempt no longer counts. */
 export function isFirstAwaited({ isPending, failureCount }: { isPending: boolean; failureCount: number }): boolean {
   return isPending && failureCount === 0;
 }
@@ -84,8 +84,8 @@ interface Loaded<T> extends Followed {
 }
 
 /**
- * A query whose answers are drawn in parts: a slow telephone answers its user between them. For a query on which the whole page
- * depends: what is drawn at once beside it would be moved.
+ * Defers the rendering of a query's data, so that a slow telephone stays responsive. Use it for a query on which the
+ * whole page depends: other content would move when the data appears.
  */
 export function useInParts<T>({ data, isError, error, dataUpdatedAt, refetch }: Loaded<T>): Loaded<T> {
   return { data: useDeferredValue(data), isError, error, dataUpdatedAt, refetch };

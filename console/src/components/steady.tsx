@@ -3,22 +3,22 @@ import { hasJustActed } from '../api/session';
 import { Button } from './button';
 
 interface Shown<Row> {
-  /** The rows that it was made of. */
+  /** The source rows. */
   of: readonly Row[];
   list: string;
   rows: readonly Row[];
-  /** How many are held back. */
+  /** The number of withheld rows. */
   fresh: number;
-  /** Keys of those that stay only so that nothing moves. */
+  /** Keys of removed rows that stay as placeholders, so that nothing moves. */
   gone: ReadonlySet<string>;
 }
 
 export interface Steady<Row> {
   rows: readonly Row[];
   gone: ReadonlySet<string>;
-  /** Of what moves when rows come or go. */
+  /** The element whose content moves when rows are added or removed. */
   frame: RefObject<HTMLDivElement | null>;
-  /** The rows that are held back, with the button that shows them; null when there are none. */
+  /** The withheld rows, with the button that shows them; null when there are none. */
   held: Held | null;
 }
 
@@ -30,11 +30,12 @@ interface Held {
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Rows that change by themselves, and do not move under somebody's hand.
+ * Keeps live rows from moving while the user interacts with them.
  *
- * 1. While the pointer or the focus of the keyboard is on the rows or on what follows them, new rows are held back and those that went stay in their place;
- *    what else changes of a row is shown at once.
- * 2. Everything is shown when they leave, when the operator asks for it, after a deed of the operator, and of another `list`.
+ * 1. While the pointer or the keyboard focus is on the rows or on the content below, new rows are withheld and removed
+ *    rows keep their place. Other changes of a row are shown at once.
+ * 2. Everything is shown when pointer and focus leave, when the operator asks for it, after an operator's action, and
+ *    for another `list`.
  */
 export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string, list = ''): Steady<Row> {
   const frame = useRef<HTMLDivElement>(null);
@@ -56,7 +57,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   useEffect(() => {
     if (!isHeld) return undefined;
     const look = (event: Event) => {
-      // Between two elements the focus is nowhere.
+      // During a move between two elements, no element has the focus.
       const isBetween = event.type === 'focusout' && (event as FocusEvent).relatedTarget !== null;
       if (!isBetween && !isInUse(frame.current)) show();
     };
@@ -70,7 +71,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
     text: text.filter(Boolean).join(', '),
     show: ({ detail: clicks }) => {
       show();
-      // The button goes; who pressed it by a key goes on from here.
+      // The button disappears; a keyboard user continues from here.
       if (clicks === 0) frame.current?.focus({ preventScroll: true });
     },
   };
@@ -79,7 +80,7 @@ export function useSteady<Row>(rows: readonly Row[], keyOf: (row: Row) => string
 
 const KINDS = ['pointerover', 'pointerout', 'focusin', 'focusout'] as const;
 
-/** Takes the place of what was said before, so that it moves nothing itself. */
+/** Shows the note in the place of the previous text, so that it moves nothing itself. */
 export function HeldNote({ held: { text, show } }: { held: Held }) {
   return (
     <Button kind="quiet" small aria-label={`${text}: show`} onPress={show}>
@@ -92,7 +93,7 @@ function allOf<Row>(rows: readonly Row[], list: string): Shown<Row> {
   return { of: rows, list, rows, fresh: 0, gone: NONE };
 }
 
-/** Keeps rows that were shown in their order, with their newest data; rows that came later follow them. */
+/** Merges rows: shown rows keep their order with their newest data; newer rows follow. */
 function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) => string): Shown<Row> {
   if (before.rows.length === 0) return allOf(now, before.list);
   const known = new Map(now.map((row) => [keyOf(row), row]));
@@ -101,7 +102,7 @@ function merged<Row>(before: Shown<Row>, now: readonly Row[], keyOf: (row: Row) 
   const last = now.findLastIndex((row) => keys.has(keyOf(row)));
   const behind = last === -1 ? [] : now.slice(last + 1);
   const fresh = now.filter((_, index) => index <= last || last === -1).filter((row) => !keys.has(keyOf(row))).length;
-  // Rows at the end may only have been pushed off the pages that were asked for.
+  // Missing rows at the end may only have been displaced from the fetched pages.
   const end = fresh === 0 ? standing.length : standing.findLastIndex((row) => known.has(keyOf(row)));
   const gone = new Set(
     standing.slice(0, Math.max(end, 0)).flatMap((row) => (known.has(keyOf(row)) ? [] : [keyOf(row)])),

@@ -21,20 +21,20 @@ export type Column<Row> = {
   id: string;
   header: string;
   kind?: 'main' | 'number';
-  /** Not shown until it is chosen. */
+  /** Whether the column is hidden until it is chosen. */
   hidden?: boolean;
 } & (TextColumn<Row> | DeedColumn<Row>);
 
 interface TextColumn<Row> {
-  /** The text of the column in a CSV, and in the cell unless that has its own. */
+  /** The text of the column in a CSV, and in the cell unless `cell` replaces it. */
   text: (row: Row) => string | number | null | undefined;
-  /** The kind of text: a moment of the API, an id to be copied, or a state. */
+  /** The kind of text: a time of the API, an id with a copy button, or a state. */
   as?: 'time' | 'code' | 'badge';
-  /** Shows more than the text. */
+  /** Renders more than the text. */
   cell?: (row: Row) => ReactNode;
 }
 
-/** The actions on a row: no CSV has them. */
+/** A column with a row's actions, omitted from a CSV. */
 interface DeedColumn<Row> {
   text?: undefined;
   cell: (row: Row) => ReactNode;
@@ -43,33 +43,33 @@ interface DeedColumn<Row> {
 interface Selection {
   rows: RowSelectionState;
   onChange: (rows: RowSelectionState) => void;
-  /** The name of a row, for its box. */
+  /** The name of a row, for its checkbox. */
   label: string;
 }
 
 export interface TableProps<Row> {
-  /** Of its CSV file, and of what is remembered of its columns. */
+  /** The name of its CSV file, and the key of the stored column choice. */
   name: string;
   caption: string;
   columns: readonly Column<Row>[];
   rowKey: (row: Row) => string;
   rows: readonly Row[];
-  /** Which list these are rows of: under another filter, of another. */
+  /** Identifies the list of these rows: another filter makes another list. */
   list?: string;
   empty: ReactNode;
-  /** Whether nothing is known to be wrong when there is no row. */
+  /** Whether an empty list is good news. */
   emptyIsGood?: boolean;
   selection?: Selection;
-  /** The sentence about their number. */
+  /** The sentence with the number of rows. */
   count?: string;
-  /** Where a CSV gets all rows from, when these are not all. */
+  /** Loads further rows for a CSV, when these are not all. */
   load?: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
 }
 
 const features = tableFeatures({ columnVisibilityFeature, rowSelectionFeature });
 const NO_SELECTION: RowSelectionState = {};
 
-/** Rows with a choice of their columns and a CSV. In a narrow window each row is a card. */
+/** Shows rows with a choice of columns and a CSV. In a narrow window each row is a card. */
 export function Table<Row extends object>(props: TableProps<Row>) {
   const { name, caption, columns, rowKey, list, empty, emptyIsGood, selection, count, load } = props;
   const { rows, gone, frame, held } = useSteady(props.rows, rowKey, list);
@@ -171,7 +171,7 @@ export function Table<Row extends object>(props: TableProps<Row>) {
   );
 }
 
-/** Chooses a row or leaves it out; the same function for the life of the table. */
+/** Returns a function that selects or deselects a row; its identity is stable for the life of the table. */
 function useChoose(selection: Selection | undefined): (id: string, chosen: boolean) => void {
   const latest = useRef(selection);
   useEffect(() => {
@@ -186,17 +186,17 @@ function useChoose(selection: Selection | undefined): (id: string, chosen: boole
 interface RowProps<Row> {
   id: string;
   row: Row;
-  /** Those that are shown. */
+  /** The visible columns. */
   columns: readonly Column<Row>[];
-  /** Its name, where rows are chosen. */
+  /** The row's name, when rows can be selected. */
   label: string | undefined;
   chosen: boolean;
   choose: (id: string, chosen: boolean) => void;
-  /** A placeholder, so that nothing moves. */
+  /** Whether the row is a placeholder of a removed row. */
   isGone: boolean;
 }
 
-/** Drawn again only when something of it has changed: of a list that grows or is renewed, that is a few. */
+/** Renders a row, memoized: when a list grows or is refreshed, only a few rows change. */
 const TableRow = memo(function TableRow<Row>({ id, row, columns, label, chosen, choose, isGone }: RowProps<Row>) {
   return (
     <tr role="row" className={isGone ? 'gone' : chosen ? 'selected' : undefined}>

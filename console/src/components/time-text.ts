@@ -17,7 +17,7 @@ export function local(moment: Date): string {
   return LOCAL.format(moment).replace(',', '');
 }
 
-/** The time in UTC; the day too, where it is another there. */
+/** Returns the time in UTC, with the day if the day differs there. */
 export function utc(moment: Date): string {
   const text = moment.toISOString();
   const sameDay = moment.getDate() === moment.getUTCDate();
@@ -31,13 +31,13 @@ export function relative(moment: Date, now: number): string {
   return seconds > 30 ? 'in under a minute' : 'just now';
 }
 
-/** Turns the value of a date-time field into that of the API: local time typed, UTC sent. */
+/** Converts the value of a date-time field to the API's form: local time is typed, UTC is sent. */
 export function toUtcText(value: string): string {
   const moment = new Date(value);
   return Number.isNaN(moment.getTime()) ? value : `${moment.toISOString().slice(0, 19)}Z`;
 }
 
-/** The other way round, for the field. */
+/** Converts the API's form to the value of the field. */
 export function toLocalText(at: string): string {
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return at;

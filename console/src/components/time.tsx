@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { relative, local, utc } from './time-text';
 
-/** A moment of the API: local, with UTC and how long ago beside it. */
+/** Shows a time of the API: local, with UTC and its age. */
 export function Time({ at, compact = false }: { at: string | null | undefined; compact?: boolean }) {
   const now = useSyncExternalStore(everyHalfMinute, currentHalfMinute);
   if (at == null) return <span className="nothing">–</span>;
@@ -26,7 +26,7 @@ export function Time({ at, compact = false }: { at: string | null | undefined; c
 const ticks = new Set<() => void>();
 let timer: number | undefined;
 
-/** One clock for all that is shown. */
+/** Subscribes to one clock for all times. */
 function everyHalfMinute(tick: () => void): () => void {
   ticks.add(tick);
   timer ??= window.setInterval(() => ticks.forEach((each) => each()), 30_000);
@@ -38,7 +38,7 @@ function everyHalfMinute(tick: () => void): () => void {
   };
 }
 
-/** The same within half a minute, so that nothing is drawn again for nothing. */
+/** Returns the time rounded to half a minute, so that nothing is rendered needlessly. */
 function currentHalfMinute(): number {
   return Math.floor(Date.now() / 30_000) * 30_000;
 }

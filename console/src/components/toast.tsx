@@ -9,14 +9,14 @@ interface Toast {
 const toasts = new Store<Toast[]>([]);
 let lastId = 0;
 
-/** Tells the operator what happened: shown for a while, and read out. */
+/** Notifies the operator: the text is shown for a while and read aloud by screen readers. */
 export function toast(text: string, tone: Toast['tone'] = 'plain'): void {
   const id = ++lastId;
   toasts.set([...toasts.get().slice(-2), { id, text, tone }]);
   setTimeout(() => toasts.set(toasts.get().filter((other) => other.id !== id)), tone === 'bad' ? 12_000 : 6000);
 }
 
-/** The live region stands from the start: a screen reader hears only what changes in one that it knows. */
+/** Renders the live region from the start: screen readers announce changes only in a region that they know. */
 export function Toasts() {
   const shown = useStore(toasts);
   return (

@@ -23,7 +23,7 @@ const EXAM_IN: readonly (readonly [keyof Overview['undelivered']['exam_in'], str
   ['later', 'later, or unknown', 'quiet'],
 ];
 
-/** Shows the work that needs an operator now, and nothing else. */
+/** Shows only the work that needs an operator now. */
 export function HomePage() {
   useLive(['undelivered', 'attempts', 'partners', 'jobs', 'waiting', 'unmatched'], [overviewQuery.queryKey]);
   const overview = useInParts(
@@ -31,7 +31,7 @@ export function HomePage() {
       ...overviewQuery,
       placeholderData: keepPreviousData,
       refetchOnWindowFocus: true,
-      // Ages and times left change without anything happening.
+      // Ages and remaining times change even without events.
       refetchInterval: 60_000,
     }),
   );
@@ -66,7 +66,7 @@ function Everything({ overview }: { overview: Overview }) {
           <strong>All is well.</strong> All notifications are delivered and nothing waits for you.
         </p>
       ) : (
-        // As long as the other, so that what follows does not move.
+        // As long as the other text, so that the following content does not move.
         <p className="summary">
           <strong>Action needed.</strong> Open a highlighted figure to act on it.
         </p>

@@ -8,7 +8,7 @@ const WORDS: Record<LiveState, string> = {
   broken: 'Disconnected, reconnecting',
 };
 
-/** Whether what is shown follows the service, and of when it is. */
+/** Shows whether the page is live, and the time of its data. */
 export function LiveNote({ at }: { at: string | undefined }) {
   const state = useLiveState();
   return (

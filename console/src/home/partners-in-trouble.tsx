@@ -11,7 +11,10 @@ import { BulkButtons } from '../queue/bulk-buttons';
 type Partner = Schemas['PartnerConditionModel'];
 type Counts = Schemas['OverviewModel']['partners'];
 
-/** Partners that need somebody, the worst first. One whose every attempt fails is not well, whatever its health says. */
+/**
+ * Lists partners that need attention, most severe first. A partner whose attempts all fail is listed regardless of its
+ * health.
+ */
 export function PartnersInTrouble({ partners, counts }: { partners: readonly Partner[]; counts: Counts }) {
   const { rows, gone, frame, held } = useSteady(partners, idOf);
   const others = counts.down + counts.failing + counts.suspended + counts.unverified - partners.length;

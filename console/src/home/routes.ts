@@ -7,7 +7,7 @@ export const homeRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/',
-    // Asked for when somebody is about to open the page, and not waited for.
+    // Prefetched without waiting when somebody is about to open the page.
     loader: () => void queries.prefetchQuery(overviewQuery),
     component: lazyRouteComponent(() => import('./home-page'), 'HomePage'),
   }),

@@ -18,7 +18,7 @@ const TRIGGERS: Record<Schemas['AttemptModel']['trigger'], string> = {
   RENEWED: 'Once more in the same attempt',
 };
 
-/** Each attempt: what was sent with it, how long it took, and what the partner said. */
+/** Shows each attempt: its request, its duration, and the partner's answer. */
 export function Attempts({ notification, subscription }: Props) {
   const { attempts } = notification;
   if (attempts.length === 0) return <Empty>None yet.</Empty>;

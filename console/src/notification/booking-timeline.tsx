@@ -8,7 +8,7 @@ import { eventText, failureText } from './words';
 
 const MOST = 200;
 
-/** Shows the notifications of the booking to this partner, in the order of the events. */
+/** Shows the booking's notifications to this partner, in event order. */
 export function BookingTimeline({ notification }: { notification: Schemas['NotificationDetail'] }) {
   const { id, booking_code: booking, subscription_id: subscription, account_code: account } = notification;
   const events = useQuery({

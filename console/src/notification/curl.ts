@@ -4,7 +4,7 @@ export type HeaderLine = readonly [name: string, value: string];
 
 const MASK = '••••••••';
 
-/** Returns the headers of a notification with masked secrets: they are not known here, and the service never shows them. */
+/** Returns the headers of a notification with masked secrets: the service never shows them. */
 export function requestHeaders(
   notification: Schemas['NotificationDetail'],
   subscription?: Schemas['SubscriptionModel'],
@@ -22,7 +22,7 @@ export function requestHeaders(
   ];
 }
 
-/** A command that sends the same request; what is secret in it is left to be filled in. */
+/** Returns a command that sends the same request, with placeholders for secrets. */
 export function curlOf(
   notification: Schemas['NotificationDetail'],
   subscription: Schemas['SubscriptionModel'],

@@ -16,7 +16,7 @@ const FAILURES: Record<NonNullable<Notification['failure']>, string> = {
   blocked: 'Address not allowed',
 };
 
-/** The failure in words; null: it was not tried, because the partner was down. */
+/** Describes the failure; null means that no attempt was made, because the partner was down. */
 export function failureText(failure: Notification['failure']): string {
   return failure == null ? 'Not tried yet' : FAILURES[failure];
 }
@@ -27,7 +27,7 @@ const REASONS: Record<string, string> = {
   ONLY_THIS_EVENT: 'The partner answers 500 to this event only',
 };
 
-/** The words for a reason that has some, else the code as it is. */
+/** Returns the words for a known reason, else its code. */
 export function reasonText(reason: string): string {
   return REASONS[reason] ?? reason;
 }
@@ -64,7 +64,7 @@ export function retryText(retry: Notification['retry']): string {
   return retry === 'AUTO' ? 'Automatic' : retry === 'MANUAL' ? 'Manual' : '–';
 }
 
-/** `BOOKING_CREATED` as "Booking created". */
+/** Converts `BOOKING_CREATED` to "Booking created". */
 export function eventText(reason: string): string {
   return reason.charAt(0) + reason.slice(1).toLowerCase().replaceAll('_', ' ');
 }

@@ -8,7 +8,7 @@ const HEADERS = 'auth/headers';
 const CLIENT_AUTH = 'auth/client_auth';
 const MORE_HEADERS = { [HEADERS]: 'More headers' };
 
-/** Members of the body that each way to sign in at a partner needs, with their labels. */
+/** The body's members for each authentication type, with their labels. */
 const FIELDS: Record<AuthType, Record<string, string>> = {
   none: {},
   headers: { [HEADERS]: 'Headers' },
@@ -48,19 +48,19 @@ const HINTS: Record<string, string> = {
   'auth/resource': 'Only if the token service asks for one (RFC 8707).',
 };
 
-/** The fields of a way to sign in, empty. */
+/** Returns the empty fields of an authentication type. */
 export function emptyAuth(type: AuthType): Record<string, string> {
   return Object.fromEntries(Object.keys(FIELDS[type]).map((name) => [name, '']));
 }
 
-/** The `auth` of a body, by what a form has of it. */
+/** Builds the `auth` member of a body from a form. */
 export function authOf(type: AuthType, given: object | null | undefined): Schemas['SubscriptionBody']['auth'] {
   const { headers = '', ...rest } = (given ?? {}) as { headers?: string };
   const lines = headers.split('\n').filter((line) => line.trim() !== '');
   return { ...rest, ...(lines.length > 0 ? { headers: lines.map(headerOf) } : {}), type } as ReturnType<typeof authOf>;
 }
 
-/** `X-Api-Key: 12345`. */
+/** Parses a line such as `X-Api-Key: 12345`. */
 function headerOf(line: string): { name: string; value: string } {
   const [name, ...value] = line.split(':');
   return { name: name.trim(), value: value.join(':').trim() };

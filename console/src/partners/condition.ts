@@ -6,7 +6,10 @@ interface Condition {
   failing_since?: string | null;
 }
 
-/** How a partner does, in one word. One whose every attempt fails is not well, though it is not DOWN. */
+/**
+ * Returns the condition of a partner in one word. A partner whose attempts all fail is not healthy, even if it is not
+ * DOWN.
+ */
 export function conditionOf({ state, health, failing_since: failing }: Condition): readonly [word: string, tone: Tone] {
   if (state !== 'ACTIVE') return [state, 'warn'];
   if (health === 'DOWN') return ['DOWN', 'bad'];
@@ -17,7 +20,7 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 const AT_ONCE_DAYS = 3;
 
-/** How long a certificate is good for: `12 days left`; `quiet` when nobody has to see to it yet. */
+/** Returns the remaining validity of a certificate, such as `12 days left`; `quiet` when no action is needed yet. */
 export function certificateText(notAfter: string | null | undefined, now = Date.now()): readonly [string, Tone] | null {
   if (notAfter == null) return null;
   const days = Math.floor((Date.parse(notAfter) - now) / DAY_MS);

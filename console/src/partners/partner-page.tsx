@@ -30,7 +30,7 @@ export function PartnerPage() {
   const { id } = useParams({ from: '/partners/$id' });
   useLive(['partners'], [['subscriptions', id]]);
   const subscription = useQuery(subscriptionQuery(id));
-  // Both are asked for at once and shown together, so that no figure that comes later moves a button.
+  // Both are fetched at once and shown together, so that no late figure moves a button.
   const statistics = useQuery(statisticsQuery(id));
   if (subscription.isSuccess && isFirstAwaited(statistics)) return <Loading />;
   return <Shown query={subscription}>{(found) => <Partner subscription={found} />}</Shown>;
@@ -108,7 +108,7 @@ function Charts({ statistics: { hours } }: { statistics: Statistics }) {
   );
 }
 
-/** Made once: a chart is drawn anew for every new series. */
+/** Builds the charts' series, memoized: a chart is redrawn for every new series. */
 function chartsOf(hours: Statistics['hours']) {
   const failedIn = (failed: Record<string, number>) => Object.values(failed).reduce((sum, count) => sum + count, 0);
   return {
@@ -131,7 +131,7 @@ const REPLAY_FILTERS: readonly Filter[] = [
   { name: 'change_reason', label: 'Event', options: CHANGE_REASON_OPTIONS },
 ];
 
-/** For a partner that has lost what it had. */
+/** Resends notifications to a partner that has lost its data. */
 function Replay({ id }: { id: string }) {
   const search = useSearch({ from: '/partners/$id' });
   return (

@@ -97,7 +97,7 @@ function SettingsForm({ subscription, auth }: { subscription: Subscription; auth
   );
 }
 
-/** The members that differ from what there is. */
+/** Returns the members that differ from the stored ones. */
 function changed(subscription: Subscription, body: Patch): Patch {
   const before = subscription as Record<string, unknown>;
   return Object.fromEntries(

@@ -118,7 +118,7 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Of the last hour that had an attempt. */
+/** Returns the value of the last hour with an attempt. */
 function lastOf(values: readonly (number | null)[]): number | null {
   return values.findLast((value) => value !== null) ?? null;
 }

@@ -10,7 +10,7 @@ import { useSample } from './use-sample';
 
 type ChangeReason = Schemas['SampleReport']['change_reason'];
 
-/** A sample of any change, and a report of each step of its way. */
+/** Sends a sample of any kind of change, and reports each step. */
 export function SampleSection({ subscription: { id, state } }: { subscription: Schemas['SubscriptionModel'] }) {
   const [reason, setReason] = useState<ChangeReason>('BOOKING_CREATED');
   const { report, error, busy, send } = useSample(id);

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client';
 
-/** Says how the service signs in at a partner; its secrets are never shown. */
+/** Describes how the service authenticates at a partner, without its secrets. */
 export function signInText({ type, headers = [], ...rest }: Schemas['SubscriptionModel']['auth']): string {
   const names = headers.map(({ name }) => name).join(', ');
   if (type === 'headers') return `Headers: ${names}`;

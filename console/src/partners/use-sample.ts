@@ -6,15 +6,15 @@ type Body = Schemas['SampleBody'];
 type Report = Schemas['SampleReport'];
 
 interface Sample {
-  /** Of the last that was answered. */
+  /** The report of the last answered sample. */
   report: Report | null;
   error: unknown;
-  /** The action that is under way. */
+  /** The running action. */
   busy: Body | null;
   send: (body: Body) => Promise<void>;
 }
 
-/** Sends samples to a partner, and keeps the report of the last. */
+/** Sends samples to a partner, and keeps the last report. */
 export function useSample(id: string): Sample {
   const [report, setReport] = useState<Report | null>(null);
   const [error, setError] = useState<unknown>(null);

@@ -1,6 +1,6 @@
 import type { Schemas } from '../api/client';
 
-/** Settings of a partner that may be a mistake. */
+/** Shows settings of a partner that may be mistakes. */
 export function Warnings({ of }: { of: Schemas['SubscriptionModel']['warnings'] }) {
   return of.map(({ code, detail }) => (
     <p key={code} className="note warn">

@@ -7,7 +7,7 @@ import type { QueueFilter } from './filter-text';
 interface Props {
   kinds: readonly BulkKind[];
   filter: QueueFilter;
-  /** The first button's look; the others are plain. */
+  /** Whether the first button is highlighted. */
   primary?: boolean;
   small?: boolean;
   /** The subject of the action, where a page has several such buttons. */
@@ -18,7 +18,7 @@ const LABELS: Record<BulkKind, string> = { resend: 'Resend …', resolve: 'Resol
 
 const bulkDialog = later(async () => (await import('./bulk-dialog')).BulkDialog);
 
-/** Buttons that act on everything that a filter matches, after a dialog that counts it. */
+/** Shows buttons that act on everything that a filter matches, after a dialog that counts the matches. */
 export function BulkButtons({ kinds, filter, primary = false, small = false, of }: Props) {
   const [chosen, choose] = useState<BulkKind | null>(null);
   const { Part: Dialog, open, close } = useLater(bulkDialog);

@@ -38,19 +38,19 @@ const WORDS: Record<BulkKind, { title: string; action: string; text: string }> =
 
 interface Props {
   kind: BulkKind;
-  /** For a replay its `subscription_id` is needed, and only time, booking and event count besides. */
+  /** A replay needs `subscription_id`, and accepts only time, booking and event besides. */
   filter: QueueFilter;
   onClose: () => void;
 }
 
-/** Counts what a filter matches, shows the first of it, and starts a job with a reason. */
+/** Counts the matches of a filter, shows the first ones, and starts a job with a reason. */
 export function BulkDialog({ kind, filter, onClose }: Props) {
   const { title, action, text } = WORDS[kind];
   const [reason, setReason] = useState('');
   const [missing, setMissing] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  // One for what the operator means to do: a double click makes one job.
+  // One key for the intended action: a double click creates one job.
   const [key] = useState(newIdempotencyKey);
   const navigate = useNavigate();
   const counted = useQuery({
@@ -171,7 +171,7 @@ function firstOf(kind: BulkKind, filter: QueueFilter) {
   return dataOf(api.GET('/admin/error-queue', { params: { query: { ...defined(filter), limit: 5 } } }));
 }
 
-/** A query has no null: what is null in a body is left out there. */
+/** Removes null members: a query has no null. */
 function defined<T extends object>(filter: T): { [K in keyof T]: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value != null)) as {
     [K in keyof T]: NonNullable<T[K]>;

@@ -116,7 +116,7 @@ function WhatToDo({ cause }: { cause: Cause }) {
   );
 }
 
-/** The error queue by cause: what went wrong at which partner, how much of it, and what to do. */
+/** Shows the error queue by cause: the failure and its partner, the number of notifications, and the remedy. */
 export function CausesPage() {
   const search = useSearch({ from: '/queue' });
   useLive(['undelivered', 'attempts', 'jobs'], [['error-queue'], ['jobs']]);
@@ -132,7 +132,7 @@ export function CausesPage() {
   return (
     <Page
       title="Error queue"
-      // Its line is there from the start: nothing moves when the number comes.
+      // Reserves the line, so that nothing moves when the number arrives.
       lead={causes.data === undefined ? '\u00a0' : leadOf(total, found.length)}
       actions={
         <>

@@ -15,7 +15,7 @@ interface Progress {
 
 const AT_ONCE = 4;
 
-/** The actions on rows that were chosen by hand, one call for each; they can be stopped in between. */
+/** Shows actions on manually selected rows, one call for each; they can be stopped in between. */
 export function ChosenRows({ ids, clear }: { ids: readonly string[]; clear: () => void }) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const stopped = useRef(false);

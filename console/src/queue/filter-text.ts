@@ -5,12 +5,15 @@ import { local } from '../components/time-text';
 
 export type QueueFilter = Schemas['NotificationFilter'];
 
-/** The filter that an address shows, as the bulk routes take it. */
+/** Converts the filter in a page's address to the form of the bulk routes. */
 export function filterOf({ http_status: status, ...search }: Search): QueueFilter {
   return { ...(search as QueueFilter), ...(status === undefined ? {} : { http_status: Number(status) }) };
 }
 
-/** The address that shows what a cause has. `none` names what has none, so that nothing else is shown, and resent. */
+/**
+ * Returns the address of a cause's notifications. `none` selects those without a value, so that no others are shown or
+ * resent.
+ */
 export function searchOf(cause: Schemas['CauseModel']) {
   return {
     subscription_id: cause.subscription_id,
@@ -21,7 +24,7 @@ export function searchOf(cause: Schemas['CauseModel']) {
   };
 }
 
-/** Describes the rows that a filter selects, for somebody who is about to act on all of them. */
+/** Describes the rows that a filter selects, before an action on all of them. */
 export function filterTexts(filter: QueueFilter): (readonly [string, string])[] {
   const entries: (readonly [string, string | null | undefined])[] = [
     ['Account', filter.account_code],

@@ -4,7 +4,7 @@ type Cause = Pick<Schemas['CauseModel'], 'failure' | 'reason' | 'http_status' | 
 
 export interface Hint {
   text: string;
-  /** Where it is done. */
+  /** The page on which the remedy is applied. */
   place: 'partner' | 'settings' | 'notifications';
 }
 
@@ -32,7 +32,7 @@ const OF_REASON: Record<string, Hint> = {
   ECONNREFUSED: { text: 'Nothing listens at the address: ask the partner, or correct the port.', place: 'settings' },
 };
 
-/** The remedy of a cause of failure, in one sentence. */
+/** Returns the remedy of a failure's cause in one sentence. */
 export function hintFor({ failure, reason, http_status: status, retry }: Cause): Hint {
   if (failure == null)
     return { text: 'The partner was down: these go out by themselves when it is back.', place: 'partner' };

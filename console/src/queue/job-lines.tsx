@@ -7,7 +7,7 @@ import { JobActions } from './job-actions';
 import { JobProgress } from './job-progress';
 import { jobNote, kindText, type Job } from './job-text';
 
-/** A few jobs, whoever began them: how far each is, and what may be done to it. */
+/** Lists a few jobs of any operator with their progress and actions. */
 export function JobLines({ jobs }: { jobs: readonly Job[] }) {
   const { rows, gone, frame, held } = useSteady(jobs, idOf);
   return (

@@ -131,7 +131,7 @@ function Items({ job }: { job: Job }) {
   );
 }
 
-/** Tells who does not look at the bar that the job has come to another state. */
+/** Announces a new state of the job to users who do not watch the progress bar. */
 function useTold(job: Job): void {
   const before = useRef(job.state);
   useEffect(() => {

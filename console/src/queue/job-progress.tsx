@@ -1,6 +1,6 @@
 import type { Job } from './job-text';
 
-/** How far a job is, as a bar and in figures. */
+/** Shows the progress of a job as a bar and in figures. */
 export function JobProgress({ job }: { job: Job }) {
   const { matched, delivered, failed, skipped, resolved, waiting, sent } = job;
   const through = delivered + failed + skipped + resolved;

@@ -24,12 +24,15 @@ export function isOver({ state }: Job): boolean {
   return state === 'DONE' || state === 'ABORTED';
 }
 
-/** Whether figures of it may still change: an aborted job learns what became of what was on its way. */
+/**
+ * Returns whether its figures may still change: an aborted job still gets outcomes of notifications that were being
+ * sent.
+ */
 export function isMoving(job: Job): boolean {
   return !isOver(job) || (job.state === 'ABORTED' && job.sent > job.delivered + job.failed);
 }
 
-/** The progress of a job, in one sentence. */
+/** Describes the progress of a job in one sentence. */
 export function jobNote(job: Job): string {
   const { state, kind, waiting, delivered, failed, skipped } = job;
   switch (state) {
@@ -47,7 +50,7 @@ export function jobNote(job: Job): string {
   }
 }
 
-/** The reason why it is paused, or the state of its partners. */
+/** Returns the reason of the pause, or the state of the partners. */
 function pauseNote({ paused_by: by, paused_because: because }: Job): string {
   if (because === 'operator' || because == null)
     return `Paused by ${by ?? 'an operator'}. Attempts already under way will finish.`;

@@ -4,7 +4,7 @@ import { Empty, Shown } from '../components/states';
 import { JobLines } from './job-lines';
 import { isMoving } from './job-text';
 
-/** The latest jobs of all operators, so that two see what the other has begun. */
+/** Lists the latest jobs of all operators, so that operators see each other's jobs. */
 export function JobsNow() {
   const jobs = useQuery({
     queryKey: ['jobs', 'latest'],

@@ -27,7 +27,10 @@ const FILTERS: readonly Filter[] = [
   { name: 'to', label: 'Created before', type: 'moment' },
 ];
 
-/** The rows of the error queue, of one cause or of all: chosen by hand or by filter, and sent again or resolved. */
+/**
+ * Shows the rows of the error queue, of one cause or of all. They can be selected manually or by filter, and resent or
+ * resolved.
+ */
 export function QueuedPage() {
   const search = useSearch({ from: '/queue/notifications' });
   const [chosen, setChosen] = useState<RowSelectionState>({});

@@ -11,7 +11,7 @@ export const queueRoutes = [
     getParentRoute: () => rootRoute,
     path: '/queue',
     validateSearch: only('account_code', 'subscription_id', 'retry'),
-    // Asked for when somebody is about to open the page, and not waited for.
+    // Prefetched without waiting when somebody is about to open the page.
     loader: () => void queries.prefetchQuery(causesQuery),
     component: lazyRouteComponent(() => import('./causes-page'), 'CausesPage'),
   }),

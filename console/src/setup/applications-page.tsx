@@ -17,7 +17,7 @@ import { SetupNav } from './setup-nav';
 type Application = Schemas['ApplicationModel'];
 type Credentials = Schemas['ApplicationCredentialsModel'];
 
-/** The application of the console itself. */
+/** The consumer key of the console's own application. */
 const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
 
 export function ApplicationsPage() {

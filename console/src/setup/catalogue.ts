@@ -1,15 +1,15 @@
 import { api, pageOf, type Page, type Schemas } from '../api/client';
 import type { FieldValue, SchemaName } from '../components/form-rules';
 
-/** An entry of a catalogue, whatever its kind. */
+/** An entry of a catalogue of any kind. */
 export interface Entry {
   code: string;
-  /** In a few words. */
+  /** A summary in a few words. */
   text: string;
   more: string;
-  /** The first values of its form. */
+  /** The initial values of its form. */
   values: Record<string, FieldValue>;
-  /** Of a test: one on each line, `CODE name`. */
+  /** The portions of a test: one on each line, `CODE name`. */
   portions?: string;
 }
 
@@ -33,7 +33,7 @@ const entries = async <Row>(page: Promise<Page<Row>>, entryOf: (row: Row) => Ent
 };
 const text = (value: string | number | null | undefined) => (value == null ? '' : String(value));
 
-/** The codes by which an account names its candidates, tests and discounts. */
+/** The kinds of catalogue entries of an account. */
 export const KINDS: Record<string, Kind> = {
   tests: {
     title: 'Tests',

@@ -19,7 +19,7 @@ interface Login {
 
 const CLIENT_SCOPES = SCOPE_OPTIONS.filter(([scope]) => scope !== 'admin' && scope !== 'support');
 
-/** A user, an application, and a line that proves that both work. */
+/** Creates a user and an application, and shows a command that tests both. */
 export function ConnectClientPage() {
   const [login, setLogin] = useState<Login | null>(null);
   const [credentials, setCredentials] = useState<Credentials | null>(null);
@@ -83,7 +83,7 @@ function Connected({ login: { username, account }, credentials }: { login: Login
   const { consumer_key: key, consumer_secret: secret } = credentials;
   const base = ROOT.href.replace(/\/$/, '');
   const path = account === '' ? '/openapi.json' : `/accounts/${account}/eligibilities?limit=1`;
-  // The password is typed where the line runs: no history has it.
+  // The password is typed where the command runs, so that no shell history contains it.
   const line = [
     `read -rsp 'Password of ${username}: ' PASSWORD`,
     `TOKEN=$(curl -sS -u '${key}:${secret}' '${base}/token' \\`,

@@ -17,7 +17,7 @@ import { SetupNav } from './setup-nav';
 type Made = Schemas['SubscriptionWithSecret'];
 type Report = Schemas['SampleReport'];
 
-/** A subscription, and a sample that its partner answers with 200. */
+/** Creates a subscription, and sends a sample that its partner must answer with 200. */
 export function ConnectPartnerPage() {
   const [auth, setAuth] = useState<AuthType>('none');
   const [made, setMade] = useState<Made | null>(null);
@@ -115,7 +115,7 @@ function Outcome({ report }: { report: Report }) {
   );
 }
 
-/** For the partner's own hands: the same call, without a signature that counts. */
+/** Shows the same call for the partner to try, with an invalid signature. */
 function Connected({ made }: { made: Made }) {
   const line = `curl -sS -X PUT '${made.partner_url.replace(/\/$/, '')}/notifications' -H 'Content-Type: application/json' -H 'webhook-id: test' --data '{"change_reason":"BOOKING_CREATED"}' -w '%{http_code}\\n'`;
   return (

@@ -14,7 +14,7 @@ export interface PaletteProps {
   onClose: () => void;
 }
 
-/** Goes to an area or looks for something, from the keyboard. */
+/** Opens an area or searches, by keyboard. */
 export function CommandPalette({ session, onClose }: PaletteProps) {
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);

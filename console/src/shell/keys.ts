@@ -1,6 +1,9 @@
 import { useEffect, useRef } from 'react';
 
-/** By key, `mod+` before it for Ctrl or Command; what returns false leaves the key to the browser. */
+/**
+ * Handlers by key, with the prefix `mod+` for Ctrl or Command; a handler that returns false leaves the key to the
+ * browser.
+ */
 type Keys = Record<string, (event: KeyboardEvent) => boolean | void>;
 
 export function useKeys(keys: Keys): void {

@@ -2,5 +2,5 @@ import { createRootRoute } from '@tanstack/react-router';
 import { NotFound } from './not-found';
 import { Shell } from './shell';
 
-/** The shell around every page; the areas hang their routes on it. */
+/** The route of the shell around every page; the areas add their routes to it. */
 export const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });

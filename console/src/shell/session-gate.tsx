@@ -8,8 +8,8 @@ import { SignInForm } from './sign-in';
 const expiredSession = later(async () => (await import('./expired-session')).ExpiredSession);
 
 /**
- * Shows the console to who is signed in, and else the sign-in at the address that was asked for. A session that ends in
- * between leaves the page as it is, with the sign-in over it.
+ * Shows the console to a signed-in user, otherwise the sign-in form at the requested address. When a session expires,
+ * the page stays and the sign-in form appears over it.
  */
 export function SessionGate({ children }: { children: ReactNode }) {
   const state = useStore(sessionState);

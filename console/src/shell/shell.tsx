@@ -83,17 +83,18 @@ function SignedInShell({ session }: { session: Session }) {
   );
 }
 
-/** Long enough for the first page and what it asks for. */
+/** Long enough for the first page and its queries. */
 const REST_AFTER_MS = 2000;
 
-/** Once the first page is there, and nothing else is to be done, the other pages are loaded: none of them is waited for. */
+/** Loads the other pages in the background, once the first page is shown and the browser is idle. */
 function useRestLoaded(): void {
   const router = useRouter();
   useEffect(() => {
     const load = async () => {
-      // One after another: a slow telephone answers its user between them. A page that cannot be loaded says so when it is opened.
+      // Loads one page after another, so that a slow telephone stays responsive. A page that fails to load reports the
+      // error when it is opened.
       for (const route of Object.values(router.routesById)) await router.loadRouteChunk(route)?.catch(() => undefined);
-      // Pages say what else they need when they are there.
+      // Loaded pages have registered further parts.
       await loadParts();
     };
     // Safari has no idle callbacks.

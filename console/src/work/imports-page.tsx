@@ -156,7 +156,7 @@ export function ImportsPage() {
   );
 }
 
-/** A dry run first: it says which rows would be refused, and changes nothing. */
+/** Uploads a file, first as a dry run: it lists the rows that would be refused, and changes nothing. */
 function Upload() {
   const queries = useQueryClient();
   const file = useRef<HTMLInputElement>(null);

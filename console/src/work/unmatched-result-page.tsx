@@ -16,7 +16,10 @@ import { toast } from '../components/toast';
 import { nameOf } from '../candidates/record-text';
 import { cluesOf, codeText, faultText, likenessText, type Likely, type Unmatched } from './unmatched-text';
 
-/** Null when it waits no more. Without photo and link: reading those leaves an audit row, which is for whoever asks for them. */
+/**
+ * Returns the waiting result; null when it no longer waits. Photo and link are omitted: reading them is audited, and
+ * happens only on request.
+ */
 async function findWaiting(id: string, signal: AbortSignal): Promise<Unmatched | null> {
   const params = { path: { id }, query: { media: 'false' } } as const;
   try {
@@ -134,7 +137,7 @@ function Waiting({ result }: { result: Unmatched }) {
   );
 }
 
-/** The bytes of a body that is no JSON object; reading them leaves an audit row. */
+/** Saves the bytes of a body that is not a JSON object; reading them is audited. */
 function RawBody({ id }: { id: string }) {
   async function save() {
     try {
@@ -222,7 +225,7 @@ function Exam({ of: { candidate, status, test_code, account_code, booking_on } }
   );
 }
 
-/** The exam is known otherwise: by a code of it. */
+/** Assigns the result to another exam, by one of its codes. */
 function Another({ id, settled }: Pick<LikelyProps, 'id' | 'settled'>) {
   const [code, setCode] = useState('');
   const [fault, setFault] = useState<string>();

@@ -16,7 +16,7 @@ const CODES: Record<string, string> = {
   result_id_conflict: 'The result_id belongs to another candidate',
 };
 
-/** Why no exam was found. */
+/** Explains why no exam was found. */
 export function codeText(code: string): string {
   return CODES[code] ?? code;
 }
@@ -50,7 +50,7 @@ export function likenessText(likeness: Likely['because'][number]): string {
   return LIKENESSES[likeness];
 }
 
-/** The texts of a result that lead to its exam: code, candidate, name, e-mail address. */
+/** Returns the texts of a result that can lead to its exam: code, candidate, name, e-mail address. */
 export function cluesOf(result: Pick<Unmatched, 'body'>): [term: string, value: string][] {
   const body = objectOf(result.body);
   const meta = objectOf(body['examMetaData']);

@@ -104,7 +104,7 @@ const HOLDS: readonly Column<CandidateRecord>[] = [
   { id: 'do', header: 'Action', cell: (record) => <Release record={record} /> },
 ];
 
-/** Lists of records are asked for again once something was decided. */
+/** Returns a function that refetches the lists of records after a decision. */
 function useDecided(): () => void {
   const queries = useQueryClient();
   return () => {

@@ -6,7 +6,7 @@ import { useLive } from '../api/live';
 
 const MOST_COUNTED = 10_000;
 
-/** The lists of work, each with how many wait. */
+/** Shows the work lists with their numbers of waiting items. */
 export function WorkNav() {
   const { data } = useQuery({
     queryKey: ['overview'],
@@ -31,7 +31,7 @@ export function WorkNav() {
   );
 }
 
-/** Its place is reserved: its neighbours do not move when it appears. */
+/** Shows a number in reserved space, so that its neighbours do not move when it appears. */
 function Count({ of }: { of: number | undefined }) {
   const text = of?.toLocaleString('en');
   return (

@@ -24,7 +24,7 @@ export class CreateApplicationBody {
   grants?: Grant[] | null;
 }
 
-/** A member left out stays; null clears the scopes and `disabled`, and gives `grants` its default. */
+/** An omitted member keeps its value; null clears the scopes and `disabled`, and resets `grants` to its default. */
 export class UpdateApplicationBody {
   @Field(name, { notNull: true })
   name?: string;
@@ -49,7 +49,7 @@ export class ApplicationModel {
   @Field(scopes, { required: true })
   scopes: Scope[];
 
-  /** The console's own has none: its sessions take no grant. */
+  /** The console's own application has no grants: its sessions need none. */
   @Field(listOf(oneOf(GRANTS, 'grant_unknown'), 10), { required: true })
   grants: Grant[];
 

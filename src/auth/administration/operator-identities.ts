@@ -9,11 +9,11 @@ import { isReservedName } from './reserved-names.js';
 import { Passwords } from '../tokens/passwords.js';
 import { UserRights, type ChangedUser } from './user-rights.js';
 
-/** Somebody at an identity provider. */
+/** A person at an identity provider. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Names of the user at the provider, the best one first. */
+  /** The person's names at the provider, in order of preference. */
   readonly names: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const FIND = prepared(
   `SELECT username FROM operator_identities WHERE issuer = $1 AND subject = $2`,
 );
 const IS_KNOWN = prepared('operator-identity-is-known', `SELECT 1 FROM operator_identities WHERE username = $1`);
-// One sign-in of somebody at a time: the first one makes the user.
+// Serializes sign-ins of one person: the first sign-in creates the user.
 const LOCK = prepared(
   'operator-identity-lock',
   `SELECT pg_advisory_xact_lock(hashtextextended('operator-identity ' || $1::text || ' ' || $2::text, 0))`,
@@ -34,20 +34,20 @@ const MAKE_USER = prepared(
    INSERT INTO operator_identities (issuer, subject, username) SELECT $1, $2, username FROM made`,
 );
 
-/** A character that no user name has. */
+/** Characters that are not allowed in a user name. */
 const NOT_IN_NAMES = /[^A-Za-z0-9._@+-]+/g;
 const LONGEST_NAME = 64;
 const MARK_LENGTH = 8;
 
 /**
- * The users that operators of an identity provider are here.
+ * Maps operators of an identity provider to users.
  *
- * 1. Somebody is known by issuer and subject alone. A user of the same name who was made here is somebody else: the name then
- *    gets a mark, and nobody takes another's place by choosing a name at the provider.
- * 2. Each sign-in sets the user's rights from the groups of that moment. Sessions with more rights end, and the audit log
- *    names the changes.
- * 3. A user without any group stays, for the audit log, without any right or session.
- * 4. Groups that the provider leaves out change nothing, and nobody is signed in (identity-provider.ts).
+ * 1. A person is identified by issuer and subject alone. A locally created user of the same name is a different person:
+ *    the new name then gets a suffix. Nobody can take over a user by choosing a name at the provider.
+ * 2. Each sign-in sets the user's rights from the person's current groups. Sessions with more rights end, and the audit
+ *    log records the changes.
+ * 3. A user without any group is kept for the audit log, without rights or sessions.
+ * 4. When the provider omits the groups, nothing changes and the sign-in fails (identity-provider.ts).
  */
 @Injectable()
 export class OperatorIdentities {
@@ -59,11 +59,11 @@ export class OperatorIdentities {
   ) {}
 
   /**
-   * The user, made at the first sign-in; null for one who was disabled here.
+   * Returns the user, created at the first sign-in; null for a user who was disabled here.
    * @throws DomainError last_operator
    */
   async admit(identity: Identity, rights: OperatorRights): Promise<LoggedIn | null> {
-    // A password that nobody has, and nobody can give (user.handlers.ts).
+    // A random password that nobody knows or can set (user.handlers.ts).
     const hash = (await this.find(identity)) ? null : await this.passwords.hash(randomToken());
     return this.unitOfWork.run(async () => {
       await this.database.query(LOCK, [identity.issuer, identity.subject]);
@@ -75,13 +75,13 @@ export class OperatorIdentities {
     });
   }
 
-  /** Whether the user is somebody at a provider, and not one who was made here. */
+  /** Returns whether the user belongs to an identity provider rather than being created locally. */
   async areOf(username: string): Promise<boolean> {
     return (await this.database.queryOne(IS_KNOWN, [username])) !== null;
   }
 
   /**
-   * Somebody whom no group lets in any more.
+   * Removes all rights of a person whose groups no longer give any.
    * @throws DomainError last_operator
    */
   withdraw(identity: Identity): Promise<void> {
@@ -109,7 +109,7 @@ export class OperatorIdentities {
     throw new Error('There is a user of each name that this operator could have.');
   }
 
-  /** Writes rights that groups give and take to the audit log, like those that a person gives and takes. */
+  /** Sets the rights that groups give, and writes the changes to the audit log like manual changes. */
   private async setRights(
     username: string,
     rights: OperatorRights,

@@ -1,12 +1,12 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The user that somebody is here who signs in at an identity provider. */
+/** The local user of a person who signs in at an identity provider. */
 @Entity('operator_identities')
 export class OperatorIdentity {
   @PrimaryColumn('text')
   issuer: string;
 
-  /** The subject at the provider; names and addresses may change hands. */
+  /** The subject at the provider; names and addresses can pass to other people. */
   @PrimaryColumn('text')
   subject: string;
 
@@ -14,10 +14,10 @@ export class OperatorIdentity {
   username: string;
 }
 
-/** A sign-in at the provider that came to its end, kept for as long as it could be tried once more. */
+/** A completed sign-in at the provider, kept for as long as it could be replayed. */
 @Entity('finished_sign_ins')
 export class FinishedSignIn {
-  /** SHA-256 of its state. */
+  /** SHA-256 of the sign-in's state. */
   @PrimaryColumn('bytea')
   state_hash: Buffer;
 

@@ -1,4 +1,4 @@
-// A thread that estimates how many guesses find a password; password-strength.ts is its other side.
+// The thread that estimates how many guesses a password withstands; password-strength.ts is its caller.
 const { parentPort } = require('node:worker_threads');
 const { ZxcvbnFactory } = require('@zxcvbn-ts/core');
 const common = require('@zxcvbn-ts/language-common');
@@ -7,7 +7,7 @@ const english = require('@zxcvbn-ts/language-en');
 const estimator = new ZxcvbnFactory({
   dictionary: { ...common.dictionary, ...english.dictionary },
   graphs: common.adjacencyGraphs,
-  // With the default of 100 a password of nothing but look-alikes takes seconds.
+  // With the default of 100, a password made only of look-alike characters takes seconds.
   l33tMaxSubstitutions: 10,
 });
 

@@ -5,17 +5,17 @@ import { fault } from '../../platform/validation/rules.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
 const LEAST_GUESSES = 1e8;
-/** The word lists take 34 MB and 0.2 s to load: the thread that has them ends when nobody needed it for so long. */
+/** The word lists take 34 MB and 0.2 s to load: an idle thread stops after this time. */
 const IDLE_MS = 60_000;
 
-/** Refuses passwords that an attacker finds among the first 10^8 guesses, by zxcvbn's estimate. */
+/** Refuses passwords that an attacker would find among the first 10^8 guesses, by zxcvbn's estimate. */
 @Injectable()
 export class PasswordStrength implements OnApplicationShutdown {
   private readonly thread = new WorkerThread<{ password: string; known: string[] }, number>(
     join(__dirname, 'password-strength-worker.cjs'),
     { resourceLimits: { maxOldGenerationSizeMb: 128 } },
   );
-  /** Estimates take their turn. */
+  /** Queues the estimates: one runs at a time. */
   private last: Promise<unknown> = Promise.resolve();
   private idle: NodeJS.Timeout | undefined;
 
@@ -24,7 +24,7 @@ export class PasswordStrength implements OnApplicationShutdown {
     await this.thread.end();
   }
 
-  /** `password_weak` at `/password`, where it is. */
+  /** Returns a `password_weak` fault at `/password` for a weak password. */
   async faults(password: string, username: string): Promise<readonly Fault[]> {
     const isName = password.toLowerCase() === username.toLowerCase();
     if (!isName && (await this.guesses(password, username)) >= LEAST_GUESSES) return [];

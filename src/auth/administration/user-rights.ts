@@ -14,7 +14,7 @@ export const lastOperator = defineProblem(
   'The user is the last enabled one with the scope `admin` who can sign in. Give another user `admin` first.',
 );
 
-// Of two changes at once the second sees what the first left.
+// Of two concurrent changes, the second sees the result of the first.
 const CHANGE = prepared(
   'user-change',
   `UPDATE users SET password_hash = coalesce($2, password_hash), scopes = coalesce($3, scopes),
@@ -32,13 +32,13 @@ const JOIN_ACCOUNTS = prepared(
   'user-join-accounts',
   `INSERT INTO user_accounts (username, account_code) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING`,
 );
-// For the trigger that keeps an operator: who could still sign in with these settings.
+// Tells the trigger that protects the last operator how operators can sign in with the current settings.
 const SAY_HOW_OPERATORS_SIGN_IN = prepared(
   'user-say-how-operators-sign-in',
   `SELECT set_config('sign_in.passwords', $1, true), set_config('sign_in.issuer', $2, true)`,
 );
 
-/** A member that is null or left out keeps its value. */
+/** A member that is null or omitted keeps its value. */
 interface Changes {
   readonly passwordHash?: string | null;
   readonly scopes?: readonly Scope[] | null;
@@ -48,16 +48,16 @@ interface Changes {
 
 export interface ChangedUser extends LoggedIn {
   readonly disabled: boolean;
-  /** Names of the members of a user that became different rights. */
+  /** Names of the members that changed. */
   readonly changedRights: readonly ('scopes' | 'account_codes')[];
 }
 
 /**
- * The one way to change a user: by hand, by the command line, by groups of an identity provider.
+ * Changes users; the web console, the command line and identity provider groups all use it.
  *
- * 1. A scope or an account taken away, a new password, and `disabled`, ends the families that had it: triggers see to it.
- * 2. A trigger refuses what would leave nobody who can sign in as an operator.
- * 3. With OPERATOR_PASSWORDS=off, who is an operator now keeps nothing that was got by a password.
+ * 1. A removed scope or account, a new password and `disabled` end the token families concerned, by triggers.
+ * 2. A trigger refuses a change after which nobody could sign in as an operator.
+ * 3. With OPERATOR_PASSWORDS=off, an operator loses all families that were obtained by a password.
  */
 @Injectable()
 export class UserRights {
@@ -68,7 +68,7 @@ export class UserRights {
   ) {}
 
   /**
-   * Inside a unit of work. Null when there is no such user.
+   * Changes a user inside a unit of work. Returns null when there is no such user.
    * @throws DomainError last_operator
    */
   async change(username: string, changes: Changes): Promise<ChangedUser | null> {
@@ -99,7 +99,7 @@ export class UserRights {
 
   private async sayHowOperatorsSignIn(): Promise<void> {
     const { operatorPasswords, oidc } = this.config;
-    // Nobody comes from a provider as an operator for good whose groups give no `admin`.
+    // Without an admin group, no user of a provider can be a permanent operator.
     const issuer = oidc?.adminGroup == null ? 'none' : oidc.issuer.href;
     await this.database.query(SAY_HOW_OPERATORS_SIGN_IN, [operatorPasswords ? 'on' : 'off', issuer]);
   }

@@ -20,7 +20,7 @@ declareFaults({
 
 const MOST_ACCOUNTS = 1000;
 
-/** No character that is not seen, or that looks like another. A path cannot end in dots alone. */
+/** Excludes invisible and look-alike characters. A path segment cannot consist of dots alone. */
 const newUsername = text({
   min: 1,
   max: 64,
@@ -30,10 +30,10 @@ const newUsername = text({
   accepts: (value) => !/^\.+$/.test(value) && !isReservedName(value),
   example: 'integration-user',
 });
-/** In a path: what no user can be called is that of nobody, 404. */
+/** The rule for a user name in a path: an impossible name is answered with 404, as an unknown one. */
 const username = text({ min: 1, max: 100, example: 'integration-user' });
 const passwordText = text({ min: 12, max: 128 });
-/** One code for whatever makes a password unfit; password-strength.ts judges what is long enough. */
+/** Uses one fault code for every unsuitable password; password-strength.ts judges passwords of sufficient length. */
 const password: Rule = {
   schema: passwordText.schema,
   faults: (value) =>
@@ -42,7 +42,7 @@ const password: Rule = {
       .map((found) => (/^(too_|blank)/.test(found.code) ? { ...found, code: 'password_weak' } : found)),
 };
 const accountCodes = listOf(text({ min: 1, max: 64, example: 'K7PTX2M9QWHB' }), MOST_ACCOUNTS);
-/** Repeats collapse. */
+/** The rule for scopes; repeated scopes count once. */
 export const scopes = listOf(oneOf(SCOPES, 'scope_unknown'), 50);
 
 export class UserPath {
@@ -70,7 +70,7 @@ export class CreateUserBody {
   scopes: Scope[];
 }
 
-/** A member left out stays; null clears a list and `disabled`. */
+/** An omitted member keeps its value; null clears a list and `disabled`. */
 export class UpdateUserBody {
   @Field(password, {
     notNull: true,

@@ -125,7 +125,7 @@ export class UpdateUserHandler implements ICommandHandler<UpdateUser> {
     });
   }
 
-  /** A fault when a password would be of no use to the user, or a second way in. */
+  /** Returns a fault when a password would be useless to the user, or a second way to sign in. */
   private async elsewhere(username: string, scopes: readonly Scope[] | undefined): Promise<readonly Fault[]> {
     if (await this.identities.areOf(username))
       return [
@@ -146,7 +146,7 @@ const MEMBERS: Record<keyof UserChanges, string> = {
   disabled: 'disabled',
 };
 
-/** The names of what is not left out, also of a change by the command line. */
+/** Returns the names of the given members, also for a change by the command line. */
 function membersOf(changes: UserChanges): string[] {
   return Object.entries(MEMBERS).flatMap(([key, name]) =>
     changes[key as keyof UserChanges] === undefined ? [] : [name],
@@ -170,7 +170,7 @@ export class UnlockUserHandler implements ICommandHandler<UnlockUser> {
   }
 }
 
-/** A fault for each account that there is not, at its place in `/account_codes`; not of those that have one already. */
+/** Returns a fault for each unknown account at its index in `/account_codes`, unless the entry already has a fault. */
 async function unknownAccounts(
   database: Database,
   accountCodes: readonly string[],

@@ -7,23 +7,23 @@ import { Secrets, sha256 } from '../../platform/secrets.js';
 import type { Identity } from '../administration/operator-identities.js';
 import { groupsIn } from '../tokens/operator-rights.js';
 
-/** Read again after this: keys and addresses of the provider may change. */
+/** The provider's metadata is read again after this time, because its keys and addresses may change. */
 const REMEMBERED_MS = 3600_000;
 const TIMEOUT_S = 10;
-/** How long somebody may take to sign in there. */
+/** Time limit for a sign-in at the provider. */
 export const SIGN_IN_S = 600;
 const PURPOSE = 'operator sign-in';
-/** OpenID Connect Core §2: at most 255 ASCII characters. Empty, it would be everybody whom the provider does not name. */
+/** OpenID Connect Core §2: at most 255 ASCII characters. An empty subject would match every unnamed person. */
 const SUBJECT = /^(?=.*[^ ])[\x20-\x7e]{1,255}$/;
 
-// For as long as the cookie of another process, whose clock may differ, could be taken for a new one.
+// Kept for as long as another process, whose clock may differ, could accept the cookie as new.
 const FINISH = prepared(
   'identity-provider-finish',
   `INSERT INTO finished_sign_ins (state_hash, forget_at) VALUES ($1, now() + make_interval(secs => ${2 * SIGN_IN_S}))
    ON CONFLICT DO NOTHING`,
 );
 
-/** State that the browser keeps, encrypted, during a sign-in at the provider. */
+/** State of a sign-in at the provider, kept encrypted in the browser. */
 interface Attempt {
   readonly state: string;
   readonly nonce: string;
@@ -36,25 +36,25 @@ export interface SignedIn {
   readonly groups: readonly string[];
 }
 
-/** The attempt is not the one that was begun in this browser, or took too long. */
+/** The attempt was not started in this browser, or took too long. */
 export class UnknownAttempt extends Error {}
-/** The provider does not tell somebody's groups, as it does when there are too many: unknown is not none. */
+/** The provider omits the groups, for example because there are too many: unknown groups do not mean no groups. */
 export class GroupsUnknown extends Error {}
-/** The provider, or somebody at it, said no. */
+/** The provider, or the person, refused the sign-in. */
 export class SignInDenied extends Error {}
 
 /**
- * Signing in at the organisation's OpenID Connect provider, by authorization code (OpenID Connect Core §3.1).
+ * Signs operators in at the organisation's OpenID Connect provider, by authorization code (OpenID Connect Core §3.1).
  *
- * 1. `begin`: a state, a nonce and a PKCE verifier (RFC 7636) are made; the browser keeps them encrypted in a cookie, and no
- *    process has to remember them.
- * 2. The browser goes to the provider and comes back with a code and the state.
- * 3. `finish`: only with the cookie of step 1, and once: the state is compared and written down as used, whatever comes of it.
- *    The code is exchanged with the verifier and the client's
- *    secret, the ID token's signature, issuer, audience, time and nonce are checked, and the groups are read from it, or from
- *    the provider's user information.
+ * 1. `begin` creates a state, a nonce and a PKCE verifier (RFC 7636). The browser keeps them encrypted in a cookie, so
+ *    that no process has to store them.
+ * 2. The browser is redirected to the provider and returns with a code and the state.
+ * 3. `finish` works only with the cookie of step 1, and once: the state is compared and recorded as used, even when the
+ *    sign-in fails. The code is exchanged with the verifier and the client's secret. The ID token's signature, issuer,
+ *    audience, time and nonce are checked. The groups are read from the ID token, or from the provider's user
+ *    information.
  *
- * Never trust a claim outside of an ID token that passed step 3, and keep no token of the provider.
+ * Never trust a claim outside an ID token that passed step 3, and keep no token of the provider.
  */
 @Injectable()
 export class IdentityProvider {
@@ -93,8 +93,8 @@ export class IdentityProvider {
   }
 
   /**
-   * @param query of the address that the browser came back to
-   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and what openid-client says of an answer that does not hold
+   * @param query of the address to which the browser returned
+   * @throws UnknownAttempt, SignInDenied, GroupsUnknown, and openid-client's errors for an invalid answer
    */
   async finish(kept: string | null, query: string): Promise<SignedIn> {
     const attempt = this.opened(kept);
@@ -130,8 +130,9 @@ export class IdentityProvider {
   }
 
   /**
-   * Where the browser ends the session that it has at the provider (OpenID Connect RP-Initiated Logout §2), and comes back
-   * from; null when the provider has no such place. No token is kept to be sent as a hint: the provider may ask the person.
+   * Returns the address at which the browser ends its session at the provider and is redirected back (OpenID Connect
+   * RP-Initiated Logout §2); null when the provider has none. No token is kept for use as a hint, so the provider may
+   * ask the person.
    */
   async signOutAddress(): Promise<URL | null> {
     const provider = await this.discovered();
@@ -159,7 +160,7 @@ export class IdentityProvider {
   private discovered(): Promise<Configuration> {
     if (this.known === null || this.known.until < Date.now()) {
       const configuration = this.discover(this.settings!);
-      // The next caller asks again after a failure.
+      // After a failure, the next caller retries.
       configuration.catch(() => (this.known = null));
       this.known = { configuration, until: Date.now() + REMEMBERED_MS };
     }
@@ -168,7 +169,7 @@ export class IdentityProvider {
 
   private async discover({ issuer, clientId, clientSecret }: OidcSettings): Promise<Configuration> {
     const oidc = await import('openid-client');
-    // The settings let http in for a provider on this machine alone.
+    // The settings allow http only for a provider on this machine.
     const onThisMachine = issuer.protocol === 'http:' ? [oidc.allowInsecureRequests] : [];
     return oidc.discovery(issuer, clientId, undefined, oidc.ClientSecretBasic(clientSecret), {
       execute: [...onThisMachine, oidc.enableNonRepudiationChecks],

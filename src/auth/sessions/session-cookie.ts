@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../config.js';
 
 /**
- * Cookies of the console. Their content is for the service alone: no script reads them, and no other site's page makes a
- * browser send them with a call (`SameSite`). With the prefix `__Host-` no neighbouring host can set them either.
+ * Sets and reads the console's cookies. Scripts cannot read them, and pages of other sites cannot make a browser send
+ * them with a call (`SameSite`). With the prefix `__Host-`, no neighbouring host can set them either.
  */
 @Injectable()
 export class ConsoleCookies {
@@ -19,14 +19,14 @@ export class ConsoleCookies {
     return null;
   }
 
-  /** The names that begin so, as browsers send them: the oldest first (RFC 6265 §5.4). */
+  /** Returns the cookie names with this prefix in the order of the header: oldest first (RFC 6265 §5.4). */
   namesWith(request: Request, prefix: string): string[] {
     const own = this.nameOf('');
     const names = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('=')[0] ?? '');
     return names.filter((name) => name.startsWith(own + prefix)).map((name) => name.slice(own.length));
   }
 
-  /** @param value of base64url characters; @param maxAgeS none: until the browser ends */
+  /** @param value of base64url characters; @param maxAgeS omitted: until the browser closes */
   set(response: Response, name: string, value: string, sameSite: 'strict' | 'lax', maxAgeS?: number): void {
     const life = maxAgeS === undefined ? {} : { maxAge: maxAgeS * 1000 };
     response.cookie(this.nameOf(name), value, { ...this.attributes(), sameSite, ...life });
@@ -44,17 +44,20 @@ export class ConsoleCookies {
     return this.secure ? `__Host-${name}` : name;
   }
 
-  /** Browsers keep what is `Secure` for https, and for a service on their own machine. */
+  /** Whether cookies are `Secure`: browsers keep such cookies for https, and for a service on their own machine. */
   private get secure(): boolean {
     const { protocol, hostname } = new URL(this.config.baseUrl);
     return protocol === 'https:' || hostname === 'localhost';
   }
 }
 
-/** A header that a page of the console sends with every call; a form or a link of another site cannot. */
+/** A header that the console's pages send with every call; a form or link of another site cannot send it. */
 export const CONSOLE_REQUEST = 'Console-Request';
 
-/** Whether a script of our own page made the request: another origin may not add the header (Fetch, CORS-safelisted headers). */
+/**
+ * Returns whether a script of our own page made the request: another origin may not add the header (Fetch,
+ * CORS-safelisted headers).
+ */
 export function isFromConsole(request: Request): boolean {
   const site = request.headers['sec-fetch-site'];
   return request.headers[CONSOLE_REQUEST.toLowerCase()] === '1' && (site === undefined || site === 'same-origin');

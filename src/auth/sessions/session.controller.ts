@@ -19,7 +19,7 @@ import { OAuthError } from '../tokens/token.errors.js';
 import { TokenRefusals } from '../tokens/token-refusals.js';
 import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 
-/** One answer for a wrong password and for a user who is unknown, disabled, locked, or no operator. */
+/** The common refusal for a wrong password and for a user who is unknown, disabled, locked or no operator. */
 const signInRefused = defineProblem(
   'sign_in_refused',
   'forbidden',
@@ -41,7 +41,7 @@ function tooManyGuesses(seconds: number): Error {
   });
 }
 
-/** Documents the header without which a session counts for nothing. */
+/** Documents the header that every call with a session needs. */
 const FromConsole = () =>
   ApiHeader({
     name: CONSOLE_REQUEST,
@@ -63,8 +63,8 @@ const SignsOut = (summary: string) =>
   );
 
 /**
- * Sessions of operators in the console. Every other route takes a session instead of a token: its cookie, with the header
- * `Console-Request: 1` and without `Authorization`.
+ * Handles sessions of operators in the console. Every other route accepts a session instead of a token: its cookie,
+ * with the header `Console-Request: 1` and without `Authorization`.
  */
 @ApiTags('Console')
 @Controller('console')
@@ -106,13 +106,13 @@ export class ConsoleSessionController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ): Promise<void> {
-    // Without it another site could sign somebody in under a name of its own.
+    // Without the header, another site could sign somebody in under a name of its choice.
     if (!isFromConsole(request)) throw notTheConsole.error();
     const network = networkOf(request);
     await this.limit.count(network, response).catch((error: unknown) => {
       throw error instanceof OAuthError ? rateLimited.error({ headers: error.headers }) : error;
     });
-    // Anybody reaches this form: who guesses from one address locks nobody out who comes from another.
+    // The form is public: wrong guesses from one address must not lock out people at other addresses.
     const from = this.pseudonyms.of('address', network).toString('hex');
     const { user, patienceS } = await this.login.verify({
       username,
@@ -151,7 +151,10 @@ export class ConsoleSessionController {
     return { organisation: username === null ? null : await this.organisationOf(username) };
   }
 
-  /** Where the user signs out at the organisation. Its provider may be down: nobody stays signed in here for that. */
+  /**
+   * Returns the address at which the user signs out at the organisation. When its provider is down, the user is still
+   * signed out here.
+   */
   private async organisationOf(username: string): Promise<string | null> {
     if (!(await this.isOfOrganisation(username))) return null;
     const address = await this.provider.signOutAddress().catch((error: unknown) => {

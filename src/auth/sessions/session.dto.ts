@@ -33,7 +33,7 @@ export class SessionModel {
   organisation: boolean;
 }
 
-/** How operators may sign in. */
+/** The enabled ways for operators to sign in. */
 export class SignInWays {
   @Field(boolean(), { required: true, description: 'By user name and password.' })
   password: boolean;

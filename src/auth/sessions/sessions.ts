@@ -12,15 +12,18 @@ import { grantedScopes, isOperator } from '../tokens/scope.rules.js';
 import { ConsoleCookies, isFromConsole } from './session-cookie.js';
 import { TokenStore, type Origin } from '../tokens/token-store.js';
 
-/** The console's own application: made at the first sign-in, without grants, and with a secret that nobody has. */
+/**
+ * The console's own application. It is created at the first sign-in, without grants, and with a secret that nobody
+ * knows.
+ */
 export const CONSOLE_KEY = 'CONSOLEOFTHISSERVICE';
-/** Scopes of the console: tests are launched elsewhere. Photos and links of results are shown to users with `results`. */
+/** Scopes of the console: tests are launched elsewhere. Users with `results` see photos and links of results. */
 const CONSOLE_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'launch');
 
 const COOKIE = 'console-session';
 const IDLE_S = 30 * 60;
 const ABSOLUTE_S = 12 * 3600;
-/** Written no more often than this. */
+/** Minimum interval between writes of a session's expiry. */
 const RENEW_EVERY_S = 60;
 
 const MAKE_APPLICATION = prepared(
@@ -54,14 +57,14 @@ export interface SessionView {
 }
 
 /**
- * Sessions of operators in the console.
+ * Manages sessions of operators in the console.
  *
- * 1. A session is a token family of the console's own application. Its one access token is in the cookie, and its hash in the
- *    table, so that a session lives through restarts, in every process, and ends with everything that ends tokens: a new
- *    password, a disabled user, a lost scope.
- * 2. A call with the cookie counts only with the header that our own page adds; the token counts nowhere but in the cookie.
- * 3. Every call puts the end off to {@link IDLE_S} from now, never beyond the family's own.
- * 4. A sign-in takes a new token, and ends the session that the browser had.
+ * 1. A session is a token family of the console's own application. Its only access token is in the cookie, and the
+ *    token's hash is in the table. A session therefore survives restarts, works in every process, and ends with every
+ *    event that ends tokens: a new password, a disabled user, a lost scope.
+ * 2. A call with the cookie counts only with the header that our own page adds. The token is valid only in the cookie.
+ * 3. Every call moves the expiry to {@link IDLE_S} from now, never beyond the family's own.
+ * 4. A sign-in creates a new token, and ends the browser's previous session.
  */
 @Injectable()
 export class Sessions {
@@ -80,26 +83,26 @@ export class Sessions {
     return found?.caller ?? null;
   }
 
-  /** As {@link callerOf}; the session does not last longer by it. */
+  /** Does the same as {@link callerOf} without extending the session. */
   async peek(request: Request): Promise<Caller | null> {
     return (await this.find(request))?.caller ?? null;
   }
 
-  /** The session that the request belongs to, which lasts no longer by it. */
+  /** Returns the session of the request without extending it. */
   async view(request: Request): Promise<SessionView | null> {
     const found = await this.find(request);
     if (!found) return null;
     return present(found.caller, (await this.familyOf(found.token))!.expires_at);
   }
 
-  /** Starts a session of the operator; false when the user is none, or changed at this very moment. */
+  /** Starts a session of the operator; returns false when the user is no operator, or has just changed. */
   start(request: Request, response: Response, user: LoggedIn, origin: Origin): Promise<boolean> {
     return this.unitOfWork.run(async () => {
       const before = this.cookies.read(request, COOKIE);
       const family = before === null ? null : await this.familyOf(before);
       if (family) await this.tokens.endFamily(family.family_id);
       await this.database.execute(MAKE_APPLICATION, [CONSOLE_KEY, sha256(randomToken()), CONSOLE_SCOPES]);
-      // An operator may have taken some away.
+      // An operator may have removed some scopes.
       const console = await this.database.queryOne<{ scopes: Scope[] }>(FIND_SCOPES, [CONSOLE_KEY]);
       const scopes = grantedScopes(undefined, console!.scopes, user.scopes);
       if (!scopes || !isOperator(scopes)) return false;
@@ -115,7 +118,10 @@ export class Sessions {
     });
   }
 
-  /** Ends the session of the request, or with `all` every session of its user; answers with the user, if there was one. */
+  /**
+   * Ends the session of the request, or with `all` every session of its user; returns the user name, if there was a
+   * session.
+   */
   async end(request: Request, response: Response, all: boolean): Promise<string | null> {
     const found = await this.find(request);
     if (found) {

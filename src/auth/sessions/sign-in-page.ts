@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 
-/** Tells a person in a browser why the sign-in failed, and links back. It contains no foreign text. */
+/** Sends an HTML page that explains a failed sign-in and links back. The page contains no external text. */
 export function sendSignInPage(
   response: Response,
   status: number,

@@ -25,9 +25,9 @@ import { Sessions } from './sessions.js';
 import { sendSignInPage } from './sign-in-page.js';
 import { lastOperator } from '../administration/user-rights.js';
 
-/** Each attempt has a cookie of its own: those of two tabs do not get in each other's way. */
+/** Prefix of the cookie name: each attempt has its own cookie, so that two tabs do not interfere. */
 const COOKIE = 'console-sign-in-';
-/** So many headers of a browser are borne; more sign-ins than these nobody is about to finish. */
+/** Maximum number of unfinished sign-ins per browser, because request headers are limited. */
 const MOST_BEGUN = 5;
 
 function cookieOf(state: string): string {
@@ -37,7 +37,10 @@ function cookieOf(state: string): string {
 const AnswerPage = (status: number, description: string) =>
   ApiResponse({ status, description, content: { 'text/html': { schema: { type: 'string' } } } });
 
-/** Operators sign in at their organisation; see {@link IdentityProvider} for the protocol. A person looks at the answers. */
+/**
+ * Signs operators in at their organisation; see {@link IdentityProvider} for the protocol. The answers are HTML pages
+ * for people.
+ */
 @ApiTags('Console')
 @Controller('console/sign-in')
 @Access('public')
@@ -63,7 +66,7 @@ export class ConsoleSignInController {
       const { address, state, attempt } = await this.provider.begin();
       for (const name of this.cookies.namesWith(request, COOKIE).slice(0, -(MOST_BEGUN - 1)))
         this.cookies.clear(response, name);
-      // Lax: it must come along when the provider sends the browser back.
+      // Lax: the browser must send the cookie when the provider redirects it back.
       this.cookies.set(response, cookieOf(state), attempt, 'lax', SIGN_IN_S);
       response.redirect(303, address.href);
     } catch (error) {

@@ -29,7 +29,7 @@ describe('AccessTokenLookup', () => {
     expect(callers.map((caller) => caller?.username)).toEqual(
       Array.from({ length: 30 }, (_, at) => sha256(tokens[at % 3]).toString('hex')),
     );
-    // Those that come while one is asked are asked together, once each.
+    // Tokens that arrive while a statement runs are looked up together, each once.
     expect(asked.length).toBeLessThanOrEqual(1 + tokens.length);
   });
 });

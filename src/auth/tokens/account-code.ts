@@ -1,2 +1,2 @@
-/** The form of an account code: any other text is unknown without asking PostgreSQL, which refuses NUL. */
+/** The form of an account code. Any other text is unknown without a query; PostgreSQL would refuse NUL. */
 export const ACCOUNT_CODE = /^[A-Za-z0-9]{1,64}$/;

@@ -4,7 +4,7 @@ import type { Scope } from '../../platform/context/caller.js';
 export const GRANTS = ['password', 'refresh_token'] as const;
 export type Grant = (typeof GRANTS)[number];
 
-/** An OAuth2 client: what a consumer key and secret stand for. */
+/** An OAuth2 client, identified by consumer key and secret. */
 @Entity('applications')
 export class Application {
   @PrimaryColumn('text')

@@ -8,22 +8,22 @@ import type { AccessTokenLookup } from './access-token-lookup.js';
 /**
  * The part of a request that Passport reads.
  *
- * It has the headers alone: from a whole request the strategy would also take a token in query and body (RFC 6750 §2.2, §2.3).
- * It has the lookup of its own application, since Passport keeps one list of strategies for the whole process.
+ * It has only the headers: from a whole request, the strategy would also accept a token in query and body (RFC 6750
+ * §2.2, §2.3). It carries the lookup of its own application, since Passport shares one list of strategies in a process.
  */
 export interface BearerRequest {
   headers: IncomingHttpHeaders;
   lookup: AccessTokenLookup;
 }
 
-/** RFC 6750 bearer tokens for Passport: a token in, its caller out. The guard words the refusals. */
+/** Validates RFC 6750 bearer tokens for Passport and returns their callers. The guard builds the refusals. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(Strategy) {
   constructor() {
     super({ passReqToCallback: true });
   }
 
-  /** Called by Passport; false is a token that nobody may use. */
+  /** Called by Passport; returns false for an invalid token. */
   async validate({ lookup }: BearerRequest, token: string): Promise<Caller | false> {
     return (await lookup.find(token)) ?? false;
   }

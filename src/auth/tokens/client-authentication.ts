@@ -10,7 +10,7 @@ import { formDecode } from './token.form.js';
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
 const CONSUMER_KEY = /^[A-Z0-9]{20}$/;
-/** Compared with when there is no such application, so that it takes as long. */
+/** Compared for an unknown application, so that the check takes equally long. */
 const NO_SECRET = sha256('');
 
 const FIND = prepared(
@@ -18,14 +18,14 @@ const FIND = prepared(
   `SELECT consumer_key, secret_hash, scopes, grants, disabled FROM applications WHERE consumer_key = $1`,
 );
 
-/** The application that proved to be the client of a token request. */
+/** The authenticated application of a token request. */
 export interface Client {
   readonly consumer_key: string;
   readonly scopes: Scope[];
   readonly grants: Grant[];
 }
 
-/** RFC 6749 §2.3: HTTP Basic with consumer key and secret, and nothing else. */
+/** Authenticates clients by HTTP Basic with consumer key and secret, and by no other method (RFC 6749 §2.3). */
 @Injectable()
 export class ClientAuthentication {
   constructor(private readonly database: Database) {}
@@ -44,8 +44,8 @@ export class ClientAuthentication {
 }
 
 /**
- * RFC 7617 §2, with both halves form-encoded before they were joined (RFC 6749 §2.3.1).
- * Null for what is no Basic header or does not decode.
+ * Reads HTTP Basic credentials (RFC 7617 §2) whose halves are form-encoded (RFC 6749 §2.3.1). Returns null for another
+ * scheme or an undecodable header.
  */
 export function readBasic(authorization: string | undefined): { key: string; secret: string } | null {
   const encoded = BASIC.exec(authorization ?? '')?.[1];

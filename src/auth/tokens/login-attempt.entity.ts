@@ -1,12 +1,12 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Wrong passwords in a row for one user name, known or not, through one application: another one locks nobody out here. The row
- * with an empty key counts those of an hour through all applications together.
+ * Consecutive wrong passwords for one user name, known or not, through one application, so that other applications
+ * cannot cause a lock-out here. The row with an empty key counts an hour's wrong passwords through all applications.
  */
 @Entity('login_attempts')
 export class LoginAttempt {
-  /** HMAC of the user name: people also type their password there. */
+  /** HMAC of the user name, because people also type their password there by mistake. */
   @PrimaryColumn('bytea')
   username_mac: Buffer;
 
@@ -20,7 +20,7 @@ export class LoginAttempt {
   forget_at: Date;
 }
 
-/** Refused password grants of one application and address, until they become one audit row. */
+/** Refused password grants of one application and address, until one audit row summarizes them. */
 @Entity('token_refusals')
 export class TokenRefusal {
   @PrimaryColumn('text')
@@ -35,12 +35,12 @@ export class TokenRefusal {
   @Column('int')
   refused: number;
 
-  /** A user name, or the pseudonym of what is none; null when there were several. */
+  /** A user name, or the pseudonym of another text; null when there were several. */
   @Column('text', { nullable: true })
   name: string | null;
 }
 
-/** Token requests of one address in one minute. */
+/** The number of an address's token requests in one minute. */
 @Entity('token_request_counts')
 export class TokenRequestCount {
   @PrimaryColumn('bytea')

@@ -12,10 +12,10 @@ const FIND = prepared(
   `SELECT username, password_hash, scopes, disabled FROM users WHERE username = $1`,
 );
 
-// $2: 1 after a wrong password, 0 after a right one. $3: failures that lock. $4: seconds that they are remembered.
-// $5: the application, or a part of it, which locks the name for itself alone.
-// The row of a locked name does not change until it expires, which distinguishes later failures from the one that locked.
-// The two expiries show whether the time is over: $4 lies between now and the new one.
+// $2: 1 after a wrong password, 0 after a right one. $3: the number of failures that locks. $4: seconds for which
+// failures are remembered. $5: the application, or a part of it, for which the name is locked. The row of a locked name
+// does not change until it expires, which distinguishes later failures from the failure that locked. Two expiries show
+// whether the time is over: $4 lies between now and the new expiry.
 const IS_FORGOTTEN = `attempt.forget_at - excluded.forget_at <= make_interval(secs => -$4::float8)`;
 const SETTLE = prepared(
   'login-settle',
@@ -33,14 +33,14 @@ const SETTLE = prepared(
    RETURNING failures`,
 );
 
-/** Wrong passwords for one name in an hour, through all applications and from all addresses together. */
+/** Maximum wrong passwords for one name in an hour, through all applications and from all addresses. */
 const CEILING = 100;
 const CEILING_S = 3600;
-/** Stands for all applications together. No application has it for a key. */
+/** The key for all applications together; no application has it. */
 const ALL = '';
 const SECONDS_LEFT = `ceil(extract(epoch FROM attempt.forget_at - statement_timestamp()))::int AS seconds_left`;
 
-// The lock on this row puts the attempts of one name in an order. A right password makes no row.
+// The lock on this row serializes the attempts of one name. A right password creates no row.
 const LOCK_NAME = prepared(
   'login-lock-name',
   `SELECT failures, ${SECONDS_LEFT} FROM login_attempts AS attempt
@@ -53,7 +53,7 @@ const MAKE_AND_LOCK_NAME = prepared(
    ON CONFLICT ON CONSTRAINT login_attempts_pk DO UPDATE SET failures = attempt.failures
    RETURNING failures, ${SECONDS_LEFT}`,
 );
-// The hour begins with the first wrong password, and no later one puts its end off.
+// The hour begins with the first wrong password, and later wrong passwords do not extend it.
 const COUNT_FOR_NAME = prepared(
   'login-count-for-name',
   `UPDATE login_attempts SET
@@ -72,37 +72,41 @@ export interface LoggedIn {
   readonly scopes: Scope[];
 }
 
-/** Somebody who wants to be a user. */
+/** A sign-in attempt. */
 interface Attempt {
   readonly username: string;
   readonly password: string;
   readonly application: string;
-  /** The scope of the lock-out: the application, or a part of one that strangers reach without its secret. */
+  /** The scope of the lock-out: the application, or a part of it that unauthenticated callers can use. */
   readonly within: string;
-  /** The flow that takes turns at hashing. */
+  /** The flow in the fair queue of hashing. */
   readonly flow: Flow;
 }
 
-/** The user, or null for whatever reason there is. */
+/** The user, or null when the attempt was refused for any reason. */
 interface Verdict {
   readonly user: LoggedIn | null;
-  /** Seconds until passwords for the name are judged again; null when this one was, or is locked out by its application alone. */
+  /**
+   * Seconds until passwords for the name are checked again; null when this password was checked, or only its
+   * application locks the name.
+   */
   readonly patienceS: number | null;
 }
 
 /**
  * Checks user name and password, with a lock-out and a ceiling that all processes share.
  *
- * 1. Look the user up, and hash: for an unknown user against a decoy, so that every path takes as long.
- * 2. Lock the row of the name, if somebody has guessed at it, and judge nothing beyond the ceiling.
- * 3. Settle the attempt in one statement, whose row lock puts the attempts of one name through one application in an order. A right password
- *    counts only if the name was not locked before it: of any number of parallel guesses no more are judged than of
- *    guesses in a row.
- * 4. A wrong password that was judged counts for the name. A refused one counts for nothing: no application exhausts the ceiling
- *    by guesses at a name that it has locked for itself, and nobody prolongs it.
+ * 1. Look up the user and verify the hash; an unknown user gets a decoy hash, so that every path takes equally long.
+ * 2. Lock the row of the name, if there were wrong guesses, and check nothing beyond the ceiling.
+ * 3. Settle the attempt in one statement, whose row lock serializes the attempts of one name through one application. A
+ *    right password counts only if the name was not locked before. Parallel guesses therefore gain nothing over
+ *    sequential guesses.
+ * 4. A wrong password that was checked counts for the name. A refused attempt does not count: an application cannot
+ *    exhaust the ceiling by guessing a name that it has locked itself, and nobody can extend a lock-out.
  *
- * Rows are locked in the order of steps 2 and 3. Never answer before the end, nor tell one refusal from another: unknown, wrong,
- * disabled and locked are one. Beyond the ceiling the console asks for patience, for known and unknown names alike.
+ * Rows are locked in the order of steps 2 and 3. Never answer before the end, and never distinguish refusals: unknown,
+ * wrong, disabled and locked look the same. Beyond the ceiling the console shows a waiting time, for known and unknown
+ * names alike.
  */
 @Injectable()
 export class Login {
@@ -122,7 +126,7 @@ export class Login {
     return { user: right && isJudged && this.mayUsePassword(user) ? user : null, patienceS };
   }
 
-  /** Steps 2 to 4, in one transaction. */
+  /** Does steps 2 to 4 in one transaction. */
   private async settle(
     { username, application, within }: Attempt,
     right: boolean,
@@ -146,17 +150,17 @@ export class Login {
     const isJudged = failures <= lockoutAttempts;
     const counted = isJudged ? await this.database.queryOne<{ failures: number }>(COUNT_FOR_NAME, [name]) : null;
     if (isUser && failures === lockoutAttempts) this.unitOfWork.audit('user.lock_out', username, { application });
-    // Without an application: for all of them.
+    // Without an application, because the lock-out applies to all.
     if (isUser && counted?.failures === CEILING) this.unitOfWork.audit('user.lock_out', username);
     return { isJudged, patienceS: null };
   }
 
-  /** Lifts every lock-out of the name, and forgets what counted towards its ceiling. */
+  /** Lifts every lock-out of the name, and resets its ceiling. */
   async forgetFailures(username: string): Promise<void> {
     await this.database.execute(FORGET, [this.macOf(username)]);
   }
 
-  /** Where operators sign in elsewhere, a password is not enough for them. */
+  /** Returns whether a password suffices: not for operators, when they must sign in at a provider. */
   private mayUsePassword({ scopes }: LoggedIn): boolean {
     return this.config.operatorPasswords || !(scopes.includes('admin') || scopes.includes('support'));
   }

@@ -5,11 +5,11 @@ import { ACCOUNT_CODE } from './account-code.js';
 /** The rights of an operator. */
 export interface OperatorRights {
   readonly scopes: readonly Scope[];
-  /** The accounts that `support` is for. */
+  /** The accounts for which `support` is valid. */
   readonly accountCodes: readonly string[];
 }
 
-/** The accounts that groups name, known or not. */
+/** Returns the accounts that groups name, known or not. */
 export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix }: OidcSettings): string[] {
   if (supportGroupPrefix === null) return [];
   const named = groups.filter((group) => group.startsWith(supportGroupPrefix));
@@ -17,7 +17,7 @@ export function accountsNamedBy(groups: readonly string[], { supportGroupPrefix 
   return [...new Set(codes.filter((code) => ACCOUNT_CODE.test(code)))];
 }
 
-/** Returns the rights that groups give; `known` are the accounts that exist. Null: none. */
+/** Returns the rights that groups give, or null for none; `known` are the existing accounts. */
 export function rightsOf(
   groups: readonly string[],
   known: readonly string[],
@@ -31,15 +31,15 @@ export function rightsOf(
 }
 
 /**
- * The groups that claims name; null when they do not tell them. Providers send a list, one name, or nothing for somebody
- * without a group. A provider leaves the groups out, and says so, by a distributed claim (OpenID Connect Core §5.6.2) or by
- * `hasgroups`: Microsoft Entra does for more than 200.
+ * Returns the groups in the claims; null when the claims omit them. Providers send a list, one name, or nothing for a
+ * person without groups. A provider reports omitted groups by a distributed claim (OpenID Connect Core §5.6.2) or by
+ * `hasgroups`, as Microsoft Entra does for more than 200.
  */
 export function groupsIn(claims: Readonly<Record<string, unknown>>, groupsClaim: string): string[] | null {
   const claim = claims[groupsClaim];
   if (claim === undefined || claim === null) return areLeftOut(claims, groupsClaim) ? null : [];
   const values = Array.isArray(claim) ? (claim as unknown[]) : [claim];
-  // A value that is no name may be a group that cannot be read: unknown is not none.
+  // A value that is not a string may be an unreadable group: unknown groups do not mean no groups.
   return values.every((value) => typeof value === 'string') ? values : null;
 }
 
@@ -49,7 +49,10 @@ function areLeftOut(claims: Readonly<Record<string, unknown>>, groupsClaim: stri
   return typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, groupsClaim);
 }
 
-/** The SQL of: a family got by a password, while passwords of operators are off and its user (`users`) is one. */
+/**
+ * Builds the SQL condition that password families of operators are refused: the family came from a password, and its
+ * user (`users`) is an operator.
+ */
 export function isRefusedPassword(byPassword: string, passwordsAreOff: string): string {
   return `(${byPassword} AND ${passwordsAreOff} AND users.scopes && '{admin,support}')`;
 }

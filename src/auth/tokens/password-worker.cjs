@@ -1,4 +1,4 @@
-// A thread that hashes passwords; passwords.ts is its other side.
+// The thread that hashes passwords; passwords.ts is its caller.
 require('../../platform/low-priority.cjs');
 const { parentPort } = require('node:worker_threads');
 const { hashSync, verifySync } = require('@node-rs/argon2');

@@ -7,24 +7,26 @@ import { FairQueue, type Flow } from '../../platform/overload/fair-queue.js';
 import { randomToken } from '../../platform/secrets.js';
 import { WorkerThread } from '../../platform/worker-thread.js';
 
-/** OWASP's minimum for argon2id, the algorithm that the package takes by default; about 10 ms on one core. */
+/** OWASP's minimum for argon2id, the default algorithm of the package; about 10 ms on one core. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Leaves a core to everybody else. */
+/** Leaves one core free for other work. */
 export const THREADS = Math.max(1, Math.min(2, availableParallelism() - 1));
 const MOST_WAITING = 128;
 const RETRY_AFTER_S = 2;
-/** On a machine that is busy with other things; a connection on which nothing moves is given up after 30 s. */
+/** Allows for a busy machine, and is shorter than the 30 s after which an idle connection is closed. */
 const MOST_WAIT_MS = 20_000;
-/** While others wait, a thread rests as long as it worked, and a group of callers with more to hash four times as long. */
+/**
+ * While others wait, a thread pauses as long as it worked, and a group of callers with more work four times as long.
+ */
 const REST_OF_THREAD = 1;
 const REST_OF_GROUP = 4;
-/** Users are made and changed by operators, who need not wait for those who ask for tokens. */
+/** Operators create and change users; they need not wait behind token requests. */
 const ADMINISTRATION = 'administration';
 
 type Job = { password: string; cost: typeof COST } | { password: string; hashed: string };
 
-/** The answer of the thread; its time is processor time, without the time of others on the core. */
+/** The answer of the thread; `ms` is processor time, without the time of other work on the core. */
 interface Hashed {
   readonly value: string | boolean;
   readonly ms: number;
@@ -49,45 +51,48 @@ function newThread(): HashingThread {
 /**
  * Hashes passwords with argon2id, in threads of low priority.
  *
- * 1. Every hash waits in one fair queue: applications take turns, and the addresses of one application do. Strangers at the
- *    console's form are one group among the applications.
- * 2. When the queue is full, the longest flow loses its newest entry, which is refused with 503. So is an entry whose turn does not come in time.
- * 3. A group with more waiting rests for {@link REST_OF_GROUP} times the processor time of its last hash: a flood takes a fifth of a
- *    core, and the rest of the service keeps its latency.
+ * 1. Every hash waits in one fair queue: applications take turns, and so do the addresses within one application.
+ *    Unauthenticated callers of the console's form are one group among the applications.
+ * 2. When the queue is full, the newest entry of the longest flow is refused with 503. An entry that waits too long is
+ *    refused likewise.
+ * 3. A group with more waiting pauses for {@link REST_OF_GROUP} times the processor time of its last hash. A flood
+ *    therefore takes a fifth of a core, and the latency of other requests stays low.
  *
- * Never hash outside of this queue: whoever hashes beside it makes everybody wait.
+ * Never hash outside this queue, which would delay all other requests.
  */
 @Injectable()
 export class Passwords implements OnModuleInit, OnApplicationShutdown {
   private readonly threads = Array.from({ length: THREADS }, newThread);
   private readonly idle = [...this.threads];
   private readonly waiting = new FairQueue<Entry>(MOST_WAITING);
-  /** Until when groups rest, by `performance.now()`. */
+  /** The time at which each group's pause ends, by `performance.now()`. */
   private readonly restingUntil = new Map<string, number>();
   private wakeUp: NodeJS.Timeout | undefined;
-  /** The hash of a password that nobody knows. An unknown user is checked against it, so that it takes as long. */
+  /**
+   * The hash of a password that nobody knows. It is verified for unknown users, so that the check takes equally long.
+   */
   private decoy: Promise<string>;
 
   onModuleInit(): void {
     this.decoy = this.hash(randomToken());
-    // The callers that need it get the error.
+    // The callers that await the decoy get the error.
     this.decoy.catch(() => undefined);
   }
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.wakeUp);
-    // A thread that has ended would start again for the next entry.
+    // Empties the queue: a stopped thread would restart for the next entry.
     for (let entry = this.waiting.shift(); entry; entry = this.waiting.shift()) entry.reject(overloaded());
     await Promise.all(this.threads.map((thread) => thread.end()));
   }
 
-  /** Hashes a password that somebody is given, in the turn of the operator who gives it. */
+  /** Hashes a new password, in the queue position of the operator who sets it. */
   async hash(password: string): Promise<string> {
     const member = requestContext().caller?.username ?? '';
     return (await this.inTurn({ group: ADMINISTRATION, member }, { password, cost: COST })) as string;
   }
 
-  /** Whether the password fits; `hashed` is null when there is no such user. */
+  /** Returns whether the password matches; `hashed` is null when there is no such user. */
   async verify(flow: Flow, hashed: string | null, password: string): Promise<boolean> {
     return (await this.inTurn(flow, { password, hashed: hashed ?? (await this.decoy) })) as boolean;
   }
@@ -100,7 +105,7 @@ export class Passwords implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** Gives idle threads the entries whose turn it is; looks again when the first group has rested. */
+  /** Gives idle threads the next entries; runs again when the first paused group may continue. */
   private handOut(): void {
     clearTimeout(this.wakeUp);
     const now = performance.now();

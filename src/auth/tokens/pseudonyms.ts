@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Secrets } from '../../platform/secrets.js';
 
 /**
- * Stands for a text in tables that count: people type passwords where the user name belongs, and a plain hash of one
- * could be guessed. A new key of `SECRETS_KEY` only forgets what was counted.
+ * Computes pseudonyms for tables that count: people type passwords into the user name, and a plain hash could be
+ * guessed. A new key of `SECRETS_KEY` merely resets the counts.
  */
 @Injectable()
 export class Pseudonyms {

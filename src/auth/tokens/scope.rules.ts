@@ -4,8 +4,8 @@ import type { Scope } from '../../platform/context/caller.js';
 const SCOPE_LIST = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
- * Returns the granted scopes: all requested ones or, without a request, all that every holder has.
- * Null when some holder lacks a requested scope, or when nothing is left to grant.
+ * Returns the granted scopes: all requested scopes or, without a request, all scopes that every holder has. Null when a
+ * holder lacks a requested scope, or when no scope is left.
  */
 export function grantedScopes(asked: string | undefined, ...holders: readonly (readonly Scope[])[]): Scope[] | null {
   const [first = [], ...others] = holders;
@@ -16,7 +16,7 @@ export function grantedScopes(asked: string | undefined, ...holders: readonly (r
   return names.every((name): name is Scope => (held as string[]).includes(name)) ? names : null;
 }
 
-/** Whether a user or a token is of the staff of the service, for whom the console is. */
+/** Returns whether the scopes belong to the service's staff, who use the console. */
 export function isOperator(scopes: readonly Scope[]): boolean {
   return scopes.includes('admin') || scopes.includes('support');
 }

@@ -89,10 +89,10 @@ export class TokenEndpoint {
     const asked = form.get('scope');
     const answer = await this.unitOfWork.run(async () => {
       const held = await this.store.lockRefreshToken(token);
-      // RFC 6749 §10.4: bound to its client. Another one cannot use it up, nor end its family by trying.
+      // RFC 6749 §10.4: the token is bound to its client. Another client can neither use it up nor end its family.
       if (held?.consumer_key !== client.consumer_key || !held.usable) throw invalidRefreshToken();
       if (held.used) {
-        // RFC 6749 §10.4, RFC 9700 §4.14.2: whoever of the two users is the thief, both lose.
+        // RFC 6749 §10.4, RFC 9700 §4.14.2: one of the two users may be a thief, so both lose access.
         await this.store.endFamily(held.family_id);
         actFor(held.username, client, []);
         this.unitOfWork.audit('token.reuse', held.family_id);
@@ -105,14 +105,15 @@ export class TokenEndpoint {
       this.unitOfWork.audit('token.refresh', held.family_id);
       return this.answer(pair, scopes);
     });
-    // Thrown out here: inside the transaction it would undo the end of the family.
+    // Thrown outside the transaction, which would otherwise roll back the end of the family.
     if (!answer) throw invalidRefreshToken();
     return answer;
   }
 
   /**
-   * RFC 7009: an access token ends alone, a refresh token with its whole family. An unknown token is no error (§2.2), and
-   * neither is one of another client, which stays: the answer tells nobody whose a token is.
+   * Revokes a token (RFC 7009): an access token alone, a refresh token with its whole family. Revoking an unknown token
+   * is not an error (§2.2). Another client's token stays valid without an error, so that the answer does not reveal the
+   * owner.
    */
   async revoke(client: Client, form: Form): Promise<void> {
     const token = form.require('token');
@@ -126,7 +127,7 @@ export class TokenEndpoint {
     });
   }
 
-  /** RFC 7662: an application learns about its own tokens; every other one is inactive to it (§4). */
+  /** Introspects a token (RFC 7662): for an application, tokens of other applications are inactive (§4). */
   async introspect(client: Client, form: Form): Promise<IntrospectionModel> {
     const token = form.require('token');
     const caller = await this.lookup.find(token);

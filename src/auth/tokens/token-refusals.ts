@@ -37,12 +37,12 @@ interface Refusals {
 }
 
 /**
- * Refused password grants as audit rows `token.refused`.
+ * Records refused password grants as audit rows `token.refused`.
  *
- * 1. A refusal counts in the row of its application and address, which lives for a minute from the first one.
- * 2. Then the row becomes one audit row with the count, in one transaction, by whichever process sees it first. So a flood
- *    fills no table.
- * 3. An existing user is named; what else was typed may be a password, and has a pseudonym, as addresses have.
+ * 1. A refusal counts in the row of its application and address, which exists for a minute from the first refusal.
+ * 2. Then the first process that sees it replaces the row by one audit row with the count, in one transaction. A flood
+ *    therefore fills no table.
+ * 3. An existing user is named. Any other text may be a password and is stored as a pseudonym, like addresses.
  */
 @Injectable()
 export class TokenRefusals {
@@ -59,7 +59,7 @@ export class TokenRefusals {
     await this.database.execute(COUNT, [consumerKey, this.pseudonyms.of('address', network), name]);
   }
 
-  /** Writes what is a minute old. */
+  /** Writes audit rows for counts that are a minute old. */
   @Interval(LOOK_EVERY_MS)
   async write(): Promise<void> {
     await sweep(this.logger, 'refused token requests', BATCH, [() => this.unitOfWork.run(() => this.writeBatch())]);
@@ -78,7 +78,7 @@ export class TokenRefusals {
   }
 }
 
-/** Enough to tell one from another, in a form that no user name has. */
+/** Shortens a pseudonym to a distinguishable form that no user name has. */
 function short(pseudonym: Buffer): string {
   return pseudonym.toString('hex').slice(0, 16);
 }

@@ -16,16 +16,16 @@ const COUNT = prepared(
 );
 
 const WINDOW_S = 60;
-/** More addresses than this in one minute are a flood of its own; then the database refuses them one by one. */
+/** Beyond this number of addresses in one minute, only the database refuses further addresses. */
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Token requests a minute for each address, counted by all processes together.
- * rate-limiter-flexible was considered: its memory has no bound of keys, and its store for PostgreSQL wants a table of its own.
+ * Limits token requests per minute for each address, counted by all processes together. rate-limiter-flexible was
+ * considered: its memory has no limit on keys, and its PostgreSQL store needs its own table.
  */
 @Injectable()
 export class TokenRequestLimit {
-  /** Addresses over their quota and until when: a flood is sent away without asking the database again. */
+  /** Addresses over their quota, with the end of their block: a flood is refused without a query. */
   private readonly exhausted = new Map<string, number>();
 
   constructor(

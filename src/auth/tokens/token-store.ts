@@ -7,8 +7,8 @@ import { generatedToken, sha256 } from '../../platform/secrets.js';
 import type { LoggedIn } from './login.js';
 import { isRefusedPassword } from './operator-rights.js';
 
-// The rows of user and application are locked and compared once more: a password changed since it was checked, a scope taken
-// away, or one of them disabled, ends the families there are (triggers), and this one must not slip in behind.
+// Locks the rows of user and application and compares them again. A changed password, a removed scope or a disabled
+// owner ends the existing families (triggers). The lock keeps a new family from slipping in after that.
 const START_FAMILY = prepared(
   'token-start-family',
   `WITH unchanged AS (
@@ -28,7 +28,7 @@ const START_FAMILY = prepared(
    INSERT INTO refresh_tokens (token_hash, family_id) SELECT $9, family_id FROM family`,
 );
 
-// Locks the refresh token, so that of parallel requests one comes first and the others see it used.
+// Locks the refresh token: of parallel requests, the first uses it and the others see that it is used.
 const LOCK_REFRESH_TOKEN = prepared(
   'token-lock-refresh-token',
   `SELECT family.family_id, family.consumer_key, family.username, family.scopes,
@@ -92,13 +92,13 @@ export interface TokenPair {
   readonly refreshToken: string;
 }
 
-/** How a family came about. */
+/** The origin of a family. */
 export interface Origin {
-  /** Whether the user was known by a password; OPERATOR_PASSWORDS=off ends those of operators. */
+  /** Whether the user signed in with a password; OPERATOR_PASSWORDS=off ends such families of operators. */
   readonly byPassword: boolean;
 }
 
-/** How long tokens last, in seconds. */
+/** Lifetimes of tokens, in seconds. */
 export interface Life {
   readonly accessS: number;
   readonly familyS: number;
@@ -110,7 +110,10 @@ export interface LockedRefreshToken {
   readonly username: string;
   readonly scopes: Scope[];
   readonly used: boolean;
-  /** Neither revoked nor expired, nor got by a password that counts no more, and its user is not disabled. */
+  /**
+   * Whether the token is neither revoked nor expired, its password sign-in is still allowed, and its user is not
+   * disabled.
+   */
   readonly usable: boolean;
   readonly user_scopes: Scope[];
 }
@@ -136,7 +139,7 @@ export class TokenStore {
     private readonly database: Database,
   ) {}
 
-  /** Starts a family with its first tokens; null when what was checked of user and application no longer holds. */
+  /** Starts a family with its first tokens; returns null when user or application changed since they were checked. */
   async startFamily(
     consumerKey: string,
     user: LoggedIn,
@@ -162,7 +165,7 @@ export class TokenStore {
     return started === 0 ? null : { ...pair, familyId };
   }
 
-  /** Inside a unit of work: the token stays locked until its end. */
+  /** Locks the token until the end of the unit of work. */
   async lockRefreshToken(token: string): Promise<LockedRefreshToken | null> {
     return this.database.queryOne<LockedRefreshToken>(LOCK_REFRESH_TOKEN, [
       sha256(token),
@@ -170,7 +173,7 @@ export class TokenStore {
     ]);
   }
 
-  /** Uses the refresh token up and puts a new pair in its place. */
+  /** Marks the refresh token as used and stores a new pair. */
   async rotate(token: string, scopes: readonly Scope[]): Promise<TokenPair> {
     const pair = newPair(this.config);
     await this.database.execute(ROTATE, [
@@ -187,7 +190,7 @@ export class TokenStore {
     await this.database.execute(END_FAMILY, [familyId]);
   }
 
-  /** Ends what the user got by a password, of the sessions in the console too. */
+  /** Ends the families that the user obtained by a password, including console sessions. */
   async endPasswordFamilies(username: string): Promise<void> {
     await this.database.execute(END_PASSWORD_FAMILIES, [username]);
   }

@@ -9,7 +9,7 @@ import { isRefusedPassword } from './operator-rights.js';
 
 const BATCH = 500;
 
-/** In this order: a family goes once no access token of it is left, and takes its refresh tokens along. */
+/** The order matters: a family is deleted once it has no access token left, together with its refresh tokens. */
 const CHORES = [
   `DELETE FROM access_tokens WHERE token_hash IN (
      SELECT token_hash FROM access_tokens WHERE expires_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
@@ -27,15 +27,18 @@ const CHORES = [
      SELECT state_hash FROM finished_sign_ins WHERE forget_at < now() LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)`,
 ];
 
-/** Ends them for good, also those made by another process or an earlier start that accepted passwords of operators. */
+/**
+ * Ends password families of operators, including those of another process or of an earlier start that allowed
+ * passwords.
+ */
 const END_PASSWORD_FAMILIES = `UPDATE token_families SET revoked_at = now() WHERE family_id IN (
   SELECT family_id FROM token_families family JOIN users USING (username)
   WHERE revoked_at IS NULL AND ${isRefusedPassword('by_password', 'true')}
   LIMIT ${BATCH} FOR UPDATE OF family SKIP LOCKED)`;
 
 /**
- * Takes away what has expired. Each batch is a transaction of its own that skips what somebody else holds, so that
- * nobody waits for it; several processes may sweep at the same time.
+ * Deletes expired rows. Each batch is a transaction of its own that skips locked rows, so that no request waits.
+ * Several processes may sweep at the same time.
  */
 @Injectable()
 export class TokenSweep implements OnApplicationBootstrap {
@@ -48,7 +51,7 @@ export class TokenSweep implements OnApplicationBootstrap {
     clock.follow({ catchUp: () => this.run() });
   }
 
-  /** With OPERATOR_PASSWORDS=off what operators got by a password has ended before the first request. */
+  /** Ends password families of operators before the first request, with OPERATOR_PASSWORDS=off. */
   onApplicationBootstrap(): Promise<void> {
     return this.sweep(this.passwordChores);
   }

@@ -19,7 +19,7 @@ import { TokenEndpoint, type TokenAnswer } from './token-endpoint.js';
 import { TokenErrorFilter } from './token.errors.js';
 import { Counted, TokenGuard, type TokenRequest } from './token.guard.js';
 
-/** The token service: RFC 6749 (password and refresh_token), RFC 7009, RFC 7662. */
+/** Serves the token service: RFC 6749 (password and refresh_token), RFC 7009, RFC 7662. */
 @ApiTags('Token service')
 @Controller()
 @UseGuards(TokenGuard)

@@ -3,8 +3,8 @@ import { ApiExtraModels, ApiProperty, ApiResponse, getSchemaPath } from '@nestjs
 import { SCOPES } from '../../platform/context/caller.js';
 import { GRANTS } from './application.entity.js';
 
-// These shapes document the token service. It reads its forms and words its errors as the RFCs say, not by the rules
-// of the JSON routes, so they carry no validation.
+// These classes only document the token service. It reads its forms and writes its errors as the RFCs prescribe, so the
+// classes carry no validation.
 
 export class TokenRequestForm {
   @ApiProperty({ enum: GRANTS })
@@ -149,5 +149,5 @@ export function OAuthProblems(...more: number[]) {
   );
 }
 
-/** Without members: some clients refuse an answer without a body (RFC 7009 §2.2 asks for none). */
+/** Has no members, because some clients refuse an answer without a body (RFC 7009 §2.2 requires none). */
 export class RevokedModel {}

@@ -13,21 +13,21 @@ export class TokenFamily {
   @Column('text')
   username: string;
 
-  /** The scopes of the first grant: a refresh may ask for fewer, never for more. */
+  /** The scopes of the first grant: a refresh may request fewer, never more. */
   @Column('text', { array: true })
   scopes: Scope[];
 
   @Column('timestamptz', { default: () => 'now()' })
   granted_at: Date;
 
-  /** The end of refreshing, whatever happens in between. */
+  /** The time after which the family cannot be refreshed. */
   @Column('timestamptz')
   expires_at: Date;
 
   @Column('timestamptz', { nullable: true })
   revoked_at: Date | null;
 
-  /** Got by a password, of which OPERATOR_PASSWORDS=off ends those of operators. */
+  /** Whether the family came from a password; OPERATOR_PASSWORDS=off ends such families of operators. */
   @Column('boolean', { default: true })
   by_password: boolean;
 }
@@ -61,7 +61,7 @@ export class RefreshToken {
   @Column('timestamptz', { default: () => 'now()' })
   issued_at: Date;
 
-  /** Kept after use, so that a second use is known for what it is. */
+  /** Kept after use, so that a second use is recognized. */
   @Column('timestamptz', { nullable: true })
   used_at: Date | null;
 }

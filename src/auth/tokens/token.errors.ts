@@ -34,18 +34,21 @@ export function invalidRequest(description: string, status = 400): OAuthError {
   return new OAuthError('invalid_request', description, status);
 }
 
-/** One answer for a client that is missing, unknown, wrong or disabled, so that nobody can distinguish them. */
+/**
+ * Builds the common answer for a client that is missing, unknown, wrong or disabled, so that callers cannot distinguish
+ * them.
+ */
 export function invalidClient(): OAuthError {
   return new OAuthError(
     'invalid_client',
     'Authenticate with the consumer key and secret of an application by HTTP Basic.',
     401,
-    // RFC 6749 §5.2: the challenge of the scheme that the client used, and it can use no other.
+    // RFC 6749 §5.2: the challenge names the client's scheme; only Basic is supported.
     { 'WWW-Authenticate': `Basic realm="${REALM}"` },
   );
 }
 
-/** One answer for a wrong password and for an unknown, a disabled and a locked user. */
+/** Builds the common answer for a wrong password and for an unknown, disabled or locked user. */
 export function invalidLogin(): OAuthError {
   return new OAuthError('invalid_grant', 'The user name or the password is not valid.');
 }
@@ -58,7 +61,7 @@ export function temporarilyUnavailable(status: 429 | 503, retryAfterS: number, d
   return new OAuthError('temporarily_unavailable', description, status, { 'Retry-After': String(retryAfterS) });
 }
 
-/** Answers whatever was thrown on a route of the token service in the form of RFC 6749 §5.2. */
+/** Answers any error on a route of the token service in the form of RFC 6749 §5.2. */
 @Catch()
 export class TokenErrorFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}
@@ -94,7 +97,7 @@ function toOAuthError(thrown: unknown): OAuthError {
   return new OAuthError('server_error', 'Something went wrong on our side.', 500);
 }
 
-/** RFC 6749 §5.1 asks for both headers; every answer of the token service has them. */
+/** Sets both headers of RFC 6749 §5.1 on an answer of the token service. */
 export function forbidStoring(response: Response): void {
   response.setHeader('Cache-Control', 'no-store');
   response.setHeader('Pragma', 'no-cache');

@@ -6,7 +6,9 @@ import { characterFault } from '../../platform/validation/rules.js';
 import { invalidRequest } from './token.errors.js';
 
 const LIMIT = 16 * 1024;
-/** Parameters that must not be in an address, where logs and proxies keep it (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1). */
+/**
+ * Parameters that must not be in a URL, because logs and proxies store URLs (RFC 6749 §2.3.1, §4.3.2, RFC 7009 §2.1).
+ */
 const BODY_ONLY = [
   'grant_type',
   'username',
@@ -19,7 +21,7 @@ const BODY_ONLY = [
   'client_secret',
 ];
 
-/** The parameters of a request to the token service. A parameter without a value is as left out (RFC 6749 §3.2). */
+/** The parameters of a request to the token service. A parameter without a value counts as omitted (RFC 6749 §3.2). */
 export class Form {
   constructor(private readonly values: ReadonlyMap<string, string>) {}
 
@@ -39,7 +41,7 @@ export class Form {
 }
 
 /**
- * Reads the form of a request to the token service: RFC 6749 appendix B, strictly.
+ * Reads the form of a request to the token service strictly by RFC 6749 appendix B.
  * @throws OAuthError invalid_request
  */
 export async function readForm(request: Request, response: Response): Promise<Form> {
@@ -86,7 +88,7 @@ export function parseForm(bytes: Buffer): Form {
   return new Form(values);
 }
 
-/** Unlike URLSearchParams, which would repair what is not UTF-8 and keep a stray `%`. */
+/** Decodes strictly: URLSearchParams would repair invalid UTF-8 and keep a stray `%`. */
 function decode(text: string): string {
   try {
     return formDecode(text);
@@ -95,7 +97,7 @@ function decode(text: string): string {
   }
 }
 
-/** @throws URIError for what is not percent-encoded UTF-8 */
+/** @throws URIError when the text is not percent-encoded UTF-8 */
 export function formDecode(text: string): string {
   return decodeURIComponent(text.replaceAll('+', ' '));
 }

@@ -10,10 +10,10 @@ import { TokenRequestLimit } from './token-request-limit.js';
 
 const COUNTED = 'counted token request';
 
-/** Counts towards TOKEN_RATE_LIMIT_PER_MINUTE of the address. */
+/** Counts calls of the route towards the address's TOKEN_RATE_LIMIT_PER_MINUTE. */
 export const Counted = () => SetMetadata(COUNTED, true);
 
-/** A request to the token service after its guard: who asks, and what. */
+/** A request to the token service after its guard, with its client and its form. */
 export interface TokenRequest extends Request {
   oauthClient: Client;
   body: Form;
@@ -38,13 +38,14 @@ export class TokenGuard implements CanActivate {
       await this.limit.count(networkOf(request), response);
 
     request.oauthClient = await this.clients.authenticate(request.headers.authorization).catch((error: unknown) => {
-      // Strangers may ask so often and no oftener, on routes without a quota of their own too.
+      // Limits failed authentication of unauthenticated callers, also on routes without a quota of their own.
       if (error instanceof OAuthError) this.addressLimit.count(request, response);
       throw error;
     });
 
     request.body = await readForm(request, response);
-    // RFC 6749 §2.3: one method of authentication in a request; the client of the body is the one of the header.
+    // RFC 6749 §2.3: a request uses one authentication method; the client in the body must equal the client in the
+    // header.
     if (request.body.get('client_secret') !== undefined)
       throw invalidRequest('The consumer secret must be sent by HTTP Basic alone.');
     const clientId = request.body.get('client_id');

@@ -9,7 +9,7 @@ export class User {
   @Column({ type: 'bigint', generated: 'identity', generatedIdentity: 'ALWAYS' })
   position: number;
 
-  /** argon2id in PHC form, with its parameters and salt. */
+  /** The argon2id hash in PHC form, with its parameters and salt. */
   @Column('text')
   password_hash: string;
 
@@ -23,13 +23,13 @@ export class User {
   created_datetime: Date;
 }
 
-/** An account that the user belongs to. */
+/** An account to which the user belongs. */
 @Entity('user_accounts')
 export class UserAccount {
   @PrimaryColumn('text')
   username: string;
 
-  // By the table's name: the module that owns accounts is not imported.
+  // References the table by name, because the module accounts is not imported.
   @PrimaryColumn('text')
   account_code: string;
 }

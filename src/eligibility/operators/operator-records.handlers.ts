@@ -12,13 +12,13 @@ import { CountWaiting, FindEligibilities, FindOperatorRecords, type WaitingCount
 import { allowedActions } from '../eligibility.rules.js';
 import type { OperatorEligibilityModel } from '../operator-record.fields.js';
 
-/** The decisions that a PENDING record waits for. One may wait for both. */
+/** The decisions that a PENDING record can wait for. A record may wait for both. */
 export const WAITS = {
   APPROVAL: 'approval_pending AND decline_reason IS NULL',
   HOLD: 'hold_reason IS NOT NULL',
 } as const;
 export type Wait = keyof typeof WAITS;
-/** A booked record may be held too. */
+/** The statuses of a held record: a booked record may be held too. */
 const HELD_STATUS = { APPROVAL: "status = 'PENDING'", HOLD: "status IN ('PENDING', 'SCHEDULED')" } as const;
 
 const MOST_COUNTED = 10_000;
@@ -35,7 +35,10 @@ const FIND_MANY = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** $1 accounts, or null for all, $2 cursor, $3 rows, $4 now. The page first, from the index that holds only such records. */
+/**
+ * $1: accounts, or null for all; $2: cursor; $3: rows; $4: now. The page comes first, from the index that contains only
+ * such records.
+ */
 const waiting = (wait: Wait) => `
   SELECT e.* FROM (
     SELECT svc_eligiblity_id FROM eligibilities
@@ -49,7 +52,7 @@ const WAITING = {
   HOLD: prepared('operator-records-held', waiting('HOLD')),
 };
 
-/** $1 now. From the indexes of those records alone. */
+/** $1: now. Reads only the indexes of those records. */
 const waitingAccounts = (wait: Wait, approvals: number, holds: number) => `(
   SELECT account_code, ${approvals} AS approvals, ${holds} AS holds, position FROM eligibilities
   WHERE ${HELD_STATUS[wait]} AND ${WAITS[wait]} AND (eligibility_end_date IS NULL OR eligibility_end_date > $1)
@@ -61,7 +64,7 @@ const COUNT_WAITING = prepared(
   acrossAccounts.figures,
 );
 
-/** Records as operators work on them. */
+/** Reads records for operators. */
 @Injectable()
 export class OperatorRecords {
   constructor(
@@ -77,12 +80,12 @@ export class OperatorRecords {
     return (await this.present([record]))[0];
   }
 
-  /** Newest first. @throws DomainError candidate_not_found */
+  /** Returns the candidate's records, newest first. @throws DomainError candidate_not_found */
   async ofCandidate(accountCode: string, candidateId: string): Promise<OperatorEligibilityModel[]> {
     return this.present(await this.queryBus.execute(new FindEligibilities(accountCode, candidateId)));
   }
 
-  /** The rows of a page, newest first. */
+  /** Returns a page of waiting records, newest first. */
   waiting(wait: Wait, accountCodes: readonly string[] | null, { after, take }: Page): Promise<Eligibility[]> {
     return this.database.query<Eligibility>(WAITING[wait], [accountCodes, after, take, this.clock.now()]);
   }

@@ -35,7 +35,7 @@ class RecordPath {
   svc_id: string;
 }
 
-/** The routes by which operators read records; their decisions are in admin.controller.ts. */
+/** Serves operators' reads of records; their decisions are in admin.controller.ts. */
 @ApiTags('Administration')
 @Controller('admin/eligibilities')
 @Access('admin', 'support')

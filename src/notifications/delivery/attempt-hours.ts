@@ -6,12 +6,12 @@ import { CountAttempts, type AttemptCount } from '../notifications.queries.js';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
-/** Attempts are recorded when they end: those of the hour before may still come. */
+/** Attempts are recorded when they end, so those of the previous hour may still be missing. */
 const OPEN_HOURS = 2;
-/** Of many attempts an hour the count takes its time: it has at most this part of it. */
+/** Counting many attempts is slow: it gets at most this share of the time. */
 const SHARE = 1 / 20;
 
-/** $1 the first moment. Of each partner one stretch of an index, which holds all that is asked. */
+/** $1: the first moment. Reads one range of a covering index for each partner. */
 const COUNT = prepared(
   'attempt-hours-count',
   `SELECT s.account_code, hour."from", sum(hour.delivered)::int AS delivered, sum(hour.failed)::int AS failed
@@ -23,7 +23,7 @@ const COUNT = prepared(
   acrossAccounts.figures,
 );
 
-/** Attempts by account and hour. An hour that is over is counted once in a process. */
+/** Counts attempts by account and hour. A process counts a past hour only once. */
 @Injectable()
 @QueryHandler(CountAttempts)
 export class AttemptHours implements IQueryHandler<CountAttempts> {

@@ -12,7 +12,7 @@ import { isBusy, retryAfter } from './outcome.rules.js';
 import type { Outcome } from './outcome-writer.js';
 import { tracedPut } from './traced-put.js';
 
-/** Sends one claimed notification, if it may still begin when its turn and its connection have come. */
+/** Sends one claimed notification, unless it may no longer start when its slot and its connection are ready. */
 export class AttemptSender {
   constructor(
     private readonly client: PartnerClient,
@@ -21,7 +21,10 @@ export class AttemptSender {
     private readonly logger: Logger,
   ) {}
 
-  /** Answers with null when it may not begin, or broke off by our own fault, not the partner's: then the event keeps its place. */
+  /**
+   * Sends the notification. Returns null when it may not start, or failed by our own fault rather than the partner's:
+   * then it stays due.
+   */
   async send(item: Held, profile: PartnerProfile, lane: Lane<Held>): Promise<AttemptOutcome | null> {
     try {
       return await this.put(item, profile, lane);
@@ -36,7 +39,7 @@ export class AttemptSender {
   private async put(item: Held, profile: PartnerProfile, { pace }: Lane<Held>): Promise<AttemptOutcome> {
     if (item.job_id !== null && !(await this.gate.mayBegin(item))) throw new AttemptNotBegun();
     if (item.progress === 'REVOKED' || performance.now() - item.claimedAt > MAY_START_MS) throw new AttemptNotBegun();
-    // A partner may have said that it is busy while this one waited for its connection.
+    // The partner may have answered "busy" while this attempt waited for its connection.
     const mayBegin = () => performance.now() >= pace.wallUntil && this.underWay.begin(item);
     return tracedPut(item.traceparent, profile.headers(item), (headers) =>
       this.client.put(profile.endpoint, headers, item.body, mayBegin),
@@ -44,7 +47,7 @@ export class AttemptSender {
   }
 }
 
-/** Judges how an attempt ended, by its result and by the pace of its partner. */
+/** Derives the outcome of an attempt from its result and its partner's pace. */
 export function judged(
   item: Held,
   at: Date,

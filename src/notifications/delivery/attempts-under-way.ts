@@ -2,14 +2,17 @@ import type { Database } from '../../platform/database/database.js';
 import type { Logger } from '../../platform/observability/logger.js';
 import { BEGUN, type Claimed } from './delivery-statements.js';
 
-/** A process that has been stopped for so long may have missed that a partner was suspended. */
+/** A process that was paused for this long may have missed the suspension of a partner. */
 const STOPPED_MS = 5_000;
 
-/** A claimed notification and when, on the clock of this process, the claim was asked for: its lease is no older. */
+/**
+ * A claimed notification with the time, on this process's clock, at which the claim was requested: its lease is not
+ * older.
+ */
 export interface Held extends Claimed {
   claimedAt: number;
   probe: boolean;
-  /** `WAITING` for its turn or a connection; `BEGUN`: the request is on its way; `REVOKED`: it may not begin any more. */
+  /** `WAITING` for a slot or a connection; `BEGUN`: the request is being sent; `REVOKED`: it may no longer start. */
   progress: 'WAITING' | 'BEGUN' | 'REVOKED';
 }
 
@@ -17,7 +20,7 @@ export function heldFrom(row: Claimed, claimedAt: number, probe: boolean): Held 
   return Object.assign(row, { claimedAt, probe, progress: 'WAITING' as const });
 }
 
-/** Returns the rows of one claim in the order in which they were made: UPDATE returns rows in none. */
+/** Groups the rows of one claim by partner in creation order: UPDATE returns rows unordered. */
 export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, Held[]> {
   const held = new Map<string, Held[]>();
   for (const row of rows.sort((a, b) => a.position - b.position)) {
@@ -29,7 +32,9 @@ export function heldByPartner(rows: Claimed[], claimedAt: number): Map<string, H
   return held;
 }
 
-/** The attempts of this process that wait for their connection or are on their way; which of them may still begin. */
+/**
+ * Tracks the attempts of this process that wait for a connection or are being sent, and which of them may still start.
+ */
 export class AttemptsUnderWay {
   private readonly items = new Set<Held>();
   private lastLook = performance.now();
@@ -50,21 +55,24 @@ export class AttemptsUnderWay {
     if (item.probe) this.probes -= 1;
   }
 
-  /** Whether the request may go on its way, now that it could. */
+  /** Marks the attempt as begun; returns false when it may no longer start. */
   begin(item: Held): boolean {
     if (item.progress === 'REVOKED' || performance.now() - this.lastLook > STOPPED_MS) return false;
     item.progress = 'BEGUN';
     return true;
   }
 
-  /** Several times a second: when it was not, nothing may begin that had not. Answers with what is to be given back. */
+  /**
+   * Checks several times a second that the process was not paused. After a pause, attempts that had not started are
+   * revoked. Returns the items to release.
+   */
   look(now: number): Held[] {
     const revoked = now - this.lastLook > STOPPED_MS ? this.revoke(() => true) : [];
     this.lastLook = now;
     return revoked;
   }
 
-  /** Keeps attempts from beginning, and marks those that have begun in the database. Returns the items to give back. */
+  /** Revokes waiting attempts, and marks begun attempts in the database. Returns the items to release. */
   revoke(concerned: (item: Held) => boolean): Held[] {
     const items = [...this.items].filter(concerned);
     const waiting = items.filter(({ progress }) => progress === 'WAITING');
@@ -77,7 +85,7 @@ export class AttemptsUnderWay {
           begun.map((item) => item.position),
           begun.map((item) => item.lease_token),
         ])
-        // They end in time.
+        // The attempts end in time anyway.
         .catch((error: unknown) => this.logger.warn({ err: error }, 'attempts could not be marked as begun'));
     return waiting;
   }

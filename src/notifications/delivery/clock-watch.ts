@@ -5,15 +5,18 @@ import { Logger } from '../../platform/observability/logger.js';
 import { LEASE_EXTRA_S } from './delivery-lease.js';
 import { RELEASE } from './delivery-statements.js';
 
-/** Clocks are slewed by less than this between two looks; more is a jump. */
+/** Clock slewing between two checks stays below this; a larger difference is a jump. */
 const JUMP_MS = 5_000;
-/** How much longer than the wait time a lease is left alone that no clock can judge: its attempt has ended, and been recorded. */
+/**
+ * Extra time, beyond the wait time, before a lease with an implausible end is released: its attempt has ended and been
+ * recorded.
+ */
 const LEFT_ALONE_MS = 15_000;
 const MOST_LEASES = 1000;
 
 const NOW = prepared('clock-now', `SELECT (date_part('epoch', ${MACHINE_TIME}) * 1000)::float8 AS ms`);
 
-/** $1 the default wait time. Leases that end later than any that is given now. */
+/** $1: the default wait time. Finds leases that end later than any lease granted now. */
 const TOO_LONG = prepared(
   'clock-leases-too-long',
   `SELECT d.subscription_id, d.notification_position AS position, d.lease_token AS token,
@@ -32,12 +35,13 @@ interface Lease {
 }
 
 /**
- * Notices that the database's clock jumps, by the clock of this process, which never does.
+ * Detects jumps of the database's clock, by comparing it with this process's monotonic clock.
  *
- * 1. A jump forward ages nothing: whoever gives up after so many hours waits for as many more as the clock has jumped, until
- *    it has jumped back or that time has passed.
- * 2. After a jump back, and at the start, leases are looked for that end too late. They are watched by the clock of this
- *    process, and freed when their attempts must have ended. Never free one at once: its worker may be at work.
+ * 1. A forward jump must not age notifications. The time after which they are given up is extended by the jump, until
+ *    the clock has jumped back or that time has passed.
+ * 2. After a backward jump, and at the start, leases are found that end too late. They are timed by this process's
+ *    clock, and released when their attempts must have ended. Never release such a lease at once: its worker may be
+ *    sending.
  */
 @Injectable()
 export class ClockWatch {
@@ -52,14 +56,14 @@ export class ClockWatch {
     private readonly logger: Logger,
   ) {}
 
-  /** By how many hours the clock has jumped forward in the time after which notifications are given up. */
+  /** The hours by which the clock has jumped forward within the time after which notifications are given up. */
   get aheadH(): number {
     const since = performance.now() - this.config.retryGiveUpH * 3600_000;
     this.jumps = this.jumps.filter(({ at }) => at > since);
     return Math.max(0, this.jumps.reduce((sum, { ms }) => sum + ms, 0) / 3600_000);
   }
 
-  /** One look, about once a second. */
+  /** Checks the clock, about once a second. */
   async look(): Promise<void> {
     const before = performance.now();
     const { ms } = (await this.database.queryOne<{ ms: number }>(NOW))!;

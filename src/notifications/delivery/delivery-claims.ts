@@ -5,13 +5,13 @@ import { leaseToken } from './delivery-lease.js';
 import { CLAIM, CLAIM_PROBES, type Claimed } from './delivery-statements.js';
 import type { ReplicationGate } from './replication-gate.js';
 
-/** Claimed rows and the moment before the claim was asked for: the leases are no older. */
+/** Claimed rows and the time just before the claim: the leases are not older. */
 export interface Claim {
   rows: Claimed[];
   claimedAt: number;
 }
 
-/** Claims for one process; see delivery-statements.ts. */
+/** Claims notifications for one process; see delivery-statements.ts. */
 export class Claims {
   constructor(
     private readonly config: Config,
@@ -21,7 +21,7 @@ export class Claims {
     private readonly giveBack: (rows: Claimed[]) => void,
   ) {}
 
-  /** @param rooms how many to claim for each partner */
+  /** @param rooms the number to claim for each partner */
   async of(rooms: ReadonlyMap<{ readonly id: string }, number>): Promise<Claim> {
     const ids = [...rooms.keys()].map(({ id }) => id);
     const claimedAt = performance.now();
@@ -31,7 +31,7 @@ export class Claims {
     return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
   }
 
-  /** The next probe of so many partners at most. */
+  /** Claims the next probes, of at most this many partners. */
   async probes(most: number): Promise<Claim> {
     const claimedAt = performance.now();
     const rows = await this.database.query<Claimed>(CLAIM_PROBES, [this.config.notificationWaitMs, most, leaseToken()]);
@@ -39,7 +39,7 @@ export class Claims {
     return { rows: (await this.mayBeTold(rows)) ? rows : [], claimedAt };
   }
 
-  /** Whether claimed notifications may be sent; else they are given back. */
+  /** Returns whether claimed notifications may be sent; otherwise they are released. */
   async mayBeTold(rows: readonly Claimed[]): Promise<boolean> {
     const may = rows.length === 0 || (await this.replication.confirmed().catch(() => false));
     if (!may) this.giveBack([...rows]);

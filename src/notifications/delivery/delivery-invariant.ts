@@ -3,14 +3,13 @@ import { acrossAccounts, Database, MACHINE_TIME, prepared } from '../../platform
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { EVENT_NAMES } from './translation-statement.js';
 
-/** How long something may be due without anybody working on it. */
+/** Time for which due work may wait for a worker. */
 const PATIENCE_S = 60;
 const MOST_COUNTED = 100_000;
 
 /**
- * Finds work that is unfinished though its time is long past: partners with due notifications of which none is in the hands of a
- * worker, or that are DOWN and are not probed; and, of the events in $1, those that nobody has translated, by the time at
- * which they happened. A partner that is slow, and has a long queue because of that, breaks nothing.
+ * Finds overdue work. For partners: due notifications without any worker, or a DOWN partner without probes. For events:
+ * those of $1 that nobody has translated, by their time. A slow partner with a long queue is not a fault.
  */
 const OVERDUE = prepared(
   'delivery-overdue',
@@ -59,7 +58,7 @@ interface Figures {
   manual: number;
 }
 
-/** Looks whether what is due is done, and tells the metrics. */
+/** Checks that due work is done, and updates the metrics. */
 @Injectable()
 export class DeliveryInvariant {
   private untranslatedS = 0;
@@ -70,8 +69,8 @@ export class DeliveryInvariant {
   ) {}
 
   /**
-   * Whether this process does not do its work. One partner's overdue notifications do not say so (a lock on one row may be
-   * the cause): the metrics show them.
+   * Whether this process fails to do its work. Overdue notifications of one partner do not count, because a lock on one
+   * row can cause them: the metrics show them.
    */
   get isBroken(): boolean {
     return this.untranslatedS > PATIENCE_S;

@@ -1,21 +1,24 @@
 import { LanePace } from './lane-pace.js';
 
 const LARGEST_BATCH = 512;
-/** To a worker that has not sent to a partner before, a change of its health that long ago is no news. */
+/** An older change of health is no news to a worker that has not sent to the partner before. */
 const RECENT_MS = 10_000;
-/** Of a partner with a pace, what can be sent in so many seconds is held. */
+/** For a paced partner, this many seconds' worth of notifications are claimed at once. */
 export const PACED_S = 4;
-/** By how much each success lets the attempts at once grow until a partner has shown that it takes as many as it may get. */
+/** The growth of the concurrency limit per success, until a partner has shown that it handles the maximum. */
 const FIRST_GROWTH = 0.5;
-/** An attempt without an answer for so long, and for so many times what the partner mostly takes, makes it one that hangs. */
+/**
+ * A partner counts as hanging when an attempt has no answer for this time and for this multiple of its typical response
+ * time.
+ */
 const SILENT_MS = 1_000;
 const SILENT_TIMES = 3;
 
 /**
- * The state of a partner's queue towards the database:
- * `IDLE` a claim has found all there was; `ASKING` there may be more; `CLAIMING` a claim is under way; `STALLED` a claim
- * found nothing while outcomes were outstanding, one of which may have been in the way; `HALTED` an outcome that stops the
- * partner is being recorded, and nothing is claimed or started before that is done.
+ * The state of a partner's queue. `IDLE`: the last claim found everything. `ASKING`: there may be more to claim.
+ * `CLAIMING`: a claim is running. `STALLED`: a claim found nothing while outcomes were unrecorded, one of which may
+ * have blocked it. `HALTED`: an outcome that stops the partner is being recorded; until then nothing is claimed or
+ * started.
  */
 export type LaneMode = 'IDLE' | 'ASKING' | 'CLAIMING' | 'STALLED' | 'HALTED';
 
@@ -27,37 +30,37 @@ const MAY_FOLLOW: Record<LaneMode, readonly LaneMode[]> = {
   HALTED: ['ASKING'],
 };
 
-/** The answers that this worker has seen of a partner: its last attempt was answered, or not, or there was none yet. */
+/** The last result that this worker got from a partner: an answer, none, or no attempt yet. */
 export type Trust = 'ANSWERS' | 'UNTRIED' | 'HANGS';
 
-/** An attempt under way, since when on the clock of the worker. */
+/** A running attempt and its start on the worker's clock. */
 export interface Attempt {
   readonly since: number;
 }
 
-/** The queue of one partner in a worker: claimed items in the order of their claim, and how many attempts may run at once. */
+/** The queue of one partner in a worker: claimed items in claim order, with a concurrency limit. */
 export class Lane<Item> {
   private items: Item[] = [];
   private head = 0;
   private current: LaneMode = 'ASKING';
   private readonly attempts = new Set<Attempt>();
-  /** When the partner's health last changed, as far as is known here. */
+  /** The last known time at which the partner's health changed. */
   private changedAt: number | null = null;
-  /** How long an answer mostly takes. */
+  /** The typical response time. */
   private typicalMs = 0;
   trust: Trust = 'UNTRIED';
   readonly pace = new LanePace();
-  /** Items that were claimed before this moment, on the clock of the worker, were claimed under other settings. */
+  /** Items claimed before this time, on the worker's clock, were claimed under old settings. */
   staleBefore = -Infinity;
-  /** How many items to hold at most. */
+  /** The maximum number of queued items. */
   batch: number;
   /**
-   * The most attempts at once, by its whole part; shrinks when the partner does not keep up, grows with every success. The first
-   * comes alone: of a partner that takes a few a second, hardly more than those few are sent before it says so.
+   * The concurrency limit (its integer part). It shrinks when the partner does not keep up, and grows with every
+   * success. It starts at 1, so that a slow partner gets only a few requests before it answers "busy".
    */
   limit = 1;
   private isProven = false;
-  /** Whether the limit is low only because little is known of the partner. */
+  /** Whether the limit is low only because the partner is new to this worker. */
   private isLearning = true;
 
   constructor(
@@ -79,24 +82,24 @@ export class Lane<Item> {
     return this.items.length - this.head;
   }
 
-  /** How many to claim now; nothing while half of what may be held is still there. */
+  /** The number of items to claim now; zero while the queue is at least half full. */
   get room(): number {
     const held = Math.min(this.batch, Math.ceil(PACED_S * this.pace.rate));
     return this.current === 'ASKING' && this.waiting <= held / 2 ? held - this.waiting : 0;
   }
 
-  /** Nothing else is to be sent before, and so many attempts more may run. */
+  /** Returns whether nothing else is queued, and this many more attempts may run. */
   isReadyFor(count: number): boolean {
     const asked = this.current === 'IDLE' || this.current === 'STALLED';
     return asked && !this.pace.isPaced && this.waiting === 0 && this.inFlight + count <= this.limit;
   }
 
-  /** Nothing is here, and nothing is about to come. */
+  /** Whether the queue is empty and no claim is running. */
   get isIdle(): boolean {
     return this.waiting + this.inFlight === 0 && this.current !== 'CLAIMING' && this.current !== 'HALTED';
   }
 
-  /** There may be something to claim. */
+  /** Notes that there may be items to claim. */
   wake(): void {
     if (this.current !== 'HALTED') this.become('ASKING');
   }
@@ -105,17 +108,17 @@ export class Lane<Item> {
     this.become('CLAIMING');
   }
 
-  /** An outcome that stops the partner is about to be recorded. */
+  /** Stops the queue before an outcome that stops the partner is recorded. */
   halt(): void {
     this.become('HALTED');
   }
 
-  /** An outcome that stopped the partner was recorded. */
+  /** Restarts the queue after that outcome was recorded. */
   resume(): void {
     if (this.current === 'HALTED') this.become('ASKING');
   }
 
-  /** Outcomes were recorded: what was in the way of a claim may be gone. */
+  /** Retries a claim that unrecorded outcomes may have blocked. */
   unstall(): void {
     if (this.current === 'STALLED') this.become('ASKING');
   }
@@ -136,8 +139,8 @@ export class Lane<Item> {
   }
 
   /**
-   * Takes in what a claim for `asked` items brought; one that was served in full asks for more the next time.
-   * @param outstanding whether outcomes are outstanding that may have been in its way
+   * Adds the items of a claim. When the claim for `asked` items was fully served, the next claim is larger.
+   * @param outstanding whether unrecorded outcomes may have blocked the claim
    */
   fill(items: Item[], asked: number, outstanding: boolean): void {
     this.items = this.head === 0 ? this.items : this.items.slice(this.head);
@@ -151,7 +154,7 @@ export class Lane<Item> {
     }
   }
 
-  /** Takes everything out that has not been started. */
+  /** Removes and returns all items that have not been started. */
   empty(): Item[] {
     const items = this.items.slice(this.head);
     this.items = [];
@@ -173,12 +176,14 @@ export class Lane<Item> {
     else this.isProven = true;
   }
 
-  /** The partner takes its time and has never said that it is busy: waiting for its answers would teach nothing. */
+  /**
+   * Raises the limit for a slow partner that has never answered "busy": waiting for its answers would teach nothing.
+   */
   open(): void {
     if (this.isLearning && !this.pace.isPaced) this.limit = this.most;
   }
 
-  /** More attempts at once would only pile up. */
+  /** Shrinks the limit, because more concurrency would only pile up requests. */
   overloaded(): void {
     this.isLearning = false;
     this.limit = Math.max(1, Math.floor(this.limit / 2));
@@ -189,13 +194,16 @@ export class Lane<Item> {
     this.typicalMs = this.typicalMs === 0 ? ms : 0.8 * this.typicalMs + 0.2 * ms;
   }
 
-  /** An attempt has been without an answer for too long. */
+  /** Returns whether an attempt has been without an answer for too long. */
   isSilent(now: number): boolean {
     const [oldest] = this.attempts;
     return oldest !== undefined && now - oldest.since > Math.max(SILENT_MS, SILENT_TIMES * this.typicalMs);
   }
 
-  /** A partner that has come back gets one attempt at a time, doubling with every round of successes. */
+  /**
+   * Resets the limit when the partner's health has changed: a recovered partner starts with one attempt, and the limit
+   * doubles with every round of successes.
+   */
   partnerChangedAt(at: number | null, now: number): void {
     if (this.changedAt === at) return;
     if (at !== null && (this.changedAt !== null || now - at < RECENT_MS)) {

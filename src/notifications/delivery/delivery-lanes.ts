@@ -1,35 +1,38 @@
 import { Lane, type Attempt, type Trust } from './delivery-lane.js';
 
-/** At least so many attempts of each partner that answers may run whatever the others do. */
+/** Every answering partner may run at least this many attempts, regardless of the others. */
 const GUARANTEED = 2;
 
 /**
- * The slots of a worker, shared between partners.
+ * Shares the slots of a worker fairly among partners.
  *
- * 1. No partner has more than `perPartner`, and a part of all slots is kept for partners with hardly any attempt running.
- * 2. Partners that hang may start attempts while they have less than a quarter of the slots, all together. A partner that does
- *    not answer in time is one of them at once, and is none any more with its next answer.
- * 3. Their attempts under way take no slot from the others: however many begin to hang at once, those that answer wait
- *    no longer than until that is noticed (delivery-lane.ts). With the default of 64 slots and a wait time of 10 s no more
- *    than 640 can hang at once, whatever the number of partners.
- * 4. Partners that this worker has not tried yet have half of the slots: however many of them turn out to hang, some are
- *    left for the next. The latest comer is tried first.
+ * 1. No partner gets more than `perPartner`. Some slots are reserved for partners with hardly any running attempt.
+ * 2. All hanging partners together may start attempts while they use less than a quarter of the slots. A partner that
+ *    does not answer in time counts as hanging at once, until its next answer.
+ * 3. Running attempts of hanging partners use none of the others' slots. When many partners begin to hang at once, the
+ *    others wait only until that is noticed (delivery-lane.ts). With the default of 64 slots and a wait time of 10 s,
+ *    at most 640 attempts can hang at once.
+ * 4. Partners that this worker has not tried yet get half of the slots, so that hanging newcomers leave slots for
+ *    others. The latest newcomer is tried first.
  */
 export class Lanes<Item> {
   private readonly lanes = new Map<string, Lane<Item>>();
-  /** Queues with something to start, by the standing of their partners; the next in turn is first. */
+  /** Queues that are ready to start an attempt, by the trust in their partners; the next in turn is first. */
   private readonly ready: Record<Trust, Set<Lane<Item>>> = {
     ANSWERS: new Set(),
     UNTRIED: new Set(),
     HANGS: new Set(),
   };
-  /** Queues with attempts under way. */
+  /** Queues with running attempts. */
   private readonly busy = new Set<Lane<Item>>();
   private readonly held: Record<Trust, number> = { ANSWERS: 0, UNTRIED: 0, HANGS: 0 };
   private readonly reserve: number;
   private readonly quarter: number;
 
-  /** @param closed called with a queue whose partner is busy or has a pace: it is enqueued again when that lets something through */
+  /**
+   * @param closed called with a queue whose partner is busy or paced: the caller enqueues it again when an attempt is
+   *   allowed
+   */
   constructor(
     private readonly slots: number,
     private readonly perPartner: number,
@@ -43,7 +46,7 @@ export class Lanes<Item> {
     return this.taken + this.held.HANGS;
   }
 
-  /** Slots; attempts of partners that hang take none. */
+  /** The number of used slots; attempts of hanging partners use none. */
   private get taken(): number {
     return this.held.ANSWERS + this.held.UNTRIED;
   }
@@ -58,12 +61,12 @@ export class Lanes<Item> {
     return lane;
   }
 
-  /** The partners to whom so many notifications could be sent at once, and for whom nothing else waits. */
+  /** Returns the partners that could get this many notifications at once and have nothing queued. */
   readyFor(count: number): string[] {
     return [...this.all()].filter((lane) => lane.isReadyFor(count)).map((lane) => lane.id);
   }
 
-  /** The partner is gone, and nothing of it is left here. */
+  /** Removes the queue of a deleted partner. */
   forget(id: string): void {
     const lane = this.lanes.get(id);
     if (!lane?.isIdle) return;
@@ -75,7 +78,7 @@ export class Lanes<Item> {
     if (lane.waiting > 0) this.ready[lane.trust].add(lane);
   }
 
-  /** The next queue that may start something. */
+  /** Returns the next queue that may start an attempt. */
   next(): Lane<Item> | null {
     return this.nextOf('ANSWERS') ?? this.nextOf('UNTRIED') ?? this.nextOf('HANGS');
   }
@@ -89,7 +92,7 @@ export class Lanes<Item> {
     return attempt;
   }
 
-  /** @param answered whether the partner did; null when the attempt says nothing of that */
+  /** @param answered whether the partner answered; null when the attempt does not tell */
   ended(lane: Lane<Item>, attempt: Attempt, answered: boolean | null, now: number): void {
     lane.ended(attempt);
     this.held[lane.trust] -= 1;
@@ -99,12 +102,15 @@ export class Lanes<Item> {
     else if (answered === true) this.trust(lane, 'ANSWERS');
   }
 
-  /** How many probes of partners that are DOWN may be sent now: they may hang as well, and have a quarter of their own. */
+  /**
+   * Returns the number of probes to DOWN partners that may be sent now. Probes may hang as well, and have a separate
+   * quarter of the slots.
+   */
   roomForProbes(probing: number): number {
     return Math.min(this.quarter - probing, this.slots - this.taken);
   }
 
-  /** Looks who has been silent for too long: they take no slots any more, so that others may start. */
+  /** Finds attempts without an answer for too long: they release their slots to others. */
   look(now: number): void {
     for (const lane of this.busy) {
       if (!lane.isSilent(now)) continue;
@@ -122,7 +128,7 @@ export class Lanes<Item> {
   }
 
   private nextOf(trust: Trust): Lane<Item> | null {
-    // Not for each queue: with thousands of them that would cost more than the attempt.
+    // Checked once for all queues: with thousands of them, a check of each would cost more than an attempt.
     if (this.isFull(trust)) return null;
     const ready = this.ready[trust];
     const now = performance.now();
@@ -135,17 +141,17 @@ export class Lanes<Item> {
       } else if (!this.mayStart(lane)) continue;
       else if (trust === 'UNTRIED' && lane.inFlight === 0) next = lane;
       else next ??= lane;
-      // Only of those not tried yet is it the last.
+      // Only the untried queues are taken from the end.
       if (next !== null && trust !== 'UNTRIED') break;
     }
     if (next === null) return null;
-    // Its turn comes again after the others'.
+    // Moves the queue behind the others.
     ready.delete(next);
     ready.add(next);
     return next;
   }
 
-  /** Whether none of these partners may start anything, whatever it has under way. */
+  /** Returns whether no queue of this trust may start an attempt. */
   private isFull(trust: Trust): boolean {
     if (trust === 'HANGS') return this.held.HANGS >= this.quarter;
     if (this.taken >= this.slots) return true;

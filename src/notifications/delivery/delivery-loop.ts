@@ -23,23 +23,24 @@ import { RacePoints } from '../race-points.js';
 import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-directory.js';
 
 /**
- * Sends what is due.
+ * Sends due notifications.
  *
- * 1. `wake(ids)` says that there is something to claim for these partners: it was just made, or a sweep found it. A notification
- *    for a partner that is ready for it comes claimed, by `take`.
- * 2. One claim at a time fetches for all partners that want more, while attempts at items claimed before run.
- * 3. Attempts start in turn of the partners (delivery-lanes.ts); items that grew too old in the queue are given back unsent.
- * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue at once:
- *    the rest of the queue is given back after that is recorded, never before.
- * 5. Before each attempt of a partner that is busy or has a pace, first attempts, probes and whatever operators asked for alike,
- *    its moment is waited for (pace-keeper.ts). An answer that says "busy" closes the queue at once, and those of other processes.
- * 6. Items of bulk jobs ask whether they may begin when their turn has come (job-gate.ts).
- * 7. When a subscription is changed, what has not begun is given back, also what a claim under way may still bring, and
- *    what has begun is marked so: suspend answers when nothing is left that could begin (attempts-under-way.ts).
- * 8. Claimed items are used once the standbys have it (replication-gate.ts); while they do not, nothing is claimed.
- * 9. `drain()` stops claiming, gives back what has not been started, and waits for what has.
+ * 1. `wake(ids)` says that notifications of these partners may be due: they were just created, or a sweep found them. A
+ *    new notification for a ready partner arrives already claimed, by `take`.
+ * 2. One claim at a time serves all partners that need more, while attempts of earlier claims run.
+ * 3. Partners start attempts in turn (delivery-lanes.ts). Items that waited too long in the queue are released unsent.
+ * 4. Outcomes are recorded in batches (outcome-writer.ts). An outcome that turns a partner DOWN halts its queue at
+ *    once. The rest of the queue is released after that outcome is recorded, never before.
+ * 5. Every attempt to a busy or paced partner waits for its moment (pace-keeper.ts): first attempts, probes and
+ *    operators' resends alike. A "busy" answer closes the queue at once, also in other processes.
+ * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
+ * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
+ *    Started attempts are marked as begun. Suspending answers when nothing can start any more (attempts-under-way.ts).
+ * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts); until then nothing more is
+ *    claimed.
+ * 9. `drain()` stops claiming, releases attempts that have not started, and waits for started ones.
  *
- * The database keeps the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease lapses.
+ * The database is the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease expires.
  */
 @Injectable()
 export class DeliveryLoop {
@@ -48,11 +49,11 @@ export class DeliveryLoop {
   private readonly sender: AttemptSender;
   private readonly claims: Claims;
   private readonly paces: PaceKeeper<Held>;
-  /** Called when a partner said that it is busy. */
+  /** Called when a partner answered that it is busy. */
   onBusy: (subscriptionIds: string[]) => void = () => undefined;
   /** Called when attempts of bulk jobs have been recorded. */
   onJobProgress: () => void = () => undefined;
-  /** Outside of any request: what is done here belongs to none. */
+  /** Detached from the context of any request, because claims belong to none. */
   private readonly claim = AsyncResource.bind((): void => void this.claimOnce());
   private claiming = false;
   private running = false;
@@ -90,19 +91,19 @@ export class DeliveryLoop {
     this.running = true;
   }
 
-  /** There may be something to send to these partners. */
+  /** Starts a claim, because notifications of these partners may be due. */
   wake(subscriptionIds: readonly string[]): void {
     if (!this.running) return;
     for (const id of subscriptionIds) this.lanes.of(id).wake();
     this.claim();
   }
 
-  /** The partners to whom so many notifications could be sent at once, and for whom nothing else waits. */
+  /** Returns the partners that could get this many notifications at once and have nothing queued. */
   readyFor(count: number): string[] {
     return this.running && this.replication.isOpen ? this.lanes.readyFor(count) : [];
   }
 
-  /** Takes over what was claimed as it was made, not before `claimedAt`. */
+  /** Accepts notifications that were created already claimed, not before `claimedAt`. */
   async take(rows: Claimed[], claimedAt: number): Promise<void> {
     if (rows.length === 0) return;
     if (!(await this.claims.mayBeTold(rows))) return;
@@ -110,7 +111,7 @@ export class DeliveryLoop {
     this.startWhatMay();
   }
 
-  /** The subscription was changed: what was claimed under its old settings is given back. At a new address no wall stands. */
+  /** Releases attempts that were claimed under a subscription's old settings. A new address also lifts the pause. */
   changed(subscriptionId: string, isNewAddress: boolean): void {
     const lane = this.lanes.of(subscriptionId);
     lane.staleBefore = performance.now();
@@ -120,7 +121,7 @@ export class DeliveryLoop {
     this.wake([subscriptionId]);
   }
 
-  /** Another process has heard that the partner is busy: what was allowed here before is not any more. */
+  /** Closes the queue of a partner that another process found busy. */
   busy(subscriptionId: string): void {
     const lane = this.lanes.of(subscriptionId);
     lane.pace.close(performance.now());
@@ -128,12 +129,12 @@ export class DeliveryLoop {
     this.paces.arrange(lane);
   }
 
-  /** The time was moved: whatever was waited for is looked at again. */
+  /** Checks all waiting queues again after the sandbox's clock was moved. */
   timeMoved(): void {
     for (const lane of this.lanes.all()) this.paces.lookAgain(lane);
   }
 
-  /** Looks after the attempts under way; several times a second. */
+  /** Checks the running attempts, several times a second. */
   look(): void {
     const now = performance.now();
     this.writer.release(this.underWay.look(now));
@@ -141,7 +142,7 @@ export class DeliveryLoop {
     this.startWhatMay();
   }
 
-  /** Looks for work in the database: what other processes made or left. */
+  /** Finds due work of other processes in the database. */
   async findWork(): Promise<void> {
     if (!(await this.replication.reopens())) return;
     const rows = await this.database.query<{ id: string }>(FIND_WORK);
@@ -151,7 +152,7 @@ export class DeliveryLoop {
       if ((lane.first()?.claimedAt ?? Infinity) < oldest) this.writer.release(lane.empty());
   }
 
-  /** Sends the probes that are due. */
+  /** Sends the due probes. */
   async probe(): Promise<void> {
     const room = this.lanes.roomForProbes(this.underWay.probes);
     if (!this.running || !this.replication.isOpen || room <= 0) return;
@@ -166,18 +167,18 @@ export class DeliveryLoop {
     }
   }
 
-  /** The partners of which something is kept here. */
+  /** Returns the partners with a queue in this process. */
   readonly known = (): string[] => [...this.lanes.all()].map(({ id }) => id);
 
-  /** The partner is gone. */
+  /** Removes a deleted partner. */
   forget(id: string): void {
     this.paces.forget(this.lanes.of(id));
     for (const part of [this.lanes, this.directory, this.metrics]) part.forget(id);
   }
 
   /**
-   * Waits for attempts that have begun, each until its own deadline: a partner's 200 counts. Recording the outcomes then gets
-   * `graceMs` at most.
+   * Stops the loop. It waits for started attempts, each until its deadline, because a partner's 200 counts. Recording
+   * the outcomes then gets at most `graceMs`.
    */
   async drain(graceMs: number): Promise<void> {
     this.running = false;
@@ -193,13 +194,13 @@ export class DeliveryLoop {
     if (this.claiming || !this.running || !this.replication.isOpen || wanting.length === 0) return;
     const rooms = new Map(wanting.map((lane) => [lane, lane.room]));
     this.claiming = true;
-    // A wake that comes while the claim runs must not be lost.
+    // A wake during the claim must not be lost.
     for (const lane of wanting) lane.claiming();
     try {
       const { rows, claimedAt } = await this.claims.of(rooms);
       await this.fill(rows, rooms, claimedAt);
     } catch (error) {
-      // The sweep wakes again.
+      // The next sweep wakes the partners again.
       this.logger.warn({ err: error }, 'notifications could not be claimed');
       return;
     } finally {
@@ -209,13 +210,13 @@ export class DeliveryLoop {
     this.claim();
   }
 
-  /** @param rooms how many were asked for */
+  /** @param rooms the requested numbers */
   private async fill(rows: Claimed[], rooms: ReadonlyMap<Lane<Held>, number>, claimedAt: number): Promise<void> {
     const held = heldByPartner(rows, claimedAt);
     await this.directory.learn(rows);
     for (const [lane, room] of rooms) {
       const items = held.get(lane.id) ?? [];
-      // The partner has gone DOWN since these were claimed, or its settings were changed.
+      // The partner has turned DOWN or its settings have changed since the claim.
       const stale = lane.mode === 'HALTED' || claimedAt < lane.staleBefore;
       if (stale) this.writer.release(items);
       lane.fill(stale ? [] : items, room, lane.inFlight > 0 || this.writer.isBusy);
@@ -240,7 +241,7 @@ export class DeliveryLoop {
   private startNext(lane: Lane<Held>): void {
     const item = lane.take()!;
     const profile = this.directory.known(item.subscription_id, item.version);
-    // Too old to be sent within its lease, or claimed under other settings than the present. The sweep wakes again.
+    // Too old to be sent within its lease, or claimed under old settings. The next sweep wakes the partner again.
     if (profile === null || performance.now() - item.claimedAt > MAY_START_MS)
       this.writer.release([item, ...lane.empty()]);
     else this.attempt(lane, item, profile);
@@ -253,9 +254,9 @@ export class DeliveryLoop {
     void this.sender.send(item, profile, lane).then((result) => {
       const isOurs = item.progress !== 'REVOKED';
       if (result === null && isOurs) this.writer.release([item]);
-      // It may have been in the way of others of its booking.
+      // The item may have blocked others of its booking.
       if (result === null && item.job_id !== null) lane.wake();
-      // An item that was given back before it began has no outcome here.
+      // An item that was released before it started has no outcome here.
       this.ended(lane, item, attempt, result && isOurs ? judged(item, at, result, profile, lane) : null);
     });
   }
@@ -286,7 +287,7 @@ export class DeliveryLoop {
       const lane = this.lanes.of(item.subscription_id);
       if (isBusyNow !== null) busy.add(lane.id);
       if (retry === 'AUTO' || isBusyNow !== null) lane.resume();
-      // The partner is back.
+      // The partner is up again.
       else if (retry === null && item.down) lane.wake();
       lane.unstall();
     }

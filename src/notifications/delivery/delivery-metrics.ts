@@ -5,10 +5,10 @@ import { Metrics } from '../../platform/observability/metrics.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
-/** From a partner next door to one that uses all of its time, in seconds. */
+/** In seconds: from a nearby partner to one that uses all of its time. */
 const BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** The metrics of the delivery loop. Labels are few: a subscription's id, never an account or a booking. */
+/** The metrics of the delivery loop. Labels have few values: a subscription's id, never an account or a booking. */
 @Injectable()
 export class DeliveryMetrics {
   readonly waiting: Gauge;
@@ -17,7 +17,7 @@ export class DeliveryMetrics {
   readonly overdue: Gauge;
   readonly untranslatedSeconds: Gauge;
   readonly setAside: Gauge;
-  /** Asked when the metrics are read. */
+  /** Called when the metrics are read. */
   attemptsInFlight: () => number = () => 0;
   private readonly attempts: Counter;
   private readonly attemptsOf = new Map<FailureClass | 'delivered', Counter.Internal>();
@@ -25,7 +25,7 @@ export class DeliveryMetrics {
   private readonly durationOf = new Map<string, Histogram.Internal<string>>();
 
   constructor({ registry }: Metrics, config: Config) {
-    // A process that does not deliver would show figures that look true.
+    // A process that does not deliver would export misleading zeros.
     const registers = config.roles.has('delivery') ? [registry] : [];
     this.attempts = new Counter({
       name: 'notification_attempts_total',
@@ -90,7 +90,7 @@ export class DeliveryMetrics {
     duration.observe(result.durationMs / 1000);
   }
 
-  /** The partner is gone: its figures are shown no more. */
+  /** Removes the metrics of a deleted partner. */
   forget(partner: string): void {
     for (const key of this.durationOf.keys()) {
       const [outcome, of] = key.split(' ');

@@ -18,19 +18,19 @@ import { SubscriptionRetention } from './subscription-retention.js';
 import { JobRunner } from './job-runner.js';
 import { UndeliveredFigures } from './undelivered-figures.js';
 
-/** The queue is empty most of the time; a burst must not wait for plans that were made then, until autovacuum comes by. */
+/** The queue is usually empty; a burst must not wait for autovacuum to replace plans that were made then. */
 const ANALYSE_GROWN = prepared('statistics-analyse-grown', 'SELECT analyse_grown_tables(), doubt_empty_deliveries()');
 
 const SWEEP_MS = 1_000;
 const PULSE_MS = 250;
 const CHECK_MS = 10_000;
 const RETENTION_MS = 10 * 60_000;
-/** A sweep that has not succeeded for so long: the loop does not do its work. */
+/** After this time without a successful sweep, the loop counts as stalled. */
 const STALLED_MS = 30_000;
 
 /**
- * Runs the parts of delivery in a process with that role: starts and drains the loop, and sweeps up what a crash, a lost
- * hint or another process left. A round that takes longer than its interval is not started twice.
+ * Schedules delivery in a process with that role. It starts and drains the loop, and sweeps up work that a crash, a
+ * lost hint or another process left. A round that is still running is not started twice.
  */
 @Injectable()
 export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -75,7 +75,7 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     void this.sweep();
   }
 
-  /** Before the database pool is closed, which happens on shutdown itself. */
+  /** Drains before the database pool is closed on shutdown. */
   async beforeApplicationShutdown(): Promise<void> {
     if (!this.active) return;
     this.active = false;
@@ -118,12 +118,12 @@ export class DeliverySchedule implements OnApplicationBootstrap, BeforeApplicati
     });
   }
 
-  /** Tables that have become much longer than PostgreSQL knows: whoever has planned for them plans anew. */
+  /** Analyses tables that have grown much larger than PostgreSQL knows, so that statements are planned again. */
   async analyseGrown(): Promise<void> {
     await this.database.query(ANALYSE_GROWN);
   }
 
-  /** Wakes the partners whose notifications the sandbox's clock has made due. */
+  /** Wakes the partners whose notifications became due when the sandbox's clock was moved. */
   private async catchUp(): Promise<void> {
     this.loop.timeMoved();
     await this.sweep();

@@ -1,30 +1,31 @@
 /**
- * Delivery, as the database sees it.
+ * Statements of delivery.
  *
- * 1. A row of `deliveries` is the obligation to send a notification. It is made with the notification (translation.ts),
- *    or when an operator resends one, and taken away in the statement that records how the last attempt ended.
- * 2. A worker claims rows: it locks them with SKIP LOCKED and gives them a lease and a fencing token, all in one statement.
- *    A row that can be sent at once is claimed in the statement that makes it.
- *    While the lease runs no other worker sees the row. No transaction is open while the partner is called.
- * 3. An attempt begins only in the first part of the lease (`MAY_START_MS`) and is bounded by the wait time, so that it
- *    has ended, and been recorded, before the lease does.
- * 4. Every later write names the token. A worker that was stopped so long that its lease lapsed writes nothing.
- * 5. After a kill the leases lapse by themselves, at most wait time + 20 s later, and any worker claims the rows again.
- * 6. Of one booking only one row at a time is under lease, and only the first row left can be claimed, by probes and
- *    retries as by first attempts: a later event waits until the earlier one is delivered or waits for an operator. An
- *    operator's resend goes first; it waits for an attempt of its booking that is under way, and for earlier resends of
- *    an operator.
- * 7. The snapshot of a claim is as old as its beginning. It therefore takes no row that was changed since; and where a row may have
- *    got in front of others after they were made (an operator's, a retry, a repaired event), it takes it only when it can lock
- *    those others unchanged, and changes them, so that no claim that began before can take them.
- * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks them comes
- *    before or after it. A suspension therefore finds everything leased that could still begin; it waits until that is
- *    given back, has ended or is marked as begun.
- * 9. While a partner is DOWN its rows are not claimed but by `CLAIM_PROBES`, one at a time for all processes
- *    (`next_probe_at` is moved in the same statement), and by a manual resend. A probe's record moves it again only while no
- *    other probe was claimed (`probe_token`).
+ * 1. A row of `deliveries` is the obligation to send a notification. It is created with the notification
+ *    (translation.ts), or when an operator resends one. It is deleted in the statement that records the outcome of the
+ *    last attempt.
+ * 2. A worker claims rows in one statement: it locks them with SKIP LOCKED and gives them a lease and a fencing token.
+ *    A row that can be sent at once is claimed in the statement that creates it. While the lease is valid, no other
+ *    worker claims the row. No transaction is open while the partner is called.
+ * 3. An attempt may start only in the first part of the lease (`MAY_START_MS`) and is limited by the wait time. It has
+ *    therefore ended and been recorded before the lease expires.
+ * 4. Every later write checks the token. A worker that was paused until its lease expired writes nothing.
+ * 5. After a kill the leases expire at most wait time + 20 s later, and any worker claims the rows again.
+ * 6. Only one row of a booking is leased at a time, and only its first remaining row can be claimed, for first
+ *    attempts, probes and retries alike. A later event waits until the earlier one is delivered or waits for an
+ *    operator. An operator's resend has priority; it waits only for a running attempt of its booking and for earlier
+ *    resends of an operator.
+ * 7. The snapshot of a claim is as old as its start. A claim therefore takes no row that was changed since. An
+ *    operator's resend, a retry or a repaired event may precede existing rows. Such a row is claimed only when the
+ *    claim can lock those other rows unchanged. The claim then updates them, so that no earlier claim can take them.
+ * 8. A claim locks the partners' rows, weakly, in the statement that reads their state: a change that locks them is
+ *    ordered before or after it. A suspension therefore sees a lease for everything that could still start. It waits
+ *    until each is released, has ended or is marked as begun.
+ * 9. While a partner is DOWN, its rows are claimed only by `CLAIM_PROBES` and by a manual resend. There is one probe at
+ *    a time for all processes (`next_probe_at` moves in the same statement). Recording a probe moves `next_probe_at`
+ *    again only if no other probe was claimed (`probe_token`).
  *
- * Never write to a row of `deliveries` without its token, unless its lease has lapsed or was never given.
+ * Never write to a row of `deliveries` without its token, unless its lease has expired or was never granted.
  */
 import { acrossAccounts, fewOf, MACHINE_TIME, prepared, opaque } from '../../platform/database/database.js';
 import { FREE, LEASE, LEASE_END, LEASE_EXTRA_S } from './delivery-lease.js';
@@ -32,12 +33,12 @@ import { IN_PACE, isOver, MAY_BE_ASKED, ONE_MORE, PACE } from './pace-statements
 import type { Trigger } from './delivery.entity.js';
 import { PACED_S } from './delivery-lane.js';
 
-/** One notification that an operator resends; those of bulk jobs go as any other work. */
+/** SQL: an operator resends this single notification; those of bulk jobs have no priority. */
 const BY_OPERATOR = (row: string) => `(${row}.trigger = 'MANUAL' AND ${row}.job_id IS NULL)`;
 
 /**
- * Of an obligation `d`: no attempt of its booking is under way, and none that goes before it is left. OFFSET has it looked up
- * in an index for each row: joined, each would be compared with all that its partner has left, whatever its booking.
+ * SQL for an obligation `d`: no attempt of its booking is running, and no earlier obligation of it is left. OFFSET
+ * forces an index look-up for each row; a join would compare each row with all of its partner's rows.
  */
 const IN_TURN = `NOT EXISTS (
   SELECT FROM deliveries other
@@ -47,17 +48,23 @@ const IN_TURN = `NOT EXISTS (
       THEN ${BY_OPERATOR('other')} AND other.event_sequence < d.event_sequence
       ELSE ${BY_OPERATOR('other')} OR other.event_sequence < d.event_sequence END) OFFSET 0)`;
 
-/** It takes the index that has the rows of a partner in their order. By what most partners have left, it might as well sort all. */
+/**
+ * Makes the planner use the index with a partner's rows in order. Its statistics might otherwise favour sorting all
+ * rows.
+ */
 const FROM_THE_OLDEST = fewOf('d.notification_position');
 
-/** Of an obligation `d` as it was locked; every other part of the statement sees it as it was when that began. */
+/**
+ * The columns of an obligation `d` as it was locked; other parts of the statement see the row from the statement's
+ * start.
+ */
 const PICKED = `d.subscription_id, d.notification_position, d.booking_code, d.trigger, d.xmin AS seen`;
-/** Of its subscription `s`, taken along: nothing is joined with the partners once more. */
+/** The columns of its subscription `s`, so that no second join with the subscriptions is needed. */
 const WITH_PARTNER = `picked.*, s.version, s.health, s.health_changed_at, s.wait_ms, s.pace`;
 
 /**
- * Of what was `picked`, what may be taken as far as the others of its booking go: the statement sees them as they are, and has
- * changed them; see 7 above. Whether it is itself as it was seen is for {@link TAKEN}.
+ * Keeps the `picked` rows that the other rows of their booking allow. The statement locks and updates those other rows;
+ * see 7 above. {@link TAKEN} checks that the picked row itself is unchanged.
  */
 const ALONE = `
    other AS MATERIALIZED (
@@ -81,38 +88,41 @@ const ALONE = `
        SELECT subscription_id, notification_position FROM other
        WHERE (subscription_id, other.other) NOT IN (SELECT subscription_id, notification_position FROM behind)))`;
 
-/** The row that is taken: by its key, and unchanged since the statement began. */
+/** SQL: the row is found by its key and unchanged since the statement began. */
 const TAKEN = `d.subscription_id = s.subscription_id AND d.notification_position = s.notification_position
      AND d.xmin = s.seen`;
 
-/** Of an obligation `d`, its notification `n` and its subscription `s`. */
+/** The columns of an obligation `d`, its notification `n` and its subscription `s`. */
 const CLAIMED = `d.notification_position AS position, d.subscription_id, d.lease_token, d.trigger, d.job_id,
   n.id, n.body, n.event_sequence, n.traceparent, s.version, s.health = 'DOWN' AS down, s.health_changed_at, s.pace`;
 
-/** A notification in the hands of this worker. */
+/** A notification claimed by this worker. */
 export interface Claimed {
   position: number;
   subscription_id: string;
   lease_token: number;
   trigger: Trigger;
-  /** The bulk job that it belongs to. */
+  /** The bulk job of the notification. */
   job_id: string | null;
   id: string;
   body: string;
   event_sequence: number;
   traceparent: string | null;
-  /** Of the subscription, when it was claimed. */
+  /** The version of the subscription at the claim. */
   version: number;
   down: boolean;
   health_changed_at: Date | null;
-  /** Requests a second that it may be sent; null: as many as it answers. */
+  /** Allowed requests per second; null means no limit. */
   pace: number | null;
 }
 
-/** Of a partner with a pace, no more than can be sent long before the leases lapse. */
+/** SQL: limits a paced partner to what can be sent well before the leases expire. */
 const MOST = `least(s.most, ceil(${PACED_S} * s.pace)::int)`;
 
-/** $1 subscriptions, $2 how many for each, $3 the default wait time, $4 the token. A partner that is DOWN gets only manual resends. */
+/**
+ * $1: subscriptions; $2: the number for each; $3: the default wait time; $4: the token. A DOWN partner gets only manual
+ * resends.
+ */
 export const CLAIM = prepared(
   'delivery-claim',
   `WITH ${LEASE('$4')},
@@ -143,16 +153,16 @@ export const CLAIM = prepared(
   acrossAccounts.workers,
 );
 
-/** After so many failures in a row, an event may be the only one that its partner cannot take. */
+/** After this many consecutive failures, an event may be the only one that its partner cannot process. */
 export const SUSPECT_AFTER = 3;
 
-/** Of a subscription `s` that is DOWN. */
+/** SQL: the probe of a DOWN subscription `s` is due. */
 export const PROBE_IS_DUE = isOver('s.probe_from', 's.next_probe_at');
 
 /**
- * $1 the default wait time, $2 how many at most, $3 the token. The oldest event, whose turn it is, of each partner whose next probe is due;
- * where none is left, what a bulk job has handed over. An event that was answered with three failures in a row lets those of other
- * bookings go before it: one of them may tell that the fault is its own (record-statements.ts).
+ * $1: the default wait time; $2: the maximum number; $3: the token. Claims the first event of each partner whose probe
+ * is due; without an event, an item of a bulk job. An event with three consecutive failures yields to other bookings:
+ * their result can show that the fault is its own (record-statements.ts).
  */
 export const CLAIM_PROBES = prepared(
   'delivery-claim-probes',
@@ -199,7 +209,10 @@ export const CLAIM_PROBES = prepared(
   acrossAccounts.workers,
 );
 
-/** $1 subscriptions, $2 positions, $3 tokens: these attempts have begun. A row that is claimed anew has not. */
+/**
+ * $1: subscriptions; $2: positions; $3: tokens. Marks these attempts as begun; a row that was claimed again is not
+ * marked.
+ */
 export const BEGUN = prepared(
   'delivery-begun',
   `UPDATE deliveries d SET begun = true
@@ -208,8 +221,8 @@ export const BEGUN = prepared(
 );
 
 /**
- * Gives back rows that were claimed and not sent: $1 subscriptions, $2 positions, $3 tokens. An item that a bulk job counts as
- * sent, since it was about to be, waits again.
+ * Releases rows that were claimed and not sent: $1: subscriptions; $2: positions; $3: tokens. An item that a bulk job
+ * already counts as sent waits again.
  */
 export const RELEASE = prepared(
   'delivery-release',
@@ -227,7 +240,7 @@ export const RELEASE = prepared(
    WHERE p.job_id = u.job_id AND p.subscription_id = u.subscription_id`,
 );
 
-/** The subscriptions with something that can be claimed now, one index probe for each subscription that has work. */
+/** Returns the subscriptions with claimable rows, with one index look-up for each subscription that has work. */
 export const FIND_WORK = prepared(
   'delivery-find-work',
   `WITH RECURSIVE lane AS (

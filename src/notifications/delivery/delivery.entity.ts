@@ -1,8 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The cause of an attempt: the event itself, the automatic retry, an operator, or a replay of what was delivered. */
+/**
+ * The cause of an attempt: the event itself, an automatic retry, an operator, or a replay of a delivered notification.
+ */
 const TRIGGERS = ['FIRST', 'AUTO', 'MANUAL', 'REPLAY'] as const;
-/** Why a PUT was made. RENEWED: once more in the same attempt, with a new token or over a new connection. */
+/** The cause of a PUT. RENEWED: repeated in the same attempt, with a new token or over a new connection. */
 export const ATTEMPT_TRIGGERS = [...TRIGGERS, 'RENEWED'] as const;
 export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 export type Trigger = (typeof TRIGGERS)[number];
@@ -25,7 +27,7 @@ export class Delivery {
   @Column('text')
   trigger: Trigger;
 
-  /** The bulk job that it belongs to. */
+  /** The bulk job of the notification. */
   @Column('uuid', { nullable: true })
   job_id: string | null;
 
@@ -35,11 +37,11 @@ export class Delivery {
   @Column('timestamptz', { nullable: true })
   leased_until: Date | null;
 
-  /** The request of the attempt under lease is on its way; set only when it is asked for. */
+  /** Whether the request of the leased attempt is being sent; set only on demand. */
   @Column('boolean', { default: false })
   begun: boolean;
 
-  /** Attempts in a row that said that the partner is down. */
+  /** Consecutive attempts after which the partner counted as down. */
   @Column('int', { default: 0 })
   failures: number;
 

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The table has no key: changes are appended by a trigger of `notifications`, and summed by whoever reads. */
+/** The table has no key: a trigger of `notifications` appends changes, and readers sum them. */
 @Entity('error_queue_causes')
 export class ErrorQueueCause {
   @PrimaryColumn('uuid')

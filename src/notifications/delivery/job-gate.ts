@@ -5,9 +5,9 @@ import type { Claimed } from './delivery-statements.js';
 import { BEGIN_ITEMS } from './job-statements.js';
 
 /**
- * Asks for items of bulk jobs, at the last moment, whether their attempts may begin: an operator's pause, a failure of the
- * partner and the count of what was sent go by what has begun, not by what was handed over. Items that come up in one turn
- * of the event loop are asked about together.
+ * Asks just before an attempt whether an item of a bulk job may start. Operators' pauses, failures of the partner and
+ * the sent count therefore apply to started attempts only. Items of one turn of the event loop are asked about
+ * together.
  */
 export class JobGate {
   private waiting: Claimed[] = [];

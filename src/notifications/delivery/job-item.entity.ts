@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** WAITING: not begun. SENT: its attempt has begun, and has not been recorded. The others are final. */
+/** WAITING: not started. SENT: the attempt has started and is not recorded yet. The other outcomes are final. */
 export const ITEM_OUTCOMES = ['WAITING', 'SENT', 'DELIVERED', 'FAILED', 'SKIPPED', 'RESOLVED'] as const;
 export type ItemOutcome = (typeof ITEM_OUTCOMES)[number];
 

@@ -1,9 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** TRYING: one at a time until the first success. OPEN: as any other work. PAUSED: the partner failed. */
+/** TRYING: one item at a time until the first success. OPEN: without restriction. PAUSED: the partner failed. */
 export type JobPartState = 'TRYING' | 'OPEN' | 'PAUSED';
 
-/** The part of a bulk job for one partner, and its progress; see job-runner.ts. */
+/** The part of a bulk job for one partner, with its progress; see job-runner.ts. */
 @Entity('job_parts')
 export class JobPart {
   @PrimaryColumn('uuid')
@@ -15,11 +15,11 @@ export class JobPart {
   @Column('text', { default: 'TRYING' })
   state: JobPartState;
 
-  /** The failure class for which it is PAUSED. */
+  /** The failure class that caused the pause. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 
-  /** How many failures in a row had the status `alike_status`. */
+  /** The number of consecutive failures with the status `alike_status`. */
   @Column('int', { default: 0 })
   alike: number;
 
@@ -29,7 +29,7 @@ export class JobPart {
   @Column('int', { default: 0 })
   waiting: number;
 
-  /** Attempts begun; those that have ended are in `delivered` and `failed`, too. */
+  /** Started attempts, including the ended ones in `delivered` and `failed`. */
   @Column('int', { default: 0 })
   sent: number;
 

@@ -4,24 +4,24 @@ import type { Job, JobKind } from '../../platform/jobs/job.entity.js';
 import { acrossOf, conditionsOf, type NotificationConditions } from './notification-filter.js';
 
 const BATCH = 5_000;
-/** A count that takes longer is given up for what is certain. */
+/** A count that takes longer is replaced by a lower bound. */
 const COUNT_MS = 400;
 const AT_LEAST = 10_000;
 const QUERY_CANCELED = '57014';
 
-/** Which notifications a job of the kind takes: what was so at the moment `since`. */
+/** Builds the condition for the notifications of a job of this kind, as they were at the moment `since`. */
 const SUBJECT = (kind: JobKind, since: string): string =>
   kind === 'REPLAY'
     ? `n.delivered_datetime <= ${since}`
     : `n.queued_datetime IS NOT NULL AND n.queued_datetime <= ${since}`;
 
-/** How many notifications fit; `matched` is null when counting took too long, and there are at least so many. */
+/** The number of matching notifications. `matched` is null when counting took too long; then there is a lower bound. */
 export interface Count {
   matched: number | null;
   matched_at_least?: number;
 }
 
-/** The columns of a cause of the error queue: of these alone it is known how many there are. */
+/** The columns of a cause of the error queue: only for these are counts maintained. */
 const OF_CAUSES: readonly string[] = [
   'account_codes',
   'account_code',
@@ -32,7 +32,7 @@ const OF_CAUSES: readonly string[] = [
   'retry',
 ] satisfies (keyof NotificationConditions)[];
 
-/** The counts of the causes, with the columns that a filter names. */
+/** Reads the counts of the causes, with the columns that a filter names. */
 const AS_NOTIFICATIONS = `SELECT c.subscription_id, s.account_code, c.retry, c.failure, c.reason AS failure_reason, c.http_status,
     'ERROR_QUEUE' AS state, c.change
   FROM error_queue_causes c JOIN subscriptions s ON s.id = c.subscription_id`;
@@ -41,15 +41,15 @@ function isOfCauses(filter: NotificationConditions): boolean {
   return Object.entries(filter).every(([name, value]) => value == null || OF_CAUSES.includes(name));
 }
 
-/** Makes the sets of bulk jobs, and counts what a set would have. */
+/** Collects the items of bulk jobs, and counts matches in advance. */
 @Injectable()
 export class JobPreparation {
   constructor(private readonly database: Database) {}
 
   /**
-   * The next stretch of the set, in the order of the notifications' making; the last one, which is not full, freezes the set.
-   * The statements are not prepared: the best plan depends on the filter. Of the queue, indexes lead to what fits; what was
-   * delivered is years of one partner, of which a stretch is looked through.
+   * Collects the next batch of items in creation order; the last batch, which is not full, freezes the list. The
+   * statements are not prepared, because the best plan depends on the filter. Indexes find matches in the queue.
+   * Delivered notifications are years of one partner, and are scanned batch by batch.
    */
   async prepare({ id, kind, filter, prepared_to }: Job): Promise<boolean> {
     const values: unknown[] = [id, prepared_to];
@@ -81,7 +81,7 @@ export class JobPreparation {
     return (await this.database.execute({ text, across: acrossAccounts.workers }, values)) > 0;
   }
 
-  /** In the running unit of work. */
+  /** Counts in the running unit of work. */
   async count(kind: JobKind, filter: NotificationConditions): Promise<Count> {
     const values: unknown[] = [];
     if (kind !== 'REPLAY' && isOfCauses(filter)) {
@@ -104,7 +104,7 @@ export class JobPreparation {
         if ((error as { code?: unknown }).code === QUERY_CANCELED) return null;
         throw error;
       } finally {
-        // Its settings end with it.
+        // Rolls back the settings of the count as well.
         await this.database.execute({ text: 'ROLLBACK TO counting' });
       }
     };

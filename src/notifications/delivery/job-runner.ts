@@ -25,38 +25,38 @@ const ACTIVE = prepared(
 );
 
 const OWN_ROUTES = /^[^?]*\/admin\/jobs/i;
-/** Items that were handed over may wait for their partner, which is no work. */
+/** Waiting for a partner is not work, so a pause is limited to this. */
 const MOST_REST_MS = 500;
 
 /**
- * Bulk jobs on notifications.
+ * Runs bulk jobs on notifications.
  *
- * 1. A job is stored as PREPARING (platform/jobs). Its set, the notifications that fit at the moment it was made, becomes its
- *    items and parts, a batch at a time (job-preparation.ts); then it is RUNNING, and its set is frozen.
- * 2. A part is what the job has for one partner. It is TRYING, one item at a time, until the first delivery; then OPEN; and
- *    PAUSED when the partner fails, until an operator resumes the job. The parts do not wait for each other.
- * 3. A step hands the oldest items of each part over to the delivery loop: they get an obligation with `job_id`. The
- *    notification stays as it is.
- * 4. Just before an attempt the loop asks whether it may begin (job-gate.ts): only then the item is SENT and counts as sent.
- *    An item that may not, because of an operator's action or of the partner, loses its obligation and is WAITING as before. So is
- *    one that is given back before its request is on its way, which keeps its obligation.
- * 5. The statement that records an attempt's outcome records the item's, too, and pauses the part when the failure is one
- *    of the partner (delivery-statements.ts).
- * 6. A job to resolve does without 2 to 5: a step settles a batch of items.
- * 7. `SETTLE` ends the job, or pauses it when nothing of it can go on.
- * 8. Beside calls a step that did something, the attempts that followed it included, is rested from before the next.
+ * 1. A job is stored as PREPARING (platform/jobs). The notifications that matched at its creation become its items and
+ *    parts, batch by batch (job-preparation.ts). Then the job is RUNNING and its items are frozen.
+ * 2. A part contains the items for one partner. It is TRYING, one item at a time, until the first delivery, and then
+ *    OPEN. It is PAUSED when the partner fails, until an operator resumes the job. Parts do not wait for each other.
+ * 3. A step hands the oldest items of each part to the delivery loop: they get an obligation with `job_id`. The
+ *    notification stays unchanged.
+ * 4. Just before an attempt the loop asks for permission (job-gate.ts); only then the item is SENT and counts as sent.
+ *    A refused item, because of an operator or the partner, loses its obligation and is WAITING again. An item that is
+ *    released before its request is sent is also WAITING, and keeps its obligation.
+ * 5. The statement that records an attempt's outcome also records the item's outcome. It pauses the part after a
+ *    failure of the partner (delivery-statements.ts).
+ * 6. A job that resolves skips 2 to 5: a step settles a batch of items.
+ * 7. `SETTLE` ends the job, or pauses it when no part can proceed.
+ * 8. While there are calls, the runner pauses after each step that did work, including the attempts that followed.
  *
- * Everything is in the database, so a job goes on after a restart where it was. Never count as sent what has not begun, and
- * never change a notification before its attempt is recorded: an abort could not leave it as it was.
+ * Everything is in the database, so a job continues after a restart. Never count an attempt as sent before it starts,
+ * and never change a notification before its attempt is recorded: an abort could not leave it unchanged.
  */
 @Injectable()
 export class JobRunner implements OnApplicationBootstrap {
   private running: Promise<void> | null = null;
   private again = false;
-  /** When the last round began, and whether it did something. */
+  /** The start of the last round, and whether it did any work. */
   private began = 0;
   private worked = false;
-  /** How far jobs to resolve have got; what was under way then is looked at again from the beginning. */
+  /** The progress of jobs that resolve; running attempts are checked again from the beginning. */
   private readonly resolvedTo = new Map<string, number>();
   private readonly otherCalls = new OtherCalls(OWN_ROUTES);
 
@@ -73,14 +73,14 @@ export class JobRunner implements OnApplicationBootstrap {
     this.otherCalls.watch(this.http);
   }
 
-  /** Does what can be done now. A call while it runs lets it look once more. */
+  /** Does all possible work. A call during a run makes it check once more. */
   advance(): Promise<void> {
     this.again = true;
     this.running ??= this.run().finally(() => (this.running = null));
     return this.running;
   }
 
-  /** As `advance`, for whom does not wait: what goes wrong is left to the next round. */
+  /** Runs `advance` without waiting; an error is left to the next round. */
   wake(): void {
     this.advance().catch(() => undefined);
   }
@@ -101,7 +101,7 @@ export class JobRunner implements OnApplicationBootstrap {
     }
   }
 
-  /** Whether there may be more to do at once. */
+  /** Does a step; returns whether there may be more work now. */
   private async step(job: Job): Promise<boolean> {
     if (job.state === 'PREPARING') return this.preparation.prepare(job);
     let more = false;

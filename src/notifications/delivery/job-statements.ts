@@ -1,23 +1,22 @@
 /**
- * The steps of a bulk job, each in one statement that takes the job's row for its time: of several processes one
- * does it, and once an operator's action on the job has been answered, none.
+ * The steps of a bulk job. Each is one statement that locks the job's row: only one process runs it, and no process
+ * runs it once an operator's action has been answered.
  */
 import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 import { PROBE_IS_DUE } from './delivery-statements.js';
 
-/** How many obligations a job has for a partner at once, and how many partners one step serves. */
+/** Maximum obligations of a job for one partner, and partners per step. */
 const WINDOW = 128;
 const PARTNERS = 64;
 const RESOLVE_BATCH = 500;
 
 /**
- * The waiting items of job $1, in the order of an index: of a partner, or of all after a position.
+ * SQL: the waiting items of job $1 in index order, for one partner or after a position.
  *
- * Said by two bounds: the planner knows older jobs alone, so that it expects hardly an item of a job that is equal, and sorts what
- * it finds of it, which may be a million. (CASE, because of what is waiting it expects as little.) For the same reason an
- * item is looked up by a job that is a column, in a batch of which few are expected: by $1 each item of the job would be compared
- * with each of the batch.
+ * Two bounds replace an equality: the planner's statistics only know older jobs, so it would expect hardly any items
+ * and sort up to a million. CASE hides the outcome for the same reason. An item is looked up by a job column from a
+ * small batch: with $1, each item of the job would be compared with the whole batch.
  */
 const WAITING_OF = (subscription: string) => `outcome = 'WAITING'
   AND (job_id, subscription_id, notification_position) > ($1, ${subscription}, 0)
@@ -31,9 +30,9 @@ const JOB = `job AS MATERIALIZED (
   SELECT id, kind, reason FROM jobs WHERE id = $1 AND state = 'RUNNING' FOR UPDATE SKIP LOCKED)`;
 
 /**
- * The oldest items of the partners to which something may be handed over. Those of a partner that is DOWN, SUSPENDED or
- * not verified wait; of one that was deleted they are looked at, to be skipped. A partner that is DOWN and for which nothing is
- * left to probe it with gets one item as its next probe: nobody would find out otherwise that it is back.
+ * Selects the oldest items of partners that may get some. Partners that are DOWN, SUSPENDED or unverified wait; a
+ * deleted partner's items are selected to be skipped. A DOWN partner without any other notification gets one item as
+ * its next probe: otherwise its recovery would never be noticed.
  */
 const DUE = `part AS MATERIALIZED (
     SELECT p.job_id, p.subscription_id, s.deleted_datetime IS NOT NULL AS gone,
@@ -56,7 +55,7 @@ const DUE = `part AS MATERIALIZED (
     SELECT next.*, n.state, n.booking_code, n.event_sequence
     FROM next JOIN notifications n ON n.position = next.position FOR UPDATE OF n SKIP LOCKED)`;
 
-/** Items whose notification has gone another way in the meantime, or altogether. */
+/** SQL: skips items whose notification was settled otherwise or deleted meanwhile. */
 const SKIP = (state: string) => `skipped AS (
     UPDATE job_items i SET outcome = 'SKIPPED'
     FROM next LEFT JOIN notifications n ON n.position = next.position
@@ -73,13 +72,13 @@ const HANDED_OVER = `SELECT (SELECT count(*) FROM skipped) AS skipped,
 
 export interface HandedOver {
   skipped: number;
-  /** The partners that have something to be sent. */
+  /** The partners with new due notifications. */
   woken: string[];
 }
 
 /**
- * $1 the job. The notification stays in the queue as it is until its attempt is recorded. A row that a probe, an operator or another
- * job holds at this moment keeps its place.
+ * $1: the job. The notification stays in the queue unchanged until its attempt is recorded. A row that a probe, an
+ * operator or another job has locked is skipped for now.
  */
 export const HAND_OVER_RESENDS = prepared(
   'job-hand-over-resends',
@@ -99,7 +98,7 @@ export const HAND_OVER_RESENDS = prepared(
   acrossAccounts.workers,
 );
 
-/** $1 the job. One notification of a booking at a time, once nothing else is due for that booking. */
+/** $1: the job. Hands over one notification per booking at a time, once nothing else is due for that booking. */
 export const HAND_OVER_REPLAYS = prepared(
   'job-hand-over-replays',
   `WITH ${JOB}, ${DUE}, ${SKIP('DELIVERED')},
@@ -117,12 +116,14 @@ export const HAND_OVER_REPLAYS = prepared(
 );
 
 export interface Resolved {
-  /** The last position that was looked at; null when there was none. */
+  /** The last position that was checked; null when there was none. */
   last: number | null;
   more: boolean;
 }
 
-/** $1 the job, $2 position after which to look. Not what is under way: that has its own outcome first. */
+/**
+ * $1: the job; $2: the position after which to search. Running attempts are excluded: they get their own outcome first.
+ */
 export const RESOLVE_ITEMS = prepared(
   'job-resolve-items',
   `WITH ${JOB},
@@ -166,8 +167,8 @@ export const RESOLVE_ITEMS = prepared(
 );
 
 /**
- * $1 the job. Items under way whose obligation has gone: with the partner, between the attempt's beginning and its record, or
- * because the notification went another way after an attempt that has left no record (its process was killed).
+ * $1: the job. Ends items whose obligation is missing: the partner was deleted, or a killed process left an attempt
+ * without a record and the notification was then settled otherwise.
  */
 export const END_ORPHANS = prepared(
   'job-end-orphans',
@@ -188,7 +189,7 @@ export const END_ORPHANS = prepared(
   acrossAccounts.workers,
 );
 
-/** $1 the job. Ends it when each item has its outcome; pauses it when all that is left is of partners that failed. */
+/** $1: the job. Ends it when each item has an outcome; pauses it when only items of failed partners remain. */
 export const SETTLE = prepared(
   'job-settle',
   `WITH job AS MATERIALIZED (
@@ -205,8 +206,9 @@ export const SETTLE = prepared(
 );
 
 /**
- * Of what is `dropped` (job_id, subscription_id, position, retry), the obligations are taken back: an automatic retry goes on,
- * and an item whose attempt has begun and was lost waits again. `begun` names the items that this statement begins.
+ * SQL: takes the obligations of the `dropped` rows (job_id, subscription_id, position, retry) back. An automatic retry
+ * continues, and an item whose started attempt was lost waits again. `begun` names the items that this statement
+ * starts.
  */
 const TAKEN_BACK = (begun: string) => `
    returned AS (
@@ -229,7 +231,7 @@ const TAKEN_BACK = (begun: string) => `
        GROUP BY job_id, subscription_id) m
      WHERE p.job_id = m.job_id AND p.subscription_id = m.subscription_id)`;
 
-/** $1 the job, which an operator has stopped: what was handed over, and is in nobody's hands. */
+/** $1: the job, which an operator has stopped. Withdraws handed-over items that no worker has claimed. */
 export const WITHDRAW = prepared(
   'job-withdraw',
   `WITH free AS MATERIALIZED (
@@ -242,15 +244,15 @@ export const WITHDRAW = prepared(
   acrossAccounts.workers,
 );
 
-/** $1 the job, which goes on: the cause of the pause may remain, so each partner gets one first. */
+/** $1: the job, which is resumed. The cause of the pause may remain, so each partner first gets a single item. */
 export const TRY_AGAIN = prepared(
   'job-try-again',
   `UPDATE job_parts SET state = 'TRYING', paused_because = NULL, alike = 0 WHERE job_id = $1 AND state <> 'TRYING'`,
 );
 
 /**
- * $1 jobs, $2 subscriptions, $3 positions, $4 tokens of what this process holds and is about to send. Answers with those whose
- * attempts may begin, and marks them so; the others are taken back.
+ * $1: jobs; $2: subscriptions; $3: positions; $4: tokens of items that this process is about to send. Marks and returns
+ * the items that may start; the others are taken back.
  */
 export const BEGIN_ITEMS = prepared(
   'job-begin-items',

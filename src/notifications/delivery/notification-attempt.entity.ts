@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { AttemptTrigger } from './delivery.entity.js';
 import type { FailureClass } from '../partner/partner-connection.js';
 
-/** The table has no key: it is only ever appended to, and read by notification. */
+/** The table has no key: rows are only appended, and read by notification. */
 @Entity('notification_attempts')
 export class NotificationAttempt {
   @PrimaryColumn('bigint')
@@ -23,7 +23,7 @@ export class NotificationAttempt {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
-  /** A short code of the cause; null when the status says all. */
+  /** A short code of the cause; null when the status is sufficient. */
   @Column('text', { nullable: true })
   reason: string | null;
 

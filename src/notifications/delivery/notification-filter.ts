@@ -3,12 +3,12 @@ import { acrossAccounts, type AcrossAccounts } from '../../platform/database/dat
 import type { FailureClass } from '../partner/partner-connection.js';
 import type { Retry } from './notification.entity.js';
 
-/** Stands for the absence of a failure class or a reason. */
+/** The filter value for a missing failure class or reason. */
 export const NONE = 'none';
 
-/** Which notifications: all members must fit. */
+/** The conditions of a filter; all of them must match. */
 export interface NotificationConditions {
-  /** The accounts that whoever asks may know of; of an operator, none is named. */
+  /** The accounts that the caller may see; omitted for an operator. */
   account_codes?: readonly string[];
   account_code?: string | null;
   subscription_id?: string | null;
@@ -23,12 +23,15 @@ export interface NotificationConditions {
   candidate_id?: string | null;
 }
 
-/** Why the conditions of a filter bound no account: one that names none comes from an operator (filter-bounds.ts). */
+/**
+ * Returns the reason why a filter bounds no account: without account conditions, it comes from an operator
+ * (filter-bounds.ts).
+ */
 export function acrossOf({ account_codes, account_code }: NotificationConditions): AcrossAccounts | undefined {
   return account_codes === undefined && account_code == null ? acrossAccounts.operators : undefined;
 }
 
-/** The conditions of a filter on `notifications n`, their values added to `values`. */
+/** Builds the SQL conditions of a filter on `notifications n`, and appends their values to `values`. */
 export function conditionsOf(filter: NotificationConditions, values: unknown[]): string[] {
   const conditions: string[] = [];
   const add = (condition: string, value: unknown) => {
@@ -43,7 +46,7 @@ export function conditionsOf(filter: NotificationConditions, values: unknown[]):
   add('n.account_code =', filter.account_code);
   add('n.subscription_id =', filter.subscription_id);
   add('n.change_reason =', filter.change_reason);
-  // Not tried, or not since it was put back.
+  // Not attempted yet, or not since it was put back.
   if (filter.failure === NONE) conditions.push(`(n.failure IS NULL AND n.state <> 'DELIVERED')`);
   else add('n.failure =', filter.failure);
   if (filter.reason === NONE) conditions.push('n.failure_reason IS NULL');

@@ -23,12 +23,13 @@ const REWRITE = {
          WHERE notifications.position = rewritten.position`,
   across: acrossAccounts.keyInHand,
 };
-// The answer of a partner may repeat the body that it was sent.
+// The partner's answer may repeat the body of the request.
 const FORGET_EXCERPTS = {
   text: `UPDATE notification_attempts SET excerpt = NULL
          WHERE notification_position = ANY ($1::bigint[]) AND excerpt IS NOT NULL`,
 };
-// Reasons of resends and resolutions: their own whatever they say, and those that name them; notifications_reason_ix has them.
+// Reasons of resends and resolutions: all of the candidate's own notifications, and others that name the candidate
+// (notifications_reason_ix).
 const FIND_REASONS = {
   text: 'SELECT position, booking_code, reason FROM notifications WHERE account_code = $1 AND reason IS NOT NULL',
 };
@@ -43,7 +44,7 @@ interface Row {
   body: string;
 }
 
-/** The notifications of a candidate, and the answers of partners. */
+/** Handles the notifications of a candidate, and the partners' answers. */
 @Injectable()
 export class NotificationPersonalData extends PersonalData {
   constructor(

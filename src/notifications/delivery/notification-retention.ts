@@ -5,9 +5,9 @@ import { acrossAccounts, Database, prepared } from '../../platform/database/data
 const BATCH = 1000;
 
 /**
- * $1 position after which to look, $2 days. One stretch of the table, oldest first, by its primary key: an index on the
- * time of delivery would cost every delivery an index entry. A delivery is never older than the making, so that the
- * first stretch whose newest row is young enough ends the round.
+ * $1: the position after which to search; $2: days. Scans a range of the table by its primary key, oldest first: an
+ * index on the delivery time would cost every delivery an index entry. A delivery is never earlier than the creation,
+ * so the round ends at the first range whose newest row is too young.
  */
 const REMOVE = prepared(
   'notification-retention',
@@ -27,7 +27,7 @@ const REMOVE = prepared(
   acrossAccounts.sweep,
 );
 
-/** Takes delivered notifications away after NOTIFICATION_RETENTION_DAYS. Those in the queue stay. */
+/** Deletes delivered notifications after NOTIFICATION_RETENTION_DAYS. Notifications in the queue stay. */
 @Injectable()
 export class NotificationRetention {
   constructor(
@@ -35,7 +35,7 @@ export class NotificationRetention {
     private readonly database: Database,
   ) {}
 
-  /** Returns how many were removed. */
+  /** Returns the number of deleted notifications. */
   async run(): Promise<number> {
     let total = 0;
     for (let after = 0; ;) {

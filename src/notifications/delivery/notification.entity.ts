@@ -5,7 +5,7 @@ import type { FailureClass } from '../partner/partner-connection.js';
 export type NotificationState = 'PENDING' | 'DELIVERED' | 'ERROR_QUEUE' | 'RESOLVED';
 export type Retry = 'AUTO' | 'MANUAL';
 
-/** One event for one subscription, as operators see it. `position` grows with the time it was made. */
+/** One event for one subscription, as shown to operators. `position` increases with the creation time. */
 @Entity('notifications')
 export class Notification {
   @PrimaryColumn({ type: 'bigint', insert: false, update: false })
@@ -39,7 +39,7 @@ export class Notification {
   @Column('text', { nullable: true })
   traceparent: string | null;
 
-  /** The text of the NotificationRequest: every attempt sends these very bytes. */
+  /** The JSON text of the NotificationRequest: every attempt sends exactly these bytes. */
   @Column('text')
   body: string;
 
@@ -52,15 +52,18 @@ export class Notification {
   @Column('text', { nullable: true })
   failure: FailureClass | null;
 
-  /** A short code of the cause, such as `ECONNREFUSED`; null when the status says all. */
+  /** A short code of the cause, such as `ECONNREFUSED`; null when the status is sufficient. */
   @Column('text', { nullable: true })
   failure_reason: string | null;
 
-  /** Of the last failure. null when delivered, which is always by a 200: an index holds it, and no index may be in the way. */
+  /**
+   * The status of the last failure. It is null after a delivery, which always means 200: an index contains the column,
+   * and a delivery must not change it.
+   */
   @Column('int', { nullable: true })
   http_status: number | null;
 
-  /** The reason that the operator gave for the last resend or for the resolution. */
+  /** The operator's reason for the last resend or for the resolution. */
   @Column('text', { nullable: true })
   reason: string | null;
 

@@ -9,46 +9,50 @@ import type { Retry } from './notification.entity.js';
 import { isPartnerLevel } from './outcome.rules.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
-/** How an attempt ended. `retry` is null when it was delivered. */
+/** The outcome of an attempt. `retry` is null when it was delivered. */
 export interface Outcome {
   readonly item: Claimed;
   readonly probe: boolean;
   readonly at: Date;
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
-  /** The partner says that it is busy: for how many seconds it is left alone, and how many good answers this process had from it in the last second. */
+  /**
+   * Set when the partner is busy: the seconds of its pause, and the successful answers that this process got from it in
+   * the last second.
+   */
   readonly busy: { readonly waitS: number; readonly good: number } | null;
-  /** Others waited for the pace of its partner when it ended. */
+  /** Whether other attempts waited for the partner's pace when it ended. */
   readonly othersWait: boolean;
 }
 
 const RETRY_PAUSE_MS = 300;
 const LARGEST_WRITE = 1000;
-/** A delivery waits so long for others, or until there are so many. */
+/** A delivery waits at most this long, and for at most this many others, to be recorded in one batch. */
 const GATHER_MS = 20;
 const GATHER_MOST = 256;
 
 /**
- * Records outcomes in batches. An outcome that must stop a partner, or set something free, is written at once; deliveries may wait a
- * moment for one another, since nothing but the next event of their booking waits for them. While the database is away
- * it keeps all of them and tries again; the token decides in the end whether they still count.
+ * Records outcomes in batches. An outcome that must stop a partner, or release another notification, is written at
+ * once. Deliveries may wait briefly for one another, because only the next event of their booking waits for them. While
+ * the database is unavailable, all outcomes are kept and retried; the fencing token decides whether they still count.
  *
- * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and each part is written by
- * itself. Later outcomes of a partner whose part is still being written wait for that; no others do.
+ * A batch that waits too long for a lock (of one partner's rows, say) is split by partner, and the parts are written
+ * separately. Only later outcomes of a partner whose part is still being written wait for it.
  */
 export class OutcomeWriter {
   private delivered: Outcome[] = [];
   private failed: Outcome[] = [];
   private released: Claimed[] = [];
-  /** Of partners whose outcomes are written apart, what has come since. */
+  /** New outcomes of partners whose outcomes are written separately. */
   private readonly apart = new Map<string, OutcomeWriter>();
   private running: Promise<void> | null = null;
   private gathering: NodeJS.Timeout | null = null;
   private stopped = false;
 
   /**
-   * @param onRecorded called after each write with its outcomes and the subscriptions that may have been set free
-   * @param isApart it writes for one partner alone
+   * @param onRecorded called after each write with its outcomes and the subscriptions with newly claimable
+   *   notifications
+   * @param isApart whether it writes for one partner only
    */
   constructor(
     private readonly database: Database,
@@ -59,7 +63,7 @@ export class OutcomeWriter {
     private readonly isApart = false,
   ) {}
 
-  /** Something is being written, or is about to be. */
+  /** Whether a write is running or pending. */
   get isBusy(): boolean {
     return this.running !== null || this.hasWork();
   }
@@ -68,12 +72,12 @@ export class OutcomeWriter {
     const apart = this.apart.get(outcome.item.subscription_id);
     if (apart) return apart.add(outcome);
     (outcome.retry === null ? this.delivered : this.failed).push(outcome);
-    // Whether the partner is back, or what an operator resends goes through, is waited for.
+    // The partner's recovery, or the result of an operator's resend, should be visible at once.
     if (outcome.item.down || outcome.item.trigger === 'MANUAL') this.start();
     else this.startInTime();
   }
 
-  /** Gives back what was claimed and not sent; after the outcomes that came before, which may stop the partner. */
+  /** Releases items that were claimed and not sent, after earlier outcomes, which may stop the partner. */
   release(items: Claimed[]): void {
     const here = items.filter((item) => !this.apart.has(item.subscription_id));
     for (const item of items) this.apart.get(item.subscription_id)?.release([item]);
@@ -92,7 +96,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Leaves outcomes that the database does not take now to their leases: nobody waits for them any more. */
+  /** Leaves unrecorded outcomes to the expiry of their leases, because nobody waits for them any more. */
   stop(): void {
     this.stopped = true;
     for (const writer of this.apart.values()) writer.stop();
@@ -117,11 +121,11 @@ export class OutcomeWriter {
   }
 
   private async run(): Promise<void> {
-    // One turn of the event loop, so that answers that came in together are recorded together.
+    // Waits for one turn of the event loop, so that answers that arrived together are recorded together.
     await pause(0);
     await this.races.reached('attempt ended');
     do {
-      // Taken together: what is given back comes after the outcome for which it is.
+      // Taken together, so that items are released after the outcome that caused the release.
       const failed = this.failed.splice(0, LARGEST_WRITE);
       const delivered = this.delivered.splice(0, LARGEST_WRITE);
       const released = this.failed.length === 0 ? this.released.splice(0, LARGEST_WRITE) : [];
@@ -142,7 +146,8 @@ export class OutcomeWriter {
         if (isTimedOut(error) && !this.isApart) return this.setApart(outcomes);
         if (!isDatabaseUnavailable(error) && !isConcurrency(error)) {
           this.logger.error({ err: error, outcomes: outcomes.length }, 'outcomes of attempts cannot be recorded');
-          // One of them is at fault: the others must not suffer. One that is alone and still fails is claimed again.
+          // One outcome is at fault, and the others must not suffer. A single outcome that still fails is claimed again
+          // later.
           if (outcomes.length > 1) for (const one of outcomes) await this.write([one], record);
           else this.onRecorded(outcomes, []);
           return;
@@ -152,7 +157,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Each partner's outcomes are written by a writer of its own until that has nothing left. */
+  /** Gives each partner's outcomes to a separate writer until it has none left. */
   private setApart(outcomes: Outcome[]): void {
     this.logger.warn(
       { outcomes: outcomes.length },
@@ -168,7 +173,7 @@ export class OutcomeWriter {
       }
       writer.add(outcome);
     }
-    // Rows are given back after the outcomes for which they are.
+    // Rows are released after the outcomes that caused the release.
     const released = this.released;
     this.released = [];
     this.release(released);
@@ -199,7 +204,7 @@ export class OutcomeWriter {
           probe,
           partner_level: isPartnerLevel(result),
           reason: result.reason,
-          // Partners that fell together are not asked again together.
+          // Adds jitter, so that partners that failed together are not probed together.
           stretch: 1 + Math.random() / 10,
           busy: busy !== null,
           retry_after_s: busy?.waitS ?? result.retryAfterS,
@@ -218,7 +223,7 @@ export class OutcomeWriter {
         items.map((item) => item.position),
         items.map((item) => item.lease_token),
       ])
-      // Their leases lapse by themselves.
+      // Their leases expire anyway.
       .catch((error: unknown) => this.logger.warn({ err: error }, 'claimed notifications could not be given back'));
   }
 }
@@ -242,7 +247,7 @@ function later(at: Date, ms: number): Date {
   return ms === 0 ? at : new Date(at.getTime() + ms);
 }
 
-/** The PUTs before the last one of an attempt, as the statements read them. */
+/** Returns the earlier PUTs of an attempt as JSON for the statements. */
 function earlierOf({ at, result: { earlier } }: Outcome): string | null {
   if (earlier.length === 0) return null;
   return JSON.stringify(
@@ -257,13 +262,13 @@ function earlierOf({ at, result: { earlier } }: Outcome): string | null {
   );
 }
 
-/** Deadlock or serialization failure: the same statement succeeds the next time. */
+/** Returns whether it is a deadlock or serialization failure: a retry of the statement succeeds. */
 function isConcurrency(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === '40P01' || code === '40001';
 }
 
-/** The entry of the log for an attempt that failed. */
+/** Builds the log entry of a failed attempt. */
 export function failureLine({ item, result, retry }: Outcome): object {
   return {
     notification_id: item.id,

@@ -1,17 +1,17 @@
 import type { Retry } from './notification.entity.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
-/** Reasons of a token that was not had, by the cause that they name. */
+/** Reasons of failed token requests, mapped to their causes. */
 const TOKEN_CAUSES: readonly [RegExp, string][] = [
   [/^token_(late|answer_late|timeout_.*)$/, 'timeout'],
   [/^token_(connect|dns)_/, 'connection'],
 ];
 
-/** The cause under which a failure would be retried automatically, else null. */
+/** Returns the cause under which a failure is configured for automatic retry, else null. */
 function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string | null {
   if (failure === 'server_error' || httpStatus === 429 || httpStatus === 408) return String(httpStatus);
   if (failure === 'timeout') return 'timeout';
-  // No connection came about: nobody listens, or the name is not known.
+  // No connection was established: nothing listens, or the name is unknown.
   if (failure === 'connect' || failure === 'dns') return 'connection';
   if (failure !== 'auth' || reason === null || httpStatus !== null) return null;
   const status = /^token_http_(\d{3})$/.exec(reason);
@@ -19,26 +19,26 @@ function autoRetryCause({ failure, httpStatus, reason }: AttemptOutcome): string
   return TOKEN_CAUSES.find(([pattern]) => pattern.test(reason))?.[1] ?? null;
 }
 
-/** Decides who retries after a failure: AUTO when the partner is taken to be down or busy, else an operator. */
+/** Decides about a failed attempt: AUTO when the partner seems down or busy, otherwise an operator retries. */
 export function retryAfter(outcome: AttemptOutcome, autoRetryOn: readonly string[]): Retry {
   const cause = autoRetryCause(outcome);
   return cause !== null && (cause === '500' || autoRetryOn.includes(cause)) ? 'AUTO' : 'MANUAL';
 }
 
-/** Whether the partner says that it is busy: not the event is at fault, nor is the partner down. */
+/** Returns whether the partner is busy: the event is not at fault, and the partner is not down. */
 export function isBusy(outcome: AttemptOutcome, autoRetryOn: readonly string[]): boolean {
   return outcome.httpStatus === 429 || (outcome.httpStatus === 503 && autoRetryOn.includes('503'));
 }
 
-/** Whether the failure is one of the partner and not of the event: then the next event would fail in the same way. */
+/** Returns whether the failure is the partner's and not the event's: the next event would fail in the same way. */
 export function isPartnerLevel({ failure }: AttemptOutcome): boolean {
   return failure !== null && failure !== 'client_error';
 }
 
-/** Reasons of a token that was not had because its endpoint was late, or not there. */
+/** Reasons of token requests that failed because the endpoint was late or unreachable. */
 const TOKEN_OVERDUE = /^token_(late|answer_late|(timeout|connect|dns)_)/;
 
-/** Whether more attempts at once would only pile up, at the partner or where its tokens are made. */
+/** Returns whether more concurrency would only pile up requests, at the partner or at its token endpoint. */
 export function isOverload({ failure, reason }: AttemptOutcome): boolean {
   if (failure === 'auth') return reason !== null && TOKEN_OVERDUE.test(reason);
   return failure === 'timeout' || failure === 'connect' || failure === 'dns';

@@ -3,28 +3,28 @@ import type { Logger } from '../../platform/observability/logger.js';
 import type { Lane } from './delivery-lane.js';
 import { RESERVE, type Reserved } from './pace-statements.js';
 
-/** When the database could not be asked. */
+/** The retry interval after a failed query. */
 const ASK_AGAIN_MS = 250;
-/** Timers may ring a moment early. */
+/** Timers may fire slightly early. */
 const EARLY_MS = 1;
-/** A timer takes no more; the sweep comes by before. */
+/** The maximum delay of a timer; a sweep runs before. */
 const LONGEST_MS = 60_000;
 
 /**
- * Opens queues that are closed, for one process: those behind a wall when it is over, the others at the moments that the
- * database gives out to all processes in turn (pace-statements.ts).
+ * Opens closed queues of one process: a paused queue when its pause is over, other queues at the send moments that the
+ * database reserves for all processes in turn (pace-statements.ts).
  */
 export class PaceKeeper<Item> {
   private readonly arranged = new Map<Lane<Item>, NodeJS.Timeout | null>();
 
-  /** @param opened the queue may start something, or there may be something to claim for it */
+  /** @param opened called when the queue may start an attempt, or there may be something to claim for it */
   constructor(
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly opened: (lane: Lane<Item>) => void,
   ) {}
 
-  /** Opens the queue as soon as it may start something. */
+  /** Opens the queue as soon as it may start an attempt. */
   arrange(lane: Lane<Item>): void {
     if (this.arranged.has(lane)) return;
     const now = performance.now();
@@ -37,14 +37,14 @@ export class PaceKeeper<Item> {
     });
   }
 
-  /** Drops the timer of a queue: the time was moved, or the partner was deleted. */
+  /** Drops the timer of a queue, because the time was moved or the partner was deleted. */
   forget(lane: Lane<Item>): void {
     const timer = this.arranged.get(lane);
     if (timer) clearTimeout(timer);
     if (timer !== null) this.arranged.delete(lane);
   }
 
-  /** The time was moved, or the partner has a new address: the wall may be over. */
+  /** Lifts the pause for a new check, because the time was moved or the partner has a new address. */
   lookAgain(lane: Lane<Item>): void {
     if (!lane.pace.dropWall()) return;
     this.forget(lane);
@@ -63,7 +63,7 @@ export class PaceKeeper<Item> {
     this.arranged.set(lane, timer.unref());
   }
 
-  /** Returns the milliseconds to wait before the queue is looked at again. */
+  /** Reserves send moments; returns the milliseconds until the queue is checked again. */
   private async reserve(lane: Lane<Item>): Promise<number> {
     try {
       const found = await this.database.queryOne<Reserved>(RESERVE, [lane.id, Math.max(1, lane.waiting)]);

@@ -1,58 +1,59 @@
 /**
- * The pace of a partner, as the database keeps it for all processes.
+ * Statements for the pace of a partner, which the database stores for all processes.
  *
- * 1. An answer that says "busy" (429, or 503 where that is retried) closes the partner's wall: until `paused_until` nothing is
- *    claimed or given out. It makes the pace half of what the partner took, whether that was known before or is counted then.
- * 2. A partner with a pace, or with an upper bound of its operator's, is sent one request after the other. Each process asks for
- *    the moments at which it may send (`RESERVE`): `paced_to` is the moment up to which they have been given out.
- * 3. Good answers let the pace grow: at once to nearly what the partner took before, then not at all for a while, then
- *    beyond. That while doubles when the partner takes no more than before.
+ * 1. A "busy" answer (429, or 503 where that is retried) pauses the partner: until `paused_until` nothing is claimed or
+ *    reserved. The pace becomes half of the partner's throughput, which was known before or is counted then.
+ * 2. A partner with a pace, or with an operator's upper limit, gets its requests evenly spaced. Each process reserves
+ *    its send moments (`RESERVE`); `paced_to` is the end of all reservations.
+ * 3. Successful answers raise the pace: at first quickly to nearly the previous throughput, then not for a while, then
+ *    beyond. That while doubles when the throughput turns out to be the same.
  *
- * Never compare a stored moment with the present without the moment at which it was stored: the clock may have been set since.
+ * Never compare a stored time with the current time without the time at which it was stored: the clock may have been
+ * set since.
  */
 import { acrossAccounts, prepared } from '../../platform/database/database.js';
 
-/** Clocks of one server's statements differ by no more. */
+/** Clocks of one server's statements differ by at most this. */
 const SKEW_S = 5;
-/** For how long requests are given out at once. */
+/** Send moments are reserved for this time at once. */
 const AHEAD_S = 0.2;
-/** A pace beyond this bounds nothing. */
+/** A higher pace does not limit anything. */
 const UNBOUNDED = 1000;
 const SLOWEST = 0.05;
-/** How near to the ceiling the pace is kept. */
+/** The pace stays at this fraction of the ceiling. */
 const SAFE = 0.95;
 const REGAIN = 0.5;
 const PROBE = 0.5;
 /** Beyond so many times the ceiling the partner takes more than it did, and the pace grows twice as fast. */
 const RISEN = 1.15;
-/** So many good answers, or those of so many seconds, are waited for before more is tried. */
+/** Before the pace rises further, this many successful answers, or those of this many seconds, are awaited. */
 const PATIENCE = 40;
 const PATIENCE_S = 8;
-/** So many good answers tell how many of them the partner takes in a second. */
+/** This many successful answers are enough to estimate the throughput per second. */
 const TELLING = 8;
 
-/** SQL: the stretch of time has not begun (the clock was set back), or is over. */
+/** SQL: the period is over, or has not begun (the clock was set back). */
 export const isOver = (from: string, until: string): string =>
   `(${until} IS NULL OR ${until} <= statement_timestamp() OR ${from} > statement_timestamp() + interval '${SKEW_S} seconds')`;
 
-/** Of a subscription `s`: it is not waited for. */
+/** SQL: a subscription `s` is not paused. */
 export const MAY_BE_ASKED = isOver('s.paused_from', 's.paused_until');
 
-/** Of a subscription `s`: requests a second; null: as many as it answers. */
+/** SQL: allowed requests per second of a subscription `s`; null means no limit. */
 export const PACE = 'least(s.pace, s.max_per_second)';
 
-/** SQL of a subscription `s`: requests have been given out up to this moment, the present at least. */
+/** SQL: the end of the reserved send moments of a subscription `s`, at least the current time. */
 const GIVEN_OUT_TO = `CASE WHEN s.paced_to > statement_timestamp() AND s.paced_to < statement_timestamp() + make_interval(secs => ${SKEW_S} + 2 / ${PACE})
     THEN s.paced_to ELSE statement_timestamp() END`;
 
-/** Of a subscription `s`: the next request may be sent now. */
+/** SQL: a subscription `s` may get its next request now. */
 export const IN_PACE = `(${PACE} IS NULL OR ${GIVEN_OUT_TO} <= statement_timestamp())`;
-/** For an UPDATE of it: one more request has been given out. */
+/** SQL for an UPDATE: reserves one more send moment. */
 export const ONE_MORE = `${GIVEN_OUT_TO} + make_interval(secs => 1 / ${PACE})`;
 
 const HOLD = `greatest(${PATIENCE}, ${PATIENCE_S} * s.pace_ceiling) * power(2, least(s.pace_confirmed, 1))`;
 
-/** SQL of a subscription `s` and so many good `answers`: the pace after them. */
+/** SQL: the pace of a subscription `s` after this many successful `answers`. */
 export const GROWN = (answers: string): string => {
   const grown = `CASE WHEN s.pace < ${SAFE} * s.pace_ceiling
       THEN least(${SAFE} * s.pace_ceiling, s.pace + ${REGAIN} * ${answers})
@@ -62,10 +63,10 @@ export const GROWN = (answers: string): string => {
 };
 
 /**
- * SQL of a subscription `s` that says it is busy: what it takes, by what it took. The answers are counted over as long a time as
- * tells something, and where there are too few, the pace that was too much is taken for a little too much. Where more than the
+ * SQL: the new ceiling of a busy subscription `s`, from its throughput. The successful answers are counted over a
+ * period that is long enough. With too few answers, the pace that was too high is reduced a little. When more than the
  * ceiling was tried, the ceiling itself had proved good.
- * @param good how many good answers the process that writes had in the last second
+ * @param good SQL of the successful answers that the writing process got in the last second
  */
 export const CEILING = (good: string): string => {
   const since = (seconds: string) => `(SELECT count(*) FROM notification_attempts a
@@ -78,24 +79,27 @@ export const CEILING = (good: string): string => {
     ELSE least(${PACE}, greatest(${PACE} / 2, ${since(telling)} / ${telling})) END)`;
 };
 
-/** Of a subscription `s` with a new `ceiling`: how often in a row it has been about the same. */
+/**
+ * SQL: the number of consecutive times that the ceiling of a subscription `s` was about the same, with its new
+ * `ceiling`.
+ */
 export const CONFIRMED = (ceiling: string): string =>
   `CASE WHEN ${ceiling} BETWEEN 0.75 * s.pace_ceiling AND 1.25 * s.pace_ceiling AND s.pace_good >= ${TELLING}
     THEN s.pace_confirmed + 1 ELSE 0 END`;
 
-/** Requests that a process may send to a partner, counted in milliseconds from the present. */
+/** Reserved requests of a process to a partner; times are milliseconds from now. */
 export interface Reserved {
-  /** null: at any pace. */
+  /** The pace; null means no limit. */
   pace: number | null;
-  /** How many requests; 0: none for now. */
+  /** The number of requests; 0 means none for now. */
   requests: number;
-  /** When the first of them may be sent, or when to ask again. */
+  /** The time of the first request, or of the next reservation. */
   from_ms: number;
-  /** The partner is busy for so long. */
+  /** The remaining pause of a busy partner. */
   wall_ms: number;
 }
 
-/** $1 the subscription, $2 how many requests wait. */
+/** $1: the subscription; $2: the number of waiting requests. */
 export const RESERVE = prepared(
   'delivery-reserve',
   `WITH partner AS MATERIALIZED (

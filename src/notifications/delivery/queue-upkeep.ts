@@ -6,10 +6,12 @@ import { FREE } from './delivery-lease.js';
 
 const BATCH = 1000;
 const ROUND_MS = 2_000;
-/** The reason of what was given up, where its last failure has none. */
+/** The reason of given-up notifications whose last failure has none. */
 const GIVEN_UP = 'GIVEN_UP';
 
-/** Those made just before the partner turned DOWN, and those of transactions that had not seen it. */
+/**
+ * Queues notifications that were created just before the partner turned DOWN, or by transactions that had not seen it.
+ */
 const QUEUE_PENDING = prepared(
   'queue-pending-of-down',
   `WITH picked AS MATERIALIZED (
@@ -26,7 +28,7 @@ const QUEUE_PENDING = prepared(
   acrossAccounts.workers,
 );
 
-/** SQL of a subscription `s`: the moment since when it was not suspended for $1 hours, all together. */
+/** SQL: the start of the last $1 hours in which a subscription `s` was not suspended. */
 export const COUNTED_FROM = `(
   SELECT upper(active) - make_interval(secs => $1::float8 * 3600 - after_s) FROM (
     SELECT active, extract(epoch FROM upper(active) - lower(active)) AS length_s,
@@ -36,8 +38,8 @@ export const COUNTED_FROM = `(
   WHERE after_s <= $1::float8 * 3600 AND after_s + length_s > $1::float8 * 3600)`;
 
 /**
- * $1 hours, in which the time for which a partner was suspended does not count. Obligations end; the events wait for an
- * operator. A suspended partner's events are kept as they are; one that is back gets what has waited, however long.
+ * $1: hours, without the partner's suspensions. The obligations end and the events wait for an operator. Events of a
+ * suspended partner stay; after its return it gets everything that has waited.
  */
 const GIVE_UP = prepared(
   'queue-give-up',
@@ -61,8 +63,8 @@ const GIVE_UP = prepared(
 );
 
 /**
- * $1 hours, in the same way: a partner that has said all this time that it is busy, and taken nothing. Those that it never was
- * sent wait behind the oldest, and have waited as long.
+ * $1: hours, counted likewise. Gives up notifications of a partner that was busy all this time and accepted nothing.
+ * Unsent notifications wait behind the oldest, and have waited as long.
  */
 const GIVE_UP_BUSY = prepared(
   'queue-give-up-busy',
@@ -119,8 +121,8 @@ const RESOLVE_QUEUED = prepared(
 );
 
 /**
- * The rows of a cause become one, when there are many to be saved: a cause that has not changed is not written again. One
- * process at a time.
+ * Replaces the rows of a cause by one, when that saves many; unchanged causes are not rewritten. One process runs it at
+ * a time.
  */
 const CAUSE = `(c.subscription_id, c.retry, coalesce(c.failure, ''), coalesce(c.reason, ''), coalesce(c.http_status, 0))`;
 const FOLD_CAUSES = prepared(
@@ -138,8 +140,8 @@ const FOLD_CAUSES = prepared(
 );
 
 /**
- * Changes queued notifications without an attempt: in small batches, each kind in its turn, so that neither
- * deliveries nor another kind wait for one of which there is much.
+ * Changes queued notifications without an attempt: in small batches, one kind after another, so that neither deliveries
+ * nor another kind wait for a large one.
  */
 @Injectable()
 export class QueueUpkeep {
@@ -149,7 +151,7 @@ export class QueueUpkeep {
     private readonly clock: ClockWatch,
   ) {}
 
-  /** One round, of some seconds at most. */
+  /** Runs one round of at most a few seconds. */
   async run(): Promise<void> {
     const endAt = performance.now() + ROUND_MS;
     let wholeBatches: number;

@@ -1,10 +1,13 @@
-/** How attempts ended, as it is written: by whoever holds the token (delivery-statements.ts, 4), and by nobody else. */
+/**
+ * Statements that record the outcomes of attempts: only the holder of the fencing token can write
+ * (delivery-statements.ts, 4).
+ */
 import { acrossAccounts, fewOf, opaque, prepared } from '../../platform/database/database.js';
 import { FREE } from './delivery-lease.js';
 import { SUSPECT_AFTER } from './delivery-statements.js';
 import { CEILING, CONFIRMED, GROWN, isOver } from './pace-statements.js';
 
-/** As many failures in a row with one status stop a part of a bulk job. */
+/** This many consecutive failures with one status pause a part of a bulk job. */
 const ALIKE = 10;
 
 const RISES = `good.while_down AND s.health = 'DOWN'`;
@@ -24,7 +27,7 @@ const ITEMS = (outcome: string, unless = 'false') => `UPDATE job_items i SET out
   FROM done WHERE NOT ${unless} AND i.job_id = done.job_id AND i.notification_position = done.position AND i.outcome = 'SENT'
   RETURNING i.job_id, i.subscription_id`;
 
-/** Each PUT is a row of its own; the last one has the outcome, and those before it are in `earlier`. */
+/** Inserts a row for each PUT; the last has the outcome, and the earlier ones are in `earlier`. */
 const LOGGED = `INSERT INTO notification_attempts
        (notification_position, subscription_id, at, duration_ms, trigger, http_status, failure, reason, excerpt)
      SELECT position, subscription_id, earlier.at, earlier.duration_ms, trigger, earlier.http_status, earlier.failure,
@@ -36,11 +39,11 @@ const LOGGED = `INSERT INTO notification_attempts
      SELECT position, subscription_id, at, duration_ms, CASE WHEN earlier IS NULL THEN trigger ELSE 'RENEWED' END,`;
 
 /**
- * Records deliveries: $1 subscriptions, $2 positions, $3 tokens, $4 triggers, $5 bulk jobs, $6 sent while the partner
- * was DOWN, $7 begun at, $8 milliseconds, $9 excerpts, $10 PUTs before it as JSON, $11 others waited for its partner's pace.
- * A 200 to what was sent while the partner was DOWN turns it UP; one to an event that was suspected says that the partner was
- * down for all.
- * Answers with the subscriptions for which the end of an event has set a later one of its booking free.
+ * Records deliveries: $1: subscriptions; $2: positions; $3: tokens; $4: triggers; $5: bulk jobs; $6: sent while the
+ * partner was DOWN; $7: start times; $8: milliseconds; $9: excerpts; $10: earlier PUTs as JSON; $11: whether others
+ * waited for the partner's pace. A 200 to a request sent while the partner was DOWN turns it UP. A 200 to a suspected
+ * event proves that the partner was down for all events. Returns the subscriptions whose next event of a booking can
+ * now be claimed.
  */
 export const RECORD_DELIVERED = prepared(
   'delivery-record-delivered',
@@ -79,30 +82,37 @@ export const RECORD_DELIVERED = prepared(
   acrossAccounts.workers,
 );
 
-/** The wait before the next probe of a subscription `s` after `step` of them, where the partner has not asked for another. */
+/**
+ * SQL: the wait before the next probe of a subscription `s` after `step` probes, unless the partner has asked for
+ * another wait.
+ */
 const WAIT = (step: string) =>
   `make_interval(secs => coalesce(turn.retry_after_s,
      ($13::float8[])[least(${step}, cardinality($13::float8[]))] * turn.stretch))`;
 const FALLS = `turn.fails AND s.health = 'UP'`;
 const WAS_PROBED = `s.health = 'DOWN' AND s.probe_token = turn.probe_token`;
-/** A wall that stands is only ever moved away. */
+/** SQL: starts a pause, or extends an existing one. */
 const CLOSES_WALL = `(turn.is_busy AND (${isOver('s.paused_from', 's.paused_until')} OR turn.wall_until > s.paused_until))`;
-/** The answer is to a request that was sent since the last wall was over: those under way before say nothing new. */
+/**
+ * SQL: the answer belongs to a request sent since the last pause was over; answers to earlier requests say nothing new.
+ */
 const IS_NEWS = `(turn.is_busy AND (s.paused_from IS NULL OR s.paused_from > statement_timestamp() OR turn.began >= s.paused_until))`;
 
-/** Of a part `p` of a bulk job and what has `ended` of it: how many failures in a row have had the status. */
+/**
+ * SQL: the number of consecutive failures with the same status of a part `p` of a bulk job, including those in `ended`.
+ */
 const ALIKE_NOW = `CASE WHEN ended.status IS NULL THEN 0
   WHEN p.alike_status = ended.status THEN p.alike + ended.count ELSE ended.count END`;
 const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
 
 /**
- * Records failures: $1 to $10 as above, $11 who retries, $12 as JSON the rest of each: failure, http_status, probe, partner_level,
- * reason, stretch, busy, retry_after_s, good; $13 RETRY_SCHEDULE_S. AUTO keeps the obligation, and turns the partner DOWN or,
- * when it is busy, makes its pace less; MANUAL ends it. A notification that fails in a replay was delivered before, and stays so; an
- * item of a bulk job for a busy partner is sent again as part of the job.
+ * Records failures: $1 to $10 as above; $11: who retries; $12: the rest as JSON: failure, http_status, probe,
+ * partner_level, reason, stretch, busy, retry_after_s, good; $13: RETRY_SCHEDULE_S. AUTO keeps the obligation and turns
+ * the partner DOWN, or lowers the pace of a busy partner. MANUAL ends the obligation. A replayed notification that
+ * fails stays delivered. An item of a bulk job for a busy partner is sent again as part of the job.
  *
- * When a partner that is UP answers 500 to an event that got three in a row, another event was answered 200 in between: the fault
- * is the event's own, and an operator's.
+ * When an UP partner answers 500 to an event with three consecutive failures, another event was answered 200 in
+ * between. The fault is then the event's own, and an operator decides.
  */
 export const RECORD_FAILED = prepared(
   'delivery-record-failed',

@@ -1,13 +1,13 @@
 /**
- * `CONFIRM_REPLICATED`: partners are notified of nothing that a failover could undo.
+ * Enforces `CONFIRM_REPLICATED`: partners are notified only of changes that a failover cannot undo.
  *
- * 1. The rows of a claim were committed before it: the write-ahead log up to the present end holds all of it.
- * 2. The claim is used when as many standbys as the setting asks for have flushed the log up to there. With synchronous
- *    replication that is one more round trip; else it takes as long as the standbys lag behind.
- * 3. When they do not within `PATIENCE_MS`, what was claimed is given back and the gate is closed: nothing more is claimed.
- * 4. A closed gate is looked at once a second, and opens when enough standbys have all of the log of that moment.
+ * 1. The rows of a claim were committed before it: the write-ahead log up to its current end contains them.
+ * 2. The claim is used once the configured number of standbys have flushed the log up to that point. With synchronous
+ *    replication this takes one more round trip; otherwise it takes as long as the standbys lag behind.
+ * 3. When they do not confirm within `PATIENCE_MS`, the claim is released and the gate closes: nothing more is claimed.
+ * 4. A closed gate is checked once a second. It opens when enough standbys have the whole log of that moment.
  *
- * Positions in the log are compared only within one look and the polls that follow it: a failover begins a new history.
+ * Log positions are compared only within one check and its polls: a failover begins a new timeline.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
@@ -17,11 +17,11 @@ import { Database, prepared } from '../../platform/database/database.js';
 import { Logger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 
-/** Much less than an attempt may wait for its beginning (delivery-statements.ts). */
+/** Much shorter than the time in which an attempt must start (delivery-statements.ts). */
 const PATIENCE_MS = 3_000;
 const POLL_MS = 5;
 
-/** $1 how many. Visible rows are flushed here, unless commits do not wait for that. */
+/** $1: the number of standbys. Visible rows are flushed here, unless commits do not wait for that. */
 const LOOK = prepared(
   'delivery-replication',
   `SELECT
@@ -34,7 +34,7 @@ const LOOK = prepared(
 
 interface Look {
   written: number;
-  /** Null with fewer standbys than asked for. */
+  /** Null when fewer standbys are connected than required. */
   flushed: number | null;
   attached: number;
 }
@@ -69,7 +69,7 @@ export class ReplicationGate {
     return this.open;
   }
 
-  /** Whether the standbys have everything that is visible now. False closes the gate. */
+  /** Returns whether the standbys have everything that is visible now; otherwise closes the gate. */
   async confirmed(): Promise<boolean> {
     if (this.wanted === 0) return true;
     const giveUpAt = performance.now() + PATIENCE_MS;
@@ -82,7 +82,7 @@ export class ReplicationGate {
     return this.turn((look.flushed ?? -1) >= written);
   }
 
-  /** Looks once more at a gate that is closed. */
+  /** Checks a closed gate again. */
   async reopens(): Promise<boolean> {
     if (this.open) return true;
     const { written, flushed } = await this.look();

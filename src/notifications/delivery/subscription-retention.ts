@@ -6,7 +6,10 @@ import { COUNTED_FROM } from './queue-upkeep.js';
 
 const BATCH = 1000;
 
-/** $1 days. A deleted one, so long ago; nothing of it is under way, nor left to be settled, and no bulk job names it. */
+/**
+ * $1: days. Selects subscriptions deleted that long ago, without running or unsettled work and without bulk jobs that
+ * name them.
+ */
 const GONE = `gone AS MATERIALIZED (
   SELECT s.id FROM subscriptions s WHERE s.deleted_datetime < statement_timestamp() - make_interval(days => $1)
     AND NOT EXISTS (SELECT FROM deliveries d WHERE d.subscription_id = s.id)
@@ -31,7 +34,7 @@ const REMOVE_SUBSCRIPTIONS = prepared(
    DELETE FROM subscriptions s USING bare WHERE s.id = bare.id`,
   acrossAccounts.sweep,
 );
-/** $1 hours. Attempts before the time that counts towards giving up will never count again. */
+/** $1: hours. Deletes suspensions that no longer affect when notifications are given up. */
 const FORGET_SUSPENSIONS = prepared(
   'subscription-retention-suspensions',
   `UPDATE subscriptions s SET suspensions = s.suspensions * tstzmultirange(tstzrange(old.since, NULL))
@@ -41,7 +44,7 @@ const FORGET_SUSPENSIONS = prepared(
   acrossAccounts.sweep,
 );
 
-/** Of the subscriptions in $1. */
+/** Finds the deleted subscriptions among those in $1. */
 const FIND_DELETED = prepared(
   'subscription-retention-deleted',
   `SELECT id FROM unnest(${opaque('$1::uuid[]')}) AS known (id)
@@ -49,7 +52,10 @@ const FIND_DELETED = prepared(
   acrossAccounts.sweep,
 );
 
-/** Takes away what is left of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and suspensions of long ago; lets the loop forget it at once. */
+/**
+ * Deletes the remains of a deleted subscription after NOTIFICATION_RETENTION_DAYS, and old suspensions; removes it from
+ * the loop at once.
+ */
 @Injectable()
 export class SubscriptionRetention {
   constructor(

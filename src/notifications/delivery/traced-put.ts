@@ -2,8 +2,8 @@ import { kindOf, tracing } from '../../platform/observability/tracing.js';
 import type { AttemptOutcome } from '../partner/attempt-outcome.js';
 
 /**
- * One PUT to a partner, as a span of the trace that caused the notification while spans are made.
- * @param put is given the headers with the `traceparent` of the span
+ * Sends one PUT to a partner. While tracing is on, it is a span of the notification's trace.
+ * @param put receives the headers with the `traceparent` of the span
  */
 export async function tracedPut(
   cause: string | null,

@@ -21,46 +21,49 @@ export const EVENT_NAMES = [
   Absent,
 ].map(storedNameOf);
 
-/** Of one statement; a single event may make more. */
+/** The target size of one statement; a single event may create more. */
 const MOST_NOTIFICATIONS = 2000;
 
 /**
- * Of an event `e`: no other of its booking is on its way to a partner, or could come to be so at this moment. An event that
- * was set aside and comes late has later ones.
+ * SQL: an event `e` is the only one of its booking; no other can be in delivery or get there at this moment. An event
+ * that was set aside and is translated late has later ones.
  */
 const IS_ALONE = `e.sequence = 1 AND e.occurred_at > statement_timestamp() - interval '1 day'
   AND NOT EXISTS (SELECT FROM domain_events later WHERE later.stream = e.stream AND later.sequence > 1)`;
 
 /**
- * An event that is translated once more, because a restore or a standby has it and not what it had become, makes the same
- * notification: partners know it by its id. It begins with the event's own time, so that the newest are at the end of their
- * index. RFC 9562 §5.8, version 8.
+ * SQL: derives the notification's id from event and subscription. When an event is translated again after a restore or
+ * failover, partners recognize the same id. The id begins with the event's time, so that the newest ids are at the end
+ * of their index. RFC 9562 §5.8, version 8.
  */
 const HASH = `encode(sha256(convert_to(event_id || ' ' || subscription_id, 'UTF8')), 'hex')`;
 const ID = `overlay(overlay(left(replace(event_id::text, '-', ''), 12) || left(${HASH}, 20)
   PLACING '8' FROM 13) PLACING 'a' FROM 17)::uuid`;
 
-/** Of a subscription `s`: its account's events become notifications. Those of one whose address moves are kept for it. */
+/**
+ * SQL: the events of a subscription `s` become notifications. While its address is being changed, its events are kept.
+ */
 const LISTENS = `s.deleted_datetime IS NULL AND (s.state <> 'UNVERIFIED' OR s.suspended_datetime IS NOT NULL)`;
-/** Of one that listens: what is made for it may be sent as soon as its turn comes. */
+/** SQL: notifications of this subscription may be sent as soon as their turn comes. */
 const MAY_BE_TOLD = `s.state = 'ACTIVE' AND s.health = 'UP'`;
 
 /**
- * $1 bookings, $2 up to which event of each, $3 stored names, $4 partners that this process can send
- * to at once, $5 the default wait time, $6 the fencing token of what is born claimed. The one statement is the transaction:
+ * $1: bookings; $2: the last event of each; $3: stored names; $4: partners that this process can send to at once; $5:
+ * the default wait time; $6: the fencing token for rows that are created claimed. The one statement is the transaction:
  *
- * 1. The unsettled events are locked; what another process has locked is left to it, and with it the later events of that
- *    booking, so that nobody makes a later notification while the one before is unseen.
- * 2. As many of them are taken as make `MOST_NOTIFICATIONS`; `events_left` says how many are not.
- * 3. Each subscription that listens gets one notification of each event; those of a partner that is DOWN are born into
- *    the error queue, to be retried.
+ * 1. The unsettled events are locked. Events that another process has locked are left to it, together with later events
+ *    of their booking: no later notification is created while the earlier one is not visible.
+ * 2. Events are taken up to `MOST_NOTIFICATIONS` notifications; `events_left` is the number of remaining events.
+ * 3. Each listening subscription gets one notification of each event. Those for a DOWN partner are created in the error
+ *    queue, for automatic retry.
  * 4. Each notification gets its obligation (delivery-statements.ts), and the events are settled.
- * 5. The first event of a booking that has no other yet can be born claimed, if the partner's row can be locked as a claim
- *    does, and the partner has neither a pace nor a pause. Never claim a later one here: the one before it may be made at this moment, unseen.
+ * 5. The first event of a booking without other events can be created claimed. The partner's row must be lockable like
+ *    for a claim, and the partner must have neither a pace nor a pause. Never claim a later event here: its predecessor
+ *    may be created at this moment, not yet visible.
  *
- * Positions and ids are drawn before the rows are written, so that what was written need not be joined with itself: the
- * cost is linear in what is made; and an event is locked where it is looked up, by its key, since the planner expects hardly any
- * and would compare each with all. The body is the event's own text, so that a booking's event can be sent after one round trip.
+ * Positions and ids are drawn before the rows are written, so that written rows need no join with themselves: the cost
+ * is linear. Each event is locked by key, because the planner would otherwise compare each with all. The body is the
+ * event's own text, so that the event can be sent after one round trip.
  */
 export const TRANSLATE = prepared(
   'notifications-translate',

@@ -12,41 +12,48 @@ import { leaseToken } from './delivery-lease.js';
 import type { Claimed } from './delivery-statements.js';
 import { EVENT_NAMES, TRANSLATE } from './translation-statement.js';
 
-/** A booking, and up to which of its events to translate. */
+/** A booking, and the last of its events to translate. */
 type Wanted = readonly [bookingCode: string, upTo: number];
 
-/** A new notification; its lease is null when it was not claimed. A partner that is suspended or DOWN must not get it yet. */
+/**
+ * A new notification; its lease is null when it was not claimed. A partner that is suspended or DOWN must not get it
+ * yet.
+ */
 type Made = Omit<Claimed, 'lease_token'> & { lease_token: number | null; may_be_told: boolean };
 
-/** How many events a statement has translated, and how many of those that it was asked for it has not. */
+/** The numbers of translated and of remaining events of a statement. */
 interface Progress {
   events_done: number;
   events_left: number;
 }
 
-/** At least one, with nothing but null when nothing was made. */
+/** The result has at least one row; it is null apart from the counts when no notification was created. */
 type Row = Progress & (Made | { position: null });
 
 const MOST_BOOKINGS = 500;
-/** One that waits for a lock holds up no other booking. It is no faster. */
+/** Two run at once, so that one waiting for a lock delays no other booking. It is not for speed. */
 const AT_ONCE = 2;
 const SETTLING_MS = 50;
 
 /**
- * Booking events become notifications.
+ * Translates booking events into notifications.
  *
- * 1. Two translations run at once, never of the same booking; commands that come meanwhile go together with the next one.
- * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until nothing is left.
- * 3. A batch that fails is halved, down to the one event at fault. That is set aside with an alarm: it holds up nobody, and
- *    waits until somebody has corrected it (docs/operations.md).
- * 4. While the database is away, events are left as they are: the sweep of the outbox publishes them again.
+ * 1. Two translations run at once, never of the same booking. Commands that arrive meanwhile are batched into the next
+ *    one.
+ * 2. Each statement (translation-statement.ts) is a transaction of bounded size; it is repeated until no event is left.
+ * 3. A failing batch is halved until the single faulty event is found. That event is set aside with an alarm: it delays
+ *    no other event, and waits until somebody has corrected it (docs/operations.md).
+ * 4. While the database is unavailable, events stay unsettled: the outbox's sweep publishes them again.
  */
 @CommandHandler(TranslateBookingEvents)
 export class TranslateBookingEventsHandler implements ICommandHandler<TranslateBookingEvents> {
   private readonly waiting = new Map<string, number>();
   private next: Promise<void> | null = null;
   private readonly running = new Set<Promise<void>>();
-  /** Bookings whose events are being translated: who wants another of those waits, and is not skipped for being locked. */
+  /**
+   * Bookings whose events are being translated: further commands for them wait, so that their locked events are not
+   * skipped.
+   */
   private readonly underWay = new Set<string>();
 
   constructor(
@@ -65,7 +72,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     while (this.waiting.has(bookingCode));
   }
 
-  /** Translates what waits, once it may. */
+  /** Starts translating the waiting bookings, when a slot is free. */
   private begin(): Promise<void> {
     const mayNow = this.running.size < AT_ONCE && [...this.waiting.keys()].some((code) => !this.underWay.has(code));
     const turn = mayNow ? Promise.resolve() : Promise.race(this.running);
@@ -92,7 +99,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     }
   }
 
-  /** Throws only when the database is away. */
+  /** Throws only when the database is unavailable. */
   private async translateHalving(bookings: readonly Wanted[]): Promise<void> {
     try {
       await this.translateAll(bookings);
@@ -106,7 +113,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
     }
   }
 
-  /** The fault of one event of a booking does not hold up the others. */
+  /** Translates event by event, so that a faulty event does not block the others. */
   private async translateOneByOne([bookingCode, upTo]: Wanted): Promise<void> {
     for (const { event_id, sequence } of await this.outbox.unsettled(bookingCode, upTo, EVENT_NAMES)) {
       try {
@@ -124,7 +131,7 @@ export class TranslateBookingEventsHandler implements ICommandHandler<TranslateB
       const { events_done, events_left } = await this.translateSome(bookings);
       if (events_left === 0) return;
       if (events_done > 0) continue;
-      // Another process is about to settle them; else the sweep comes back to them.
+      // Another process is settling them; otherwise the sweep retries them.
       patience -= 1;
       await pause(SETTLING_MS);
     }

@@ -7,10 +7,13 @@ import { acrossAccounts, Database } from '../../platform/database/database.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { CountUndelivered, EXAM_IN, type UndeliveredCount } from '../notifications.queries.js';
 
-/** Of a long error queue the count takes its time: it has at most this part of it. */
+/** Counting a long error queue is slow: it gets at most this share of the time. */
 const SHARE = 1 / 20;
 
-/** $1 now. Every notification that no partner has: in the error queue, or not tried yet. A replay was delivered before. */
+/**
+ * $1: now. Counts every undelivered notification: in the error queue, or not attempted yet. A replayed notification was
+ * delivered before.
+ */
 const COUNT = `
   WITH undelivered AS (
     SELECT account_code, booking_code, created_datetime FROM notifications WHERE queued_datetime IS NOT NULL
@@ -26,7 +29,7 @@ const COUNT = `
     count(*)::int AS count, min(u.created_datetime) AS oldest
   FROM undelivered u LEFT JOIN bookings b USING (booking_code) GROUP BY 1, 2`;
 
-/** Undelivered notifications, by the time that is left until the exam. */
+/** Counts undelivered notifications by the time left until the exam. */
 @Injectable()
 @QueryHandler(CountUndelivered)
 export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
@@ -62,7 +65,7 @@ export class UndeliveredFigures implements IQueryHandler<CountUndelivered> {
     return (this.underWay ??= this.ask().finally(() => (this.underWay = null)));
   }
 
-  /** Tells the metrics. */
+  /** Updates the metrics. */
   async count(): Promise<void> {
     const counts = await this.execute();
     for (const exam_in of EXAM_IN) {

@@ -21,7 +21,7 @@ export class ResolveNotification extends Command<void> {
   }
 }
 
-/** Makes a bulk job of what fits now, or with `dryRun` only counts it. */
+/** Creates a bulk job for all current matches, or with `dryRun` only counts them. */
 export class StartJob extends Command<StartedJob> {
   constructor(
     readonly kind: 'RESEND' | 'REPLAY' | 'RESOLVE',

@@ -17,7 +17,9 @@ const LOCK = prepared(
    WHERE n.id = $1 AND ($2::text[] IS NULL OR n.account_code = ANY ($2)) FOR UPDATE OF n`,
 );
 
-/** $1 position, $2 reason. An item that a bulk job has handed over is taken from it; not while an attempt is under way. */
+/**
+ * $1: position; $2: reason. An item that a bulk job has handed over is taken from the job. Excludes running attempts.
+ */
 const RESEND = prepared(
   'error-queue-resend',
   `WITH owed AS (
@@ -35,7 +37,7 @@ const RESEND = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** $1 position, $2 reason. Not while an attempt is under way. */
+/** $1: position; $2: reason. Excludes running attempts. */
 const RESOLVE = prepared(
   'error-queue-resolve',
   `WITH owed AS (

@@ -7,7 +7,10 @@ import { assertAccountKnown } from '../../platform/known-accounts.js';
 import { assertReaches } from '../../platform/reach.js';
 import type { NotificationConditions } from '../delivery/notification-filter.js';
 
-/** Of a deleted one too: what it left may still be named. One out of reach is as unknown as one that never was. */
+/**
+ * Also finds the account of a deleted subscription, because its notifications may still be filtered. A subscription of
+ * another account looks like an unknown one.
+ */
 const ACCOUNT_OF = prepared(
   'filter-subscription-account',
   `SELECT account_code FROM subscriptions
@@ -16,11 +19,11 @@ const ACCOUNT_OF = prepared(
 
 export interface Bounded {
   filter: NotificationConditions;
-  /** The one account that it concerns; null when there may be several, or none. */
+  /** The single account of the filter; null when it covers several accounts or none. */
   accountCode: string | null;
 }
 
-/** Keeps a filter on notifications within the accounts of who asks. */
+/** Bounds a filter on notifications to the caller's accounts. */
 @Injectable()
 export class FilterBounds {
   constructor(
@@ -29,7 +32,7 @@ export class FilterBounds {
   ) {}
 
   /**
-   * @param where how a fault names the filter's account
+   * @param where the pointer or parameter of the filter's account in a fault
    * @throws DomainError `account_forbidden`, `account_not_found`
    */
   async of(filter: NotificationConditions, where: Pick<Fault, 'pointer' | 'parameter'>): Promise<Bounded> {

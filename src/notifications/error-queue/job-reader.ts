@@ -10,7 +10,7 @@ import type { Job } from '../../platform/jobs/job.entity.js';
 import type { ItemOutcome } from '../delivery/job-item.entity.js';
 import type { JobItemModel, JobModel, JobQuery, ResendModel } from './jobs.dto.js';
 
-/** A job with the sums of its parts; one that is not about notifications has none. */
+/** A job with the sums of its parts; a job of another kind has none. */
 interface CountedJob extends Job {
   waiting: number;
   sent: number;
@@ -27,8 +27,8 @@ const jobs = `SELECT j.*, p.* FROM jobs j CROSS JOIN LATERAL (
     FROM job_parts WHERE job_id = j.id) p`;
 
 /**
- * Whether all that a job concerns lies within the accounts of a parameter; null there: every one. A job without an account
- * in its filter may concern any.
+ * SQL: all accounts of a job are among those of a parameter (null: every account). A job whose filter names no account
+ * may concern any account.
  */
 const within = (accounts: string): string => `(${accounts}::text[] IS NULL OR j.account_code = ANY (${accounts})
   OR j.account_code IS NULL AND j.filter->'account_codes' <> '[]' AND j.filter->'account_codes' <@ to_jsonb(${accounts}))`;
@@ -53,7 +53,7 @@ export class JobReader {
     return job;
   }
 
-  /** The rows of a page, newest first. */
+  /** Returns a page of jobs, newest first. */
   list({ kind, state, account_code }: JobQuery, { take, after }: Page): Promise<CountedJob[]> {
     const values: unknown[] = [take, currentReach()];
     const conditions = [within('$2')];
@@ -75,12 +75,12 @@ export class JobReader {
     return this.database.query<CountedJob>({ text }, values);
   }
 
-  /** Those that have not ended, newest first. @param most null: all */
+  /** Returns the jobs that have not ended, newest first. @param most null: all */
   active(most: number | null, reach: Reach): Promise<CountedJob[]> {
     return this.database.query<CountedJob>(ACTIVE, [most, reach]);
   }
 
-  /** The rows of a page, in the order in which they are worked on. */
+  /** Returns a page of items, in processing order. */
   items(id: string, outcome: ItemOutcome | undefined, { take, after }: Page): Promise<ItemRow[]> {
     const values: unknown[] = [id, after ?? 0, take];
     if (outcome !== undefined) values.push(outcome);
@@ -94,7 +94,7 @@ export class JobReader {
   }
 }
 
-/** The accounts that a job concerns; null for one that an operator began without naming an account, which may concern any. */
+/** Returns the accounts of a job; null for an operator's job without an account, which may concern any account. */
 export function accountsOfJob({ account_code, filter }: Job): readonly string[] | null {
   if (account_code !== null) return [account_code];
   const { account_codes } = filter as { account_codes?: readonly string[] };

@@ -11,7 +11,7 @@ const kind = oneOf(JOB_KINDS, 'kind_unknown');
 const state = oneOf(JOB_STATES, 'state_unknown');
 const outcome = oneOf(ITEM_OUTCOMES, 'outcome_unknown');
 
-/** The body of a bulk resend and of a bulk resolution. */
+/** The body of a bulk resend or a bulk resolution. */
 export class BulkBody {
   @ObjectField(() => NotificationFilter, { required: true, description: 'An empty object matches the whole queue.' })
   filter: NotificationFilter;

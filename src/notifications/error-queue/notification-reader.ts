@@ -20,7 +20,7 @@ const LISTED = listed(
   `CASE n.state WHEN 'DELIVERED' THEN 200 ELSE n.http_status END`,
   'n.delivered_datetime',
 );
-/** Of the queue, only what its index covers: the rows of a page lie far apart, and are not read. */
+/** The columns of queue rows, limited to those of the covering index: the table rows of a page are scattered. */
 const QUEUED = listed(`'ERROR_QUEUE'`, 'n.http_status', 'NULL::timestamptz');
 
 const FIND_ONE = prepared(
@@ -34,7 +34,7 @@ const ATTEMPTS = prepared(
    WHERE notification_position = $1 ORDER BY at`,
 );
 
-/** The columns of a cause: indexes begin with them. */
+/** The columns of a cause; indexes begin with them. */
 const causeOf = (of: string, reason: string): string[] => [
   `${of}.subscription_id`,
   `${of}.retry`,
@@ -47,12 +47,12 @@ const OF_QUEUED = causeOf('n', 'failure_reason');
 const row = (...columns: string[]): string => `(${columns.join(', ')})`;
 
 /**
- * `columns` of the first notifications of a cause in an index whose last column is `last`, from either end.
+ * Selects `columns` of a cause's first or last notifications from an index whose last column is `last`.
  *
- * Where its stretch of the index begins is said by a bound, and where it ends is seen by the rows that come: of five columns
- * that are equal the planner expects a single row, and of a stretch with two ends few. It would then take any index that begins
- * with the same column, and sort what it finds there, which may be a million.
- * @param from the bound of `last` itself
+ * A bound gives the start of the index range, and the returned rows show its end. For five equal columns the planner
+ * would expect a single row, and for a range with two ends few rows. It would then choose any index with the same first
+ * column, and sort up to a million rows.
+ * @param from the bound on `last` itself
  */
 function endOfCause(columns: string, last: string, direction: 'ASC' | 'DESC', most: number, from?: string): string {
   const after = direction === 'ASC' ? '>=' : '<=';
@@ -67,27 +67,30 @@ function endOfCause(columns: string, last: string, direction: 'ASC' | 'DESC', mo
     WHERE first.is_of_cause`;
 }
 
-/** Causes with how many there are of each: changes are appended by a trigger, and summed here. */
+/** Sums the causes' counts, whose changes a trigger appends. */
 export const CAUSES = `SELECT subscription_id, retry, failure, reason, http_status, sum(change)::int AS count
   FROM error_queue_causes GROUP BY subscription_id, retry, failure, reason, http_status HAVING sum(change) > 0`;
 
 export const NOW = `to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`;
 const BOOKING_ON = `n.body::json->>'booking_on'`;
-/** A booking may have been moved since an event of it was queued: so many of the next are looked at. */
+/** A booking may have moved since an event of it was queued, so this many of the next ones are checked. */
 const SOON = 10;
 
-/** The next exam start of the bookings in a `cause`, by what was last told of each. */
+/** Returns the next exam start among the bookings of a `cause`, by the newest event of each. */
 export const NEXT_EXAM = `SELECT min(booking_on) AS at FROM (${endOfCause('n.booking_code', BOOKING_ON, 'ASC', SOON, NOW)}) soon
   CROSS JOIN LATERAL (${lastTold('soon.booking_code')}) told WHERE booking_on >= ${NOW}`;
 
-/** The start of a booking as its newest event has it. */
+/** Selects the start of a booking in its newest event. */
 export function lastTold(bookingCode: string): string {
   return `SELECT ${BOOKING_ON} AS booking_on FROM notifications n WHERE n.booking_code = ${bookingCode}
     ORDER BY n.position DESC LIMIT 1`;
 }
 
 const MADE_AT = 'n.created_datetime AS at';
-/** $1 accounts, or null for all. The oldest and the newest of a cause, and its next exam, are ends of its stretch of an index. */
+/**
+ * $1: accounts, or null for all. The oldest and the newest notification of a cause, and its next exam, are the ends of
+ * index ranges.
+ */
 const SUMMARY = prepared(
   'error-queue-summary',
   `SELECT cause.*, s.account_code, s.partner_url, oldest.at AS oldest, newest.at AS newest, exam.at AS next_booking_on
@@ -100,7 +103,7 @@ const SUMMARY = prepared(
   acrossAccounts.boundAround,
 );
 
-/** The row condition of each state; those of the queue and of the resolved fit partial indexes. */
+/** The row conditions of each state; those of queued and of resolved notifications match partial indexes. */
 const IN_STATE: Record<NotificationState, string> = {
   PENDING: `n.state = 'PENDING' AND (n.subscription_id, n.position) IN
     (SELECT d.subscription_id, d.notification_position FROM deliveries d)`,
@@ -119,7 +122,8 @@ export class NotificationReader {
   ) {}
 
   /**
-   * The rows of a page, newest first. The statement is not prepared: its best plan depends on the values.
+   * Returns a page of notifications, newest first. The statement is not prepared, because its best plan depends on the
+   * values.
    * @throws DomainError `account_not_found`, `account_forbidden`
    */
   async list(filter: NotificationConditions, state: NotificationState | undefined, page: Page): Promise<ListedRow[]> {
@@ -132,7 +136,7 @@ export class NotificationReader {
       conditions.push(`n.position < $${values.length}`);
     }
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-    // The page first: only its rows are joined.
+    // Selects the page first, so that only its rows are joined.
     const columns = state === 'ERROR_QUEUE' ? QUEUED : LISTED;
     const text = `SELECT ${columns} FROM (SELECT n.* FROM notifications n ${where} ORDER BY n.position DESC LIMIT $1) n
       JOIN subscriptions s ON s.id = n.subscription_id ORDER BY n.position DESC`;

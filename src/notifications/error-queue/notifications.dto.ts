@@ -29,7 +29,7 @@ export const count = integer(0, Number.MAX_SAFE_INTEGER);
 const causeCode = text({ min: 1, max: 100 });
 export const reason = text({ min: 1, max: 1000, notBlank: true, lines: true });
 
-/** A number in a body, its digits in a query. */
+/** Accepts a number in a body, and its digits in a query. */
 const httpStatus: Rule = {
   schema: { type: 'integer', minimum: 100, maximum: 999 },
   faults: (value) =>
@@ -38,7 +38,7 @@ const httpStatus: Rule = {
       : [fault('http_status_invalid', 'Must be a status of three digits.')],
 };
 
-/** Which notifications: all members must fit. The same in the queries of lists and in the body of a bulk resend. */
+/** The conditions for notifications, which must all match; used in queries of lists and in bodies of bulk resends. */
 export class NotificationFilter implements NotificationConditions {
   @Field(text({ min: 1, max: 50 }))
   account_code?: string;
@@ -74,7 +74,7 @@ export class NotificationFilter implements NotificationConditions {
   candidate_id?: string;
 }
 
-/** One class, so that a refusal names all faults of a query. */
+/** A single class, so that a refusal lists all faults of a query. */
 export class ErrorQueueQuery extends joined(NotificationFilter, PageQuery) {}
 
 export class NotificationQuery extends ErrorQueueQuery {

@@ -14,12 +14,12 @@ import { accountsOfJob, JobReader, presentJob } from './job-reader.js';
 import { FAILING_SINCE, HOURS } from '../subscriptions/partner-standing.js';
 import type { JobModel } from './jobs.dto.js';
 
-/** SQL: a common table `hour ("from")` of so many hours, of which the last one is the present. */
+/** SQL: a common table expression `hour ("from")` of this many hours up to the current one. */
 export const lastHours = (count: number): string => `hour AS MATERIALIZED (
      SELECT "from" FROM generate_series(date_trunc('hour', statement_timestamp(), 'UTC') - interval '${count - 1} hours',
        statement_timestamp(), interval '1 hour') "from")`;
 
-/** How a subscription `s` does. */
+/** The columns of a subscription's condition. */
 const CONDITION = `s.id AS subscription_id, s.account_code, s.partner_url, s.state, s.health, s.health_changed_at,
   s.next_probe_at, s.paused_from, s.paused_until, s.pace, s.certificate_not_after, coalesce(queue.count, 0)::int AS queued, recent.failing_since`;
 const CONDITION_FROM = `
@@ -34,7 +34,7 @@ const SURVEY = prepared(
   acrossAccounts.figures,
 );
 
-/** $1 accounts, or null for all, $2 cursor, $3 rows. */
+/** $1: accounts, or null for all; $2: cursor; $3: rows. */
 const LIST = prepared(
   'partners-list',
   `WITH ${lastHours(HOURS)},
@@ -58,19 +58,19 @@ const LIST = prepared(
 
 export interface ListedPartner extends PartnerCondition {
   readonly position: number;
-  /** When the first of the hours begins. */
+  /** The start of the first hour. */
   readonly hours_from: Date;
   readonly delivered: number[];
   readonly failed: number[];
   readonly p95_ms: (number | null)[];
 }
 
-/** How partners do, over the last day. */
+/** Reads the condition of partners over the last day. */
 @Injectable()
 export class PartnerReader {
   constructor(private readonly database: Database) {}
 
-  /** The rows of a page, newest first. */
+  /** Returns a page of partners, newest first. */
   list(accountCodes: readonly string[] | null, { after, take }: Page): Promise<ListedPartner[]> {
     return this.database.query<ListedPartner>(LIST, [accountCodes, after, take]);
   }

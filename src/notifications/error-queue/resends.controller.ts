@@ -12,7 +12,7 @@ import { StartJob, SteerJob } from './error-queue.commands.js';
 import { JobReader, presentResend } from './job-reader.js';
 import { BulkBody, JobQuery, JobStarted, ResendModel, ResendStarted } from './jobs.dto.js';
 
-/** Bulk work on the error queue. The `resends` routes know every bulk job, as those of `/admin/jobs` do. */
+/** Serves bulk actions on the error queue. The `resends` routes show every bulk job, like those of `/admin/jobs`. */
 @ApiTags('Error queue')
 @Access('admin', 'support')
 @Bounded('row')

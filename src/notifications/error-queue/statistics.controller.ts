@@ -13,7 +13,7 @@ import { count } from './notifications.dto.js';
 import { lastHours } from './partner-reader.js';
 
 const HOURS = 7 * 24;
-/** Of what waits for its first attempt, so many bookings are looked at, those of the oldest. */
+/** At most this many of the oldest bookings that wait for a first attempt are checked. */
 const MOST_PENDING = 10_000;
 
 class AttemptHour {
@@ -60,7 +60,7 @@ class SubscriptionStatistics {
   certificate_not_after: string | null;
 }
 
-/** $1 subscription. One stretch of an index, which holds all that is asked. */
+/** $1: the subscription. Reads one range of a covering index. */
 const ATTEMPTS = prepared(
   'statistics-attempts',
   `WITH ${lastHours(HOURS)},
@@ -79,7 +79,7 @@ const ATTEMPTS = prepared(
    FROM hour LEFT JOIN took USING ("from") LEFT JOIN failed USING ("from") ORDER BY "from"`,
 );
 
-/** $1 subscription. */
+/** $1: the subscription. */
 const UNDELIVERED = prepared(
   'statistics-undelivered',
   `SELECT

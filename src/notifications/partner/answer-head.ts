@@ -1,8 +1,8 @@
 import { PartnerFault } from './partner-connection.js';
 
-/** Of the headers of one answer. */
+/** Maximum size of an answer's headers. */
 const MAX_HEADER_BYTES = 64 * 1024;
-/** With the status line. */
+/** Maximum size including the status line. */
 export const MAX_HEAD_BYTES = MAX_HEADER_BYTES + 1024;
 
 const SHORTEST_STATUS_LINE = 'HTTP/1.1 200\r';
@@ -10,12 +10,12 @@ export const CR = 0x0d;
 export const LF = 0x0a;
 
 /**
- * The status of an answer of HTTP/1 (RFC 9112 §4); null while that is not all there.
- * @throws PartnerFault when it is none
+ * Returns the status of an HTTP/1 answer (RFC 9112 §4); null while the status line is incomplete.
+ * @throws PartnerFault when it is not a status line
  */
 export function statusOf(head: Buffer): number | null {
   const come = head.toString('latin1', 0, SHORTEST_STATUS_LINE.length);
-  // The part that has not come yet is taken to be right.
+  // The missing part is assumed to be right.
   const line = come + SHORTEST_STATUS_LINE.slice(come.length);
   if (!line.startsWith('HTTP/')) throw refused('not_http', head);
   if (!/^HTTP\/1\.\d[ \r\n]/.test(line)) throw refused('http_version_unknown', head);
@@ -29,10 +29,10 @@ export function statusOf(head: Buffer): number | null {
 }
 
 /**
- * An answer whose head is as RFC 9112 says, in the form that undici takes: a folded line is one line (§5.2), equal lengths are
- * one (§6.3), and a younger minor version is 1.1 (RFC 9110 §2.5).
- * @param end of its head
- * @throws PartnerFault when the headers are too long, or its length is not clear
+ * Normalizes the head of an answer that conforms to RFC 9112 for undici: a folded line becomes one line (§5.2), equal
+ * lengths become one (§6.3), and a newer minor version becomes 1.1 (RFC 9110 §2.5).
+ * @param end of the head
+ * @throws PartnerFault when the headers are too long, or the length is ambiguous
  */
 export function finalHead(answer: Buffer, end: number): Buffer {
   if (end - answer.indexOf(LF) - 1 > MAX_HEADER_BYTES) throw refused('headers_too_long', answer);
@@ -48,7 +48,7 @@ function withOneLength(head: string, answer: Buffer): string {
   if (lengths.length === 0) return head;
   if (lengths.some((length) => !/^\d{1,15}$/.test(length))) throw refused('content_length_invalid', answer);
   if (new Set(lengths).size > 1) throw refused('content_lengths_differ', answer);
-  // §6.3: such an answer may have been made to split others, and ought to be an error.
+  // §6.3: such an answer may be an attempt at response splitting and should be treated as an error.
   if (/\r\nTransfer-Encoding:/i.test(head)) throw refused('content_length_beside_chunks', answer);
   if (lengths.length === 1) return head;
   return head.replace(LENGTH_LINE, '').replace(/\r\n/, `\r\nContent-Length: ${lengths[0]}\r\n`);

@@ -2,32 +2,35 @@ import type { TLSSocket } from 'node:tls';
 import { CR, finalHead, LF, MAX_HEAD_BYTES, statusOf } from './answer-head.js';
 import { PartnerFault } from './partner-connection.js';
 
-/** Of a whole answer. A time limit does not bound bytes, and interim answers and chunk extensions have no limit of their own. */
+/**
+ * Maximum size of a whole answer. A time limit does not bound bytes, and interim answers and chunk extensions have no
+ * limit of their own.
+ */
 const MAX_ANSWER_BYTES = 256 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
 const NOTHING: Buffer = Buffer.alloc(0);
 
 /**
- * Gives undici the bytes of a partner's answer: the interim answers before it are left out, and its head comes in one piece,
- * as undici takes it (answer-head.ts). undici takes `100 Continue` for a fault and destroys the socket, but a server may send
- * any number of interim answers unasked, and a client must skip them (RFC 9110 §15.2). Bytes that are no HTTP are refused here,
- * with a reason.
+ * Passes the bytes of a partner's answer to undici, without interim answers and with the final head in one piece
+ * (answer-head.ts). undici treats `100 Continue` as a fault and destroys the socket, although a server may send
+ * unsolicited interim answers that clients must skip (RFC 9110 §15.2). Bytes that are not HTTP are refused here, with a
+ * reason.
  *
- * This replaces `read` of the socket, which is how undici takes bytes out of it (docs/decisions/0013-private-parts.md).
+ * It replaces the socket's `read`, which undici calls (docs/decisions/0013-private-parts.md).
  */
 export class AnswerReader {
-  /** A byte of the present answer has come. */
+  /** Whether a byte of the current answer has arrived. */
   begun = false;
-  /** The present answer from its status line on, as far as it was looked at. */
+  /** The current answer from its status line on, as far as it was read. */
   said = NOTHING;
   private bytes = 0;
-  /** The bytes of a head that has not ended; null once the final head has been handed on. */
+  /** The bytes of an incomplete head; null once the final head has been passed on. */
   private head: Buffer | null = null;
 
   constructor(socket: TLSSocket) {
     const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
     socket.read = (size?: number) => {
-      // Node itself asks for nothing to set the next reading off.
+      // Node calls `read(0)` only to start the next read.
       if (size === 0) return read(0);
       for (let chunk = read(); chunk !== null; chunk = read()) {
         try {
@@ -42,14 +45,14 @@ export class AnswerReader {
     };
   }
 
-  /** The next bytes belong to a new answer. */
+  /** Prepares for a new answer. */
   expectAnswer(): void {
     this.begun = false;
     this.bytes = 0;
     this.head = NOTHING;
   }
 
-  /** The answer has ended: a connection that waits holds none of its bytes. */
+  /** Drops the bytes of an ended answer, so that an idle connection holds none. */
   forget(): void {
     this.said = NOTHING;
   }
@@ -63,11 +66,11 @@ export class AnswerReader {
     return this.fromFinalHead(this.head.length === 0 ? chunk : Buffer.concat([this.head, chunk]));
   }
 
-  /** The bytes from the final head on; null while that has not ended. */
+  /** Returns the bytes from the final head on; null while the head is incomplete. */
   private fromFinalHead(bytes: Buffer): Buffer | null {
     let rest = bytes;
     for (;;) {
-      // Left behind by an answer before: llhttp passes over them, too.
+      // A previous answer left these bytes; llhttp skips them, too.
       while (rest[0] === CR || rest[0] === LF) rest = rest.subarray(1);
       this.said = rest;
       const status = statusOf(rest);

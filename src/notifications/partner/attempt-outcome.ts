@@ -8,30 +8,33 @@ export interface AttemptOutcome {
   /** The partner's status, also when its body failed; null when there was none. */
   httpStatus: number | null;
   failure: FailureClass | null;
-  /** A short code of the cause, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, without any data; null when the status says all. */
+  /**
+   * A short code of the cause, such as `ECONNREFUSED` or `CERT_HAS_EXPIRED`, without any data; null when the status is
+   * sufficient.
+   */
   reason: string | null;
-  /** At most 2 KiB of what the partner said, as text that PostgreSQL takes, without our own credentials. */
+  /** At most 2 KiB of the partner's answer, as text for PostgreSQL, without our own credentials. */
   excerpt: string | null;
   durationMs: number;
-  /** After how many seconds the partner asks to be called again. */
+  /** The seconds after which the partner asks to be called again. */
   retryAfterS: number | null;
-  /** PUTs of the same attempt before this one: the partner has seen each of them. */
+  /** Earlier PUTs of the same attempt: the partner has received each of them. */
   earlier: readonly EarlierPut[];
-  /** How many milliseconds after the attempt's beginning this one, the last, began; 0 when there are none before it. */
+  /** Milliseconds from the attempt's start to the start of its last PUT; 0 when there is only one. */
   beganMs: number;
 }
 
-/** A PUT whose attempt went on with another one. */
+/** A PUT that was followed by another one in the same attempt. */
 export type EarlierPut = Pick<
   AttemptOutcome,
   'httpStatus' | 'failure' | 'reason' | 'excerpt' | 'durationMs' | 'beganMs'
 >;
 
-/** The PUTs of one attempt, as they are logged. */
+/** The PUTs of one attempt, for the log. */
 export class Puts {
   private began: number;
   private readonly earlier: EarlierPut[] = [];
-  /** A 401 that no other PUT has followed yet, and how long it took. */
+  /** A 401 that no other PUT has followed yet, and its duration. */
   private open: Answer | null = null;
   private refusedAfterMs = 0;
 
@@ -42,20 +45,20 @@ export class Puts {
     this.began = start;
   }
 
-  /** Another one is about to be written. */
+  /** Starts another PUT. */
   begin(): void {
     if (this.open) this.earlier.push({ ...this.result(this.open), durationMs: this.refusedAfterMs });
     if (this.open) this.began = performance.now();
     this.open = null;
   }
 
-  /** A new token is asked for. */
+  /** Notes a 401, before a new token is requested. */
   refused(answer: Answer): void {
     this.refusedAfterMs = this.durationMs;
     this.open = answer;
   }
 
-  /** The kept connection was closed when it had just been written; a new one takes it. */
+  /** Notes a PUT on a kept connection that was closed at that moment; a new connection repeats it. */
   inVain({ failure, reason }: PartnerFault): void {
     const { durationMs, beganMs } = this;
     this.earlier.push({ httpStatus: null, failure, reason, excerpt: null, durationMs, beganMs });
@@ -73,7 +76,7 @@ export class Puts {
   }
 
   failed({ failure, reason, said }: PartnerFault): AttemptOutcome {
-    // Without a new token the 401 remains the answer, and its reason is that of the token.
+    // Without a new token the 401 stays the answer, with the reason of the token failure.
     if (this.open) return { ...this.outcome(this.open), reason, durationMs: this.durationMs };
     const { durationMs, beganMs, earlier } = this;
     const nothing = { delivered: false, httpStatus: null, retryAfterS: null };
@@ -92,7 +95,7 @@ export class Puts {
     return Math.round(performance.now() - this.began);
   }
 
-  /** The first one has all the time before it: name, connection and token. */
+  /** The start of the last PUT. The first PUT includes the time for name, connection and token. */
   private get beganMs(): number {
     const puts = this.earlier.length;
     return puts === 0 ? 0 : Math.max(puts, Math.round(this.began - this.start));
@@ -116,13 +119,16 @@ export class Puts {
 /** The specification's word for a 400. */
 export const NO_MATCHING_RECORD = 'NO_MATCHING_RECORD';
 
-/** Of a 400 the specification's word; else the status says all, unless it is 200. */
+/** Returns the specification's word for a 400; otherwise the status is sufficient, except for 200. */
 function reasonOfAnswer({ status, ending, syntax }: Answer, failure: FailureClass | null): string | null {
   if (status === 400) return NO_MATCHING_RECORD;
   return failure !== null && status === 200 ? (syntax ?? `body_${ending}`) : null;
 }
 
-/** Exactly 200 is delivered, once its body is there or too long to be read. Of any other answer the status is enough. */
+/**
+ * Returns the failure class: exactly 200 counts as delivered, once its body is complete or too long to be read. For any
+ * other answer the status is sufficient.
+ */
 function failureOf({ status, ending }: Answer): FailureClass | null {
   if (status === 200) {
     if (ending === 'late') return 'timeout';

@@ -18,7 +18,7 @@ export class PartnerUrlError extends Error {
   }
 }
 
-/** An address that may not be dialled. */
+/** An address that the service must not connect to. */
 export class AddressBlockedError extends Error {
   readonly failure = 'blocked';
 
@@ -28,8 +28,8 @@ export class AddressBlockedError extends Error {
 }
 
 /**
- * https, no user information, no query, no fragment. All spellings of one address give the same URL, without slashes at the
- * end. Throws `PartnerUrlError`.
+ * Parses a partner URL: https, no user information, no query, no fragment. All spellings of one address give the same
+ * URL, without trailing slashes. Throws `PartnerUrlError`.
  */
 export function parsePartnerUrl(text: string): URL {
   const url = parseHttpsUrl(text);
@@ -38,7 +38,7 @@ export function parsePartnerUrl(text: string): URL {
   return url;
 }
 
-/** RFC 3986 §6.2.2. */
+/** Normalizes a percent-encoded character (RFC 3986 §6.2.2). */
 function inOneSpelling(encoded: string): string {
   const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
   return /[A-Za-z0-9._~-]/.test(character) ? character : encoded.toUpperCase();
@@ -48,17 +48,23 @@ export function isSameAddress(one: string, other: string): boolean {
   return parsePartnerUrl(one).href === parsePartnerUrl(other).href;
 }
 
-/** Whether credentials of the one may be sent to the other: who has a name has all its ports and paths. */
+/**
+ * Returns whether the credentials of one address may be sent to the other: the owner of a host name owns all its ports
+ * and paths.
+ */
 export function isSameHost(one: string, other: string): boolean {
   return parsePartnerUrl(one).hostname === parsePartnerUrl(other).hostname;
 }
 
-/** As a partner URL, but with the query that RFC 6749 §3.2 allows, and the path as it was sent. Throws `PartnerUrlError`. */
+/**
+ * Parses a token URL like a partner URL, but with the query that RFC 6749 §3.2 allows, and with the path unchanged.
+ * Throws `PartnerUrlError`.
+ */
 export function parseTokenUrl(text: string): URL {
   return parseHttpsUrl(text);
 }
 
-/** `{partner_url}/notifications` with exactly one slash between the two. */
+/** Builds `{partner_url}/notifications` with exactly one slash between the two. */
 export function notificationsUrl(partnerUrl: string): URL {
   const url = parsePartnerUrl(partnerUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/notifications`;
@@ -66,7 +72,8 @@ export function notificationsUrl(partnerUrl: string): URL {
 }
 
 function parseHttpsUrl(text: string): URL {
-  // `new URL` silently drops tabs and line breaks and reads a backslash as a slash: what was checked must be what is dialled.
+  // `new URL` silently drops tabs and line breaks and reads a backslash as a slash: the checked address must be the
+  // address of the connection.
   if (/[\u0000-\u0020\u007f-\u009f\\]/.test(text) || !URL.canParse(text)) {
     throw new PartnerUrlError(
       'url_invalid',
@@ -89,12 +96,13 @@ function parseHttpsUrl(text: string): URL {
   return url;
 }
 
-/** The host of a URL as it is dialled: IPv6 without its brackets, a name without the dot of the root. */
+/** Returns the host of a URL for connecting: IPv6 without brackets, a name without the trailing dot. */
 export function dialledHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-// IANA special-purpose registries (RFC 6890): whatever is not globally reachable, and the metadata address outside them.
+// IANA special-purpose registries (RFC 6890): everything that is not globally reachable, and the metadata address
+// outside them.
 const refusedIPv4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -113,8 +121,8 @@ const refusedIPv4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-// Only 2000::/3 is global unicast: the first three hold ::, ::1, IPv4-mapped, IPv4-compatible, NAT64, unique local,
-// link-local, site-local, multicast and all that is not given out; the rest are special ranges inside it.
+// Only 2000::/3 is global unicast. The first three contain ::, ::1, IPv4-mapped, IPv4-compatible, NAT64, unique local,
+// link-local, site-local, multicast and all unassigned addresses; the rest are special ranges inside it.
 const refusedIPv6 = [
   '::/3',
   '4000::/2',
@@ -153,7 +161,7 @@ const refused = new Networks([...refusedIPv4, ...refusedIPv6]);
 const nat64 = new Networks(['64:ff9b::/96', '64:ff9b:1::/48']);
 const mapped = new Networks(['::ffff:0:0/96']);
 
-/** The last 32 bits of an IPv6 address in dotted form; `new URL` knows every way to write the address. */
+/** Returns the last 32 bits of an IPv6 address in dotted form; `new URL` parses every spelling. */
 function embeddedIPv4(address: string): string {
   const groups = new URL(`http://[${address}]/`).hostname.slice(1, -1).split(':');
   const [high, low] = groups.slice(-2).map((group) => Number.parseInt(group || '0', 16));
@@ -161,13 +169,16 @@ function embeddedIPv4(address: string): string {
 }
 
 /**
- * Says which addresses a partner may have. It judges addresses, not names: ask it about the address really dialled,
- * since a name may answer differently the next time (DNS rebinding).
+ * Decides which addresses a partner may have. It checks addresses rather than names: pass the address of the actual
+ * connection, since a name may resolve differently the next time (DNS rebinding).
  */
 export class PartnerAddressGuard {
   private readonly allowed: Networks;
 
-  /** @param allowedNetworks CIDR networks, outside the public internet, in which partners may live. Throws on a bad one. */
+  /**
+   * @param allowedNetworks CIDR networks, outside the public internet, in which partners may be. Throws on an invalid
+   *   one.
+   */
   constructor(allowedNetworks: string[]) {
     this.allowed = new Networks(allowedNetworks);
   }
@@ -175,11 +186,11 @@ export class PartnerAddressGuard {
   isAllowed(ip: string): boolean {
     const address = ip.replace(/%.*$/, '');
     if (isIP(address) === 0) return false;
-    // An IPv4-mapped address is dialled as IPv4, so it is as good or bad as that.
+    // An IPv4-mapped address connects by IPv4, so the IPv4 rules apply.
     if (isIPv6(address) && mapped.has(address)) return this.isAllowed(embeddedIPv4(address));
     if (!refused.has(address)) return true;
     if (!this.allowed.has(address)) return false;
-    // To allow a NAT64 gateway is not to allow the addresses behind it.
+    // Allowing a NAT64 gateway does not allow the addresses behind it.
     return !nat64.has(address) || this.isAllowed(embeddedIPv4(address));
   }
 
@@ -188,16 +199,18 @@ export class PartnerAddressGuard {
     if (!this.isAllowed(ip)) throw new AddressBlockedError(ip);
   }
 
-  /** Refuses a host that is an IP literal, in whatever spelling `new URL` knows; a name is judged when it is resolved. */
+  /**
+   * Refuses a host that is an IP literal, in any spelling that `new URL` knows; a name is checked when it is resolved.
+   */
   assertUrlAllowed(url: URL): void {
     const host = dialledHost(url);
     if (isIP(host) !== 0) this.assertAllowed(host);
   }
 
   /**
-   * The addresses to dial for a host. One refused address refuses the name: a name that also points inside is
-   * no partner's, and the answer does not depend on which address is tried first.
-   * Throws `AddressBlockedError`, or whatever the lookup throws.
+   * Returns the addresses to connect to for a host. One refused address refuses the name: a partner's name never points
+   * inside, and the result must not depend on the order of addresses. Throws `AddressBlockedError`, or the error of the
+   * lookup.
    */
   async resolveAllowed(host: string, addressLookup: AddressLookup, signal?: AbortSignal): Promise<string[]> {
     const addresses = isIP(host) === 0 ? await addressLookup(host, signal) : [host];

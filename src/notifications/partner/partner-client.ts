@@ -20,26 +20,29 @@ import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';
 
 export interface PartnerEndpoint extends PartnerCertificates {
-  /** Names the subscription and the settings that connections and tokens depend on: they are kept under it. */
+  /** Identifies the subscription and the settings of its connections and tokens, which are cached under this key. */
   key: string;
   /** The partner_url; the request goes to `{url}/notifications`. */
   url: string;
   auth: PartnerAuth;
   /** For `private_key_jwt`. */
   signAssertion?: AssertionSigner;
-  /** Milliseconds for the whole attempt, from the name look-up to the last byte, token request included. */
+  /** Milliseconds for the whole attempt, from the name look-up to the last byte, including the token request. */
   waitMs: number;
-  /** At most so many connections at once. */
+  /** Maximum number of connections. */
   connections: number;
 }
 
-/** Connections and tokens of an endpoint that nobody has called for so long are let go. */
+/** Connections and tokens of an endpoint that was not called for this long are dropped. */
 const IDLE_MS = 10 * 60_000;
 const TOKEN_CONNECTIONS = 2;
-/** Of every request. The answer is for people, in part, and nothing is unpacked for them. */
+/** Headers of every request. The answer is mainly for people, and nothing is decompressed. */
 const OWN_HEADERS = { 'user-agent': 'candidate-eligibility-service', 'accept-encoding': 'identity' };
 
-/** For `HttpModule.register`: axios with the partner transport instead of its own; every status is an answer. */
+/**
+ * Options for `HttpModule.register`: axios with the partner transport instead of its own; every status counts as an
+ * answer.
+ */
 export const partnerHttpOptions = { adapter: partnerAdapter, validateStatus: null } satisfies HttpModuleOptions;
 
 /** The state of one endpoint between attempts. */
@@ -49,15 +52,18 @@ interface Session {
   pool: PartnerPool;
   tokenPool: PartnerPool | null;
   token: PartnerToken | null;
-  /** The same with every request: the partner's own headers, those of the service, and the authorization that needs no token. */
+  /**
+   * Sent with every request: the partner's own headers, the service's headers, and the authorization that needs no
+   * token.
+   */
   headers: Record<string, string>;
   secrets: string[];
   lastUsed: number;
 }
 
 /**
- * The one way to a partner: samples, notifications and token requests alike.
- * A partner's fault is an outcome, never an exception.
+ * Sends all requests to partners: samples, notifications and token requests. A partner's fault is an outcome, never an
+ * exception.
  */
 @Injectable()
 export class PartnerClient implements OnApplicationShutdown {
@@ -73,9 +79,9 @@ export class PartnerClient implements OnApplicationShutdown {
   ) {}
 
   /**
-   * @param mayBegin asked when the connection is there, before the first byte of the request is written; a second PUT of the
-   *   same attempt belongs to what has begun
-   * @throws AttemptNotBegun when that says no
+   * @param mayBegin called when the connection is open, before the first byte of the request is written; a second PUT
+   *   of the same attempt does not call it
+   * @throws AttemptNotBegun when it returns false
    */
   async put(
     endpoint: PartnerEndpoint,
@@ -99,19 +105,22 @@ export class PartnerClient implements OnApplicationShutdown {
     }
   }
 
-  /** When the certificate ends that the partner of this key showed last; null when it has shown none to this process. */
+  /**
+   * Returns the expiry of the certificate that this key's partner showed last; null when it has shown none to this
+   * process.
+   */
   certificateNotAfter(key: string): Date | null {
     return this.sessions.get(key)?.connector.certificateNotAfter ?? null;
   }
 
-  /** Lets go of the connections and the token of a key, after the attempts in flight. */
+  /** Closes the connections and drops the token of a key, after the running attempts. */
   async forget(key: string): Promise<void> {
     const session = this.sessions.get(key);
     this.sessions.delete(key);
     await Promise.all([session?.pool.close(), session?.tokenPool?.close()]);
   }
 
-  /** Waits for the attempts in flight, each bounded by its own deadline. */
+  /** Waits for the running attempts, each limited by its own deadline. */
   async close(): Promise<void> {
     this.closed = true;
     clearInterval(this.sweep);
@@ -147,7 +156,7 @@ export class PartnerClient implements OnApplicationShutdown {
     return token === null ? send() : withToken(token, (authorization) => send({ authorization }), deadline, puts);
   }
 
-  /** Token requests are rare, so that they go by axios; of its 0.46 of undici's PUTs a second a delivery would feel. */
+  /** Posts by axios, because token requests are rare; for PUTs axios would be too slow. */
   private async post(
     pool: PartnerPool,
     url: string,
@@ -174,8 +183,8 @@ export class PartnerClient implements OnApplicationShutdown {
     const { auth, waitMs } = endpoint;
     const url = readable('blocked', 'url_unusable', () => notificationsUrl(endpoint.url));
     const secureContext = readable('tls', 'certificates_unusable', () => secureContextOf(endpoint));
-    // The partner's certificates hold for its token endpoint too: a bundle in ca_pem can name the roots of both,
-    // and a client certificate is shown only to a server that asks for it and has been verified.
+    // The partner's certificates apply to its token endpoint too: a bundle in ca_pem can contain the roots of both. A
+    // client certificate is shown only to a verified server that asks for it.
     const connectorOf = (origin: URL) => new PartnerConnector(origin, secureContext, this.guard, this.addressLookup);
     const poolOf = (origin: URL, connector: PartnerConnector, size: number) =>
       new PartnerPool(origin.origin, connector, size, waitMs, this.idle);
@@ -213,7 +222,7 @@ export class PartnerClient implements OnApplicationShutdown {
   }
 }
 
-/** A 401 to a token that was kept is answered with a new one, once. */
+/** Runs an attempt with a token. A 401 to a cached token is followed by one attempt with a new token. */
 async function withToken(
   token: PartnerToken,
   send: (authorization: string) => Promise<Answer>,
@@ -233,7 +242,7 @@ async function withToken(
   return send(`Bearer ${renewed}`);
 }
 
-/** The partner's own headers, which are never sent to its token service, and those of the service. */
+/** Returns the partner's own headers, which are never sent to its token service, and the service's headers. */
 function headersOf(auth: PartnerAuth): Record<string, string> {
   const own: Record<string, string> = {};
   for (const { name, value } of auth.headers ?? []) own[name.toLowerCase()] = value;

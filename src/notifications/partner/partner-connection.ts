@@ -7,22 +7,25 @@ import { AddressBlockedError, dialledHost, type PartnerAddressGuard } from './pa
 import type { AddressLookup } from './partner-names.js';
 import { TriedAddresses } from './tried-addresses.js';
 
-/** RFC 8305 §5: how long the next address waits for the one before. */
+/** The delay before the next address is tried (RFC 8305 §5). */
 const ATTEMPT_DELAY_MS = 250;
-/** How long it waits for the TLS handshake of one that has taken the connection. */
+/** The delay before the next address is tried while the current one is in the TLS handshake. */
 const HANDSHAKE_DELAY_MS = 1_000;
-/** Probes of TCP after so long keep NATs from forgetting a connection, and find within some ten seconds more that it is dead. */
+/**
+ * TCP keep-alive probes after this time keep NATs from dropping a connection, and detect a dead one within about ten
+ * more seconds.
+ */
 const KEEP_ALIVE_MS = 10_000;
-/** A resumed session vouches for the certificate that it began with: for as long as a connection is used. */
+/** A resumed session relies on an earlier certificate check, so its age is limited like a connection's. */
 const SESSION_MS = 60_000;
 
-/** An open connection, and when on the clock of this process the certificate was verified that it goes by. */
+/** An open connection, and the time, on this process's clock, at which its certificate was verified. */
 export interface OpenConnection {
   socket: TLSSocket;
   verifiedAt: number;
 }
 
-/** Why an attempt failed, as it is stored and shown to operators. */
+/** The class of a failed attempt, as it is stored and shown to operators. */
 export type FailureClass =
   | 'dns'
   | 'connect'
@@ -36,8 +39,8 @@ export type FailureClass =
   | 'blocked';
 
 /**
- * A fault of the partner, its network or its settings; `reason` is a short code such as `ECONNREFUSED`, never a text with data in
- * it, and `said` the beginning of an answer that is no HTTP.
+ * A fault of the partner, its network or its settings. `reason` is a short code such as `ECONNREFUSED`, never a text
+ * with data; `said` is the beginning of an answer that is not HTTP.
  */
 export class PartnerFault extends Error {
   constructor(
@@ -49,21 +52,24 @@ export class PartnerFault extends Error {
   }
 }
 
-/** Of two faults of one attempt the one that says more: of an address that takes connections. */
+/** Returns the more informative of two faults of one attempt: the one from an address that accepts connections. */
 function graver(one: PartnerFault | null, other: PartnerFault): PartnerFault {
   return one === null || one.failure === 'connect' ? other : one;
 }
 
-/** The request could have gone on its way, and the caller said no: nothing was sent. */
+/** Thrown when the caller declined before the request was sent. */
 export class AttemptNotBegun extends Error {}
 
-/** The code of an error of Node, OpenSSL or undici. */
+/** Returns the code of an error of Node, OpenSSL or undici. */
 export function reasonOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'string' && code !== '' ? code : (syntaxReason(error) ?? 'unknown');
 }
 
-/** `invalid_character_in_chunk_size`: undici gives an error of its parser no code, but says in brackets what was wrong. */
+/**
+ * Returns a code such as `invalid_character_in_chunk_size`: undici's parser errors have no code, but describe the fault
+ * in brackets.
+ */
 export function syntaxReason(error: unknown): string | null {
   if (!(error instanceof errors.HTTPParserError)) return null;
   const [, text = 'invalid'] = /\(([^()]{1,80})\)/.exec(error.message) ?? [];
@@ -83,32 +89,36 @@ const networkCodes = new Set([
   'ENETUNREACH',
 ]);
 
-/** Faults of the connection itself, as against those of what is said over it. */
+/** Returns whether the fault is one of the connection itself rather than of the data sent over it. */
 export function isNetworkFault(error: unknown): boolean {
   const code = reasonOf(error);
   return networkCodes.has(code) || code === 'UND_ERR_SOCKET';
 }
 
-/** TLS alerts also come after the handshake: with TLS 1.3 a partner refuses a client certificate only then. */
+/**
+ * Returns whether it is a TLS alert, which may also arrive after the handshake: with TLS 1.3 a partner refuses a client
+ * certificate only then.
+ */
 export function isTlsFault(error: unknown): boolean {
   return /^(ERR_SSL|ERR_TLS|EPROTO)/.test(reasonOf(error));
 }
 
 /**
- * Opens verified TLS connections to one origin. In this order, and never otherwise:
- * 1. the name is resolved and every address of the answer is judged by the guard;
- * 2. the addresses are dialled by number, so that no second look-up can answer differently; the next one a quarter of a
- *    second after the one before, a second after that was open, or when it has failed; the first one with TLS wins (RFC 8305
- *    §5), and addresses that failed or lost though they had begun before are tried last for some minutes;
- * 3. the address of each open socket is judged again;
- * 4. TLS, with the certificate verified against the host of the URL; a session that began so is resumed for some minutes.
+ * Opens verified TLS connections to one origin, always in this order:
+ *
+ * 1. The name is resolved, and the guard checks every address.
+ * 2. Addresses are dialled by number, so that no second look-up can differ. The next address is tried after a quarter
+ *    of a second, or a second after the previous one was open, or when that failed. The first address with TLS wins
+ *    (RFC 8305 §5). Addresses that failed, or lost although they had begun earlier, are tried last for some minutes.
+ * 3. The guard checks the address of each open socket again.
+ * 4. TLS verifies the certificate against the host of the URL; a session is resumed only for a limited time.
  */
 export class PartnerConnector {
   private readonly host: string;
   private readonly port: number;
   private readonly addresses = new TriedAddresses();
   private session: { ticket: Buffer; verifiedAt: number } | null = null;
-  /** When the certificate that was shown last ends. */
+  /** The expiry of the certificate that was shown last. */
   certificateNotAfter: Date | null = null;
 
   constructor(
@@ -121,7 +131,7 @@ export class PartnerConnector {
     this.port = Number(origin.port || 443);
   }
 
-  /** Rejects with a `PartnerFault`; the abort of the signal closes whatever is half open. */
+  /** Opens a connection. Rejects with a `PartnerFault`; aborting the signal closes all half-open sockets. */
   async open(limitMs: number, signal: AbortSignal): Promise<OpenConnection> {
     const giveUpAt = performance.now() + limitMs;
     const addresses = this.addresses.inOrder(await this.resolve(signal));
@@ -213,7 +223,7 @@ export class PartnerConnector {
         reject(new PartnerFault('connect', 'ETIMEDOUT'));
       };
       signal.addEventListener('abort', abort, { once: true });
-      // The listener stays: an error that nobody listens to would end the process.
+      // The listener stays: an error without a listener would end the process.
       socket.on('error', (error) => {
         signal.removeEventListener('abort', abort);
         reject(new PartnerFault('connect', reasonOf(error)));
@@ -228,8 +238,8 @@ export class PartnerConnector {
   }
 
   /**
-   * From here on `tcp` is the TLS socket's: to end it first would free TLS at once, also while it calls us, and Node would
-   * die of it.
+   * Starts TLS. From here on the TLS socket owns `tcp`: destroying `tcp` first would free the TLS state during its own
+   * callbacks, and Node would crash.
    */
   private secure(tcp: Socket, signal: AbortSignal): Promise<OpenConnection> {
     return new Promise((resolve, reject) => {
@@ -244,7 +254,7 @@ export class PartnerConnector {
         ALPNProtocols: ['http/1.1'],
         ...(session ? { session: session.ticket } : {}),
       });
-      // Of a resumed session no younger one is taken: its certificate was not verified anew.
+      // A resumed session's new tickets are ignored, because its certificate was not verified again.
       socket.on('session', (ticket: Buffer) => {
         if (!socket.isSessionReused()) this.session = { ticket, verifiedAt: performance.now() };
       });
@@ -253,7 +263,7 @@ export class PartnerConnector {
       signal.addEventListener('abort', abort, { once: true });
       let isOpen = false;
       socket.on('error', (error) => {
-        // How a connection ends that was there says nothing of its session, unless it is TLS that refuses.
+        // The failure of an open connection does not discredit its session, unless TLS refused it.
         if (!isOpen || isTlsFault(error)) this.session = null;
         reject(new PartnerFault(isNetworkFault(error) ? 'connect' : 'tls', reasonOf(error)));
       });

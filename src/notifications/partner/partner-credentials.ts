@@ -1,16 +1,16 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
-/** A header with a credential in it, as a partner's own scheme asks for it. */
+/** A header with a credential, for a partner's own scheme. */
 interface PartnerHeader {
   name: string;
   value: string;
 }
 
-/** How the service shows a token service who it is (RFC 6749 §2.3.1, RFC 7523 §2.2). */
+/** The service's authentication at a token endpoint (RFC 6749 §2.3.1, RFC 7523 §2.2). */
 export type ClientAuth = 'basic' | 'post' | 'private_key_jwt';
 
-/** How the service shows a partner who it is. */
+/** The service's authentication at a partner. */
 export type PartnerAuth = { headers?: PartnerHeader[] } & (
   | { type: 'none' }
   | { type: 'headers' }
@@ -20,7 +20,7 @@ export type PartnerAuth = { headers?: PartnerHeader[] } & (
       type: 'oauth2_client_credentials';
       token_url: string;
       client_id: string;
-      /** None with `private_key_jwt`. */
+      /** Absent with `private_key_jwt`. */
       client_secret?: string;
       client_auth?: ClientAuth;
       scope?: string;
@@ -30,7 +30,7 @@ export type PartnerAuth = { headers?: PartnerHeader[] } & (
 );
 
 export interface PartnerCertificates {
-  /** Takes the place of the roots of Node.js. */
+  /** Replaces Node.js's root certificates. */
   caPem?: string | null;
   clientCertPem?: string | null;
   clientKeyPem?: string | null;
@@ -44,7 +44,7 @@ export type PemCode =
   | 'key_missing'
   | 'certificate_missing';
 
-/** A PEM that may not be saved; neither `code` nor `message` repeats any of it. */
+/** A PEM that may not be saved; neither `code` nor `message` contains any of it. */
 export class PemError extends Error {
   constructor(
     readonly member: keyof PartnerCertificates,
@@ -57,10 +57,10 @@ export class PemError extends Error {
 
 const certificatePattern = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
-/** One or more certificates, and nothing else between them. Throws `PemError`. */
+/** Parses one or more certificates with nothing else between them. Throws `PemError`. */
 function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X509Certificate[] {
   const blocks = pem.match(certificatePattern) ?? [];
-  // OpenSSL skips what it cannot read; a chain with a piece missing must not pass for a whole one.
+  // OpenSSL skips unreadable parts; an incomplete chain must not be accepted as complete.
   if (blocks.length === 0 || pem.replace(certificatePattern, '').includes('-----')) {
     throw new PemError(member, 'certificate_invalid', 'must be one or more PEM certificates');
   }
@@ -71,7 +71,10 @@ function assertCertificatePem(member: keyof PartnerCertificates, pem: string): X
   }
 }
 
-/** Accepts the credentials that may be saved: certificates that parse, a key without a passphrase, and the key of the first client certificate. Throws `PemError`. */
+/**
+ * Checks credentials before they are saved: certificates that parse, a key without a passphrase, and the key of the
+ * first client certificate. Throws `PemError`.
+ */
 export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: PartnerCertificates): void {
   if (caPem != null) assertCertificatePem('caPem', caPem);
   if (clientCertPem == null && clientKeyPem == null) return;
@@ -85,10 +88,10 @@ export function assertCertificates({ caPem, clientCertPem, clientKeyPem }: Partn
   }
 }
 
-/** A client certificate that is saved must not have expired; one that was saved may expire later. Throws `PemError`. */
+/** Checks that a client certificate has not expired when it is saved; it may expire later. Throws `PemError`. */
 export function assertNotExpired(clientCertPem: string): void {
   const [certificate] = assertCertificatePem('clientCertPem', clientCertPem);
-  // Partners compare it with their own clocks, which no sandbox moves.
+  // Uses the machine's time, because partners use their own clocks, which no sandbox moves.
   if (Date.parse(certificate.validTo) < Date.now()) {
     throw new PemError('clientCertPem', 'certificate_expired', 'has expired');
   }
@@ -102,9 +105,12 @@ function readKey(pem: string) {
   }
 }
 
-/** TLS 1.2 or newer, whatever Node was started with. Throws on certificates that `assertCertificates` would refuse. */
+/**
+ * Builds a context with TLS 1.2 or newer, however Node was started. Throws on certificates that `assertCertificates`
+ * would refuse.
+ */
 export function secureContextOf(certificates: PartnerCertificates): SecureContext {
-  // An unreadable `ca` is no error to OpenSSL, and an empty one would bring the system's roots back.
+  // OpenSSL ignores an unreadable `ca`, and an empty one would restore the system's root certificates.
   assertCertificates(certificates);
   return createSecureContext({
     ca: certificates.caPem ?? undefined,
@@ -116,12 +122,12 @@ export function secureContextOf(certificates: PartnerCertificates): SecureContex
 
 const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64');
 
-/** RFC 7617, user-pass in UTF-8. */
+/** Builds a Basic header with user name and password in UTF-8 (RFC 7617). */
 export function basicAuthorization(username: string, password: string): string {
   return `Basic ${base64(`${username}:${password}`)}`;
 }
 
-/** RFC 6749 §2.3.1: id and secret are form-encoded before they become a user name and a password. */
+/** Builds a Basic header whose id and secret are form-encoded first (RFC 6749 §2.3.1). */
 export function clientAuthorization(clientId: string, clientSecret: string): string {
   return basicAuthorization(formEncoded(clientId), formEncoded(clientSecret));
 }
@@ -130,12 +136,15 @@ function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
-/** One or more visible ASCII characters: nothing that could end a header line or a credential (RFC 6750 §2.1). */
+/**
+ * Returns whether the token is one or more visible ASCII characters, which can end neither a header line nor a
+ * credential (RFC 6750 §2.1).
+ */
 export function isHeaderSafeToken(token: unknown): token is string {
   return typeof token === 'string' && /^[\x21-\x7e]+$/.test(token);
 }
 
-/** Everything in which a partner could say our credentials back to us, longest first. */
+/** Returns all spellings in which a partner could echo our credentials, longest first. */
 export function secretsOf(auth: PartnerAuth): string[] {
   const ofHeaders = (auth.headers ?? []).flatMap(({ value }) => [...spellings(value), ...credentialOf(value)]);
   return [...ofType(auth), ...ofHeaders].sort((a, b) => b.length - a.length);
@@ -157,13 +166,16 @@ function ofType(auth: PartnerAuth): string[] {
   }
 }
 
-/** Of `ApiKey 0123456789`, the part behind the name of the scheme: a partner may say that back alone. */
+/** Returns the credential of `ApiKey 0123456789` without the scheme's name: a partner may echo it alone. */
 function credentialOf(value: string): string[] {
   const [, credential] = /^[A-Za-z][\w-]* +(\S{8,})$/.exec(value) ?? [];
   return credential === undefined ? [] : spellings(credential);
 }
 
-/** Fewer letters stand for too much else. */
+/**
+ * Returns a secret as it is, and as JSON, a form, a Basic header or a byte dump would show it. `partner-excerpt.ts`
+ * handles spellings that mix replaced characters (HTML, percent-encoding, JSON).
+ */
 const LEAST_LETTERS = 8;
 
 /**

@@ -3,12 +3,13 @@ import { type Answer } from './partner-exchange.js';
 const EXCERPT_BYTES = 2048;
 const LINE_BREAKS = /[\t\r\n]+/g;
 const UNREADABLE = /\p{Cc}|\p{Cs}/gu;
-/** The longest way to spell one character: `&#x00041;`. */
+/** The length of the longest spelling of one character: `&#x00041;`. */
 const LONGEST_SPELLING = 10;
 
 /**
- * The beginning of an answer as text for people: no control characters, nothing that is not UTF-8 and so PostgreSQL
- * would refuse, and none of `secrets`, which a partner may say back to us. That of a redirect begins with its `Location`.
+ * Returns the beginning of an answer as text for people. It has no control characters, no invalid UTF-8 (which
+ * PostgreSQL would refuse), and none of the `secrets`, which a partner may echo. For a redirect, it begins with the
+ * `Location`.
  */
 export function excerptOf(
   { status, body, coding, location }: Pick<Answer, 'status' | 'body' | 'coding' | 'location'>,
@@ -20,7 +21,7 @@ export function excerptOf(
   return readable(leads + said, secrets, '');
 }
 
-/** The beginning of an answer that is no HTTP, in the same way; bytes that are no text stand as `\\x15`. */
+/** Returns the beginning of an answer that is not HTTP in the same way; bytes that are not text appear as `\\x15`. */
 export function firstBytes(said: Buffer, secrets: string[]): string | null {
   return readable(beginningOf(said, secrets), secrets, (character) => {
     return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('');
@@ -38,14 +39,14 @@ function readable(
   unreadable: string | ((character: string) => string),
 ): string | null {
   let text = said;
-  // Masked before the cut and by equal length, so that no secret is cut in two and shows its first half.
+  // Masked before the truncation and with equal length, so that no truncated secret shows its first half.
   for (const secret of secrets) text = text.replaceAll(secret, '*'.repeat(Buffer.byteLength(secret)));
   text = withoutSpelled(text, secrets).replace(LINE_BREAKS, ' ');
   text = typeof unreadable === 'string' ? text.replace(UNREADABLE, unreadable) : text.replace(UNREADABLE, unreadable);
   return cutToBytes(text, EXCERPT_BYTES).trim() || null;
 }
 
-/** One character that is not written as itself: in HTML, percent-encoded, or escaped as in JSON and JavaScript. */
+/** Matches one character in an encoded spelling: in HTML, percent-encoded, or escaped as in JSON and JavaScript. */
 const SPELLED = new RegExp(
   [
     '&#(?<decimal>[0-9]{1,7});',
@@ -71,10 +72,10 @@ const NAMED: Record<string, string> = {
   nbsp: '\u{a0}',
 };
 
-/** Masks secrets of which any characters are spelled as {@link SPELLED} says, by their lengths. */
+/** Masks secrets with any characters spelled as {@link SPELLED}, with equal length. */
 function withoutSpelled(text: string, secrets: string[]): string {
   if (secrets.length === 0) return text;
-  // Of each character of `plain`, where its spelling begins in `text`; and the end of the text.
+  // For each character of `plain`, the index of its spelling in `text`; then the end of the text.
   const starts: number[] = [];
   let plain = '';
   const take = (characters: string, at: number, each = 0) => {
@@ -111,7 +112,7 @@ function cutToBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text, 'utf8');
   if (encoded.length <= bytes) return text;
   let end = bytes;
-  // Back to the first byte of a character.
+  // Moves back to the first byte of a character.
   while ((encoded[end] & 0xc0) === 0x80) end -= 1;
   return encoded.toString('utf8', 0, end);
 }

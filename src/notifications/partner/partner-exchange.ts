@@ -16,8 +16,9 @@ import {
 
 const MAX_BODY_BYTES = 64 * 1024;
 /**
- * How long a connection is kept without a request, unless the partner says less (`Keep-Alive: timeout`): with many partners the
- * turn of each comes seconds apart, and a handshake costs more than the request. Balancers and NATs keep one for a minute or more.
+ * The idle time of a kept connection, unless the partner states less (`Keep-Alive: timeout`). With many partners, a
+ * partner's requests are seconds apart, and a handshake costs more than a request. Load balancers and NATs keep a
+ * connection for at least a minute.
  */
 const KEPT_MS = 60_000;
 
@@ -25,62 +26,71 @@ export interface Answer {
   status: number;
   /** At most the first 64 KiB. */
   body: Buffer;
-  /** `cut`: longer than 64 KiB, and the connection dropped; `late`: not at its end in time; `broken`: it broke off. */
+  /**
+   * `cut`: longer than 64 KiB, and the connection was closed; `late`: incomplete at the deadline; `broken`: the
+   * connection was lost.
+   */
   ending: 'complete' | 'cut' | 'late' | 'broken';
-  /** How a body that broke off does not follow HTTP; null when it does. */
+  /** The HTTP syntax error of a broken body; null when there is none. */
   syntax: string | null;
-  /** Its content coding; null when it has none. A partner's is never undone: a few bytes can hold gigabytes. */
+  /**
+   * The content coding; null when there is none. A partner's body is never decompressed, because a few bytes can
+   * contain gigabytes.
+   */
   coding: string | null;
-  /** Where a redirect leads, as it stands. */
+  /** The target of a redirect, unchanged. */
   location: string | null;
-  /** `Retry-After`, as it stands. */
+  /** `Retry-After`, unchanged. */
   retryAfter: string | null;
 }
 
 export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
-  /** Asked when the connection is there, before the first byte is written. */
+  /** Called when the connection is open, before the first byte is written. */
   mayBegin?: (() => boolean) | undefined;
-  /** Told why a request was written in vain: it is about to be written once more. */
+  /** Called with the reason before a lost request is written again. */
   onRenewed?: ((fault: PartnerFault) => void) | undefined;
 };
 
-/** No connection begins a request later than this after its certificate was verified: names move, certificates change. */
+/**
+ * The maximum time between the check of a connection's certificate and its last request, because names and certificates
+ * change.
+ */
 const OLDEST_MS = 60_000;
-/** A balancer or a NAT may have forgotten a connection without a request for so long, and tells nobody. */
+/** After this time without a request, a load balancer or NAT may have silently dropped the connection. */
 const QUIET_MS = 10_000;
-/** A kept connection that is closed so soon after a request was written was being closed by the partner before. */
+/** A kept connection that closes this soon after a request was written was already being closed by the partner. */
 const CLOSED_BEFORE_MS = 100;
 
-/** Where a connection goes when its exchange is over. */
+/** Receives connections when their exchange has ended. */
 export interface ConnectionKeeper {
-  /** Takes a connection back after a whole answer. */
+  /** Takes a connection back after a complete answer. */
   release(connection: PartnerConnection): void;
-  /** Ends a connection that is of no more use. */
+  /** Closes a connection that can no longer be used. */
   discard(connection: PartnerConnection): void;
-  /** Ends all connections that wait for a request. */
+  /** Closes all idle connections. */
   doubt(): void;
-  /** Gives an exchange, whose kept connection proved dead, one that is new for certain. */
+  /** Gives a certainly new connection to an exchange whose kept connection was dead. */
   renew(exchange: Exchange, dead: PartnerConnection): void;
 }
 
-/** One connection, opened when it is first needed and again whenever the partner has closed it in between. */
+/** One connection. It opens for its first request, and again whenever the partner has closed it. */
 export class PartnerConnection {
-  /** Whole answers over the socket now open: with none, a fault cannot be that of a stale connection. */
+  /** Complete answers over the current socket: without any, a fault cannot be that of a stale connection. */
   answers = 0;
   private answeredAt = Infinity;
-  /** The first error of the socket. undici may report the end of the connection that follows on it in its place. */
+  /** The first error of the socket. undici may report only the end of the connection that follows it. */
   fault: Error | null = null;
   private reader: AnswerReader | null = null;
   private readonly client: Client;
   private opening = new AbortController();
-  /** When the certificate of the socket now open was verified. */
+  /** The time at which the current socket's certificate was verified. */
   private verifiedAt = Infinity;
 
   constructor(origin: string, connector: PartnerConnector, limitMs: number) {
     this.client = new Client(origin, {
       pipelining: 1,
-      // Time is kept by the exchange, over all of it.
+      // The exchange enforces one time limit over everything.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: KEPT_MS,
@@ -116,27 +126,27 @@ export class PartnerConnection {
     return performance.now() - this.verifiedAt > OLDEST_MS;
   }
 
-  /** Its last answer is long ago. */
+  /** Whether its last answer is long ago. */
   get isQuiet(): boolean {
     return performance.now() - this.answeredAt > QUIET_MS;
   }
 
-  /** A byte of the present answer has come. */
+  /** Whether a byte of the current answer has arrived. */
   get begun(): boolean {
     return this.reader?.begun ?? false;
   }
 
-  /** The beginning of the present answer; null where nothing has come. */
+  /** The beginning of the current answer; null when nothing has arrived. */
   get said(): Buffer | null {
     return this.begun ? this.reader!.said : null;
   }
 
-  /** The next bytes belong to a new answer. */
+  /** Prepares for a new answer. */
   expectAnswer(): void {
     this.reader?.expectAnswer();
   }
 
-  /** A whole answer has come. */
+  /** Notes a complete answer. */
   answered(): void {
     this.answers += 1;
     this.answeredAt = performance.now();
@@ -156,7 +166,7 @@ export class PartnerConnection {
   }
 }
 
-/** One request and its answer, or the fault in its place. It settles once; whatever comes later finds it settled. */
+/** One request and its answer, or the fault that replaces it. It settles once; later events are ignored. */
 export class Exchange implements Dispatcher.DispatchHandler {
   settled = false;
   connection: PartnerConnection | null = null;
@@ -205,7 +215,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    // An answer that ends with the connection has not ended well when that broke.
+    // An answer that is delimited by the end of the connection is broken when the connection failed.
     if (!this.settled) this.answer(this.connection?.fault ? 'broken' : 'complete');
   }
 
@@ -223,13 +233,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private breakOff(error: Error): void {
     this.syntax = syntaxReason(error);
-    // The excerpt shows the bytes that are no chunk.
+    // The excerpt shows the bytes that are not a chunk.
     const { data } = error as { data?: unknown };
     if (this.syntax !== null && this.length === 0 && typeof data === 'string') this.chunks.push(Buffer.from(data));
     this.answer('broken');
   }
 
-  /** A partner may close a kept connection at the moment when it is used again; nothing of an answer has come then. */
+  /**
+   * Returns whether the request may be repeated: a partner may close a kept connection at the moment of its reuse,
+   * before any byte of an answer.
+   */
   private mayRenew(): boolean {
     const isKept = this.connection !== null && this.connection.answers > 0;
     return isKept && !this.renewed && performance.now() - this.writtenAt <= CLOSED_BEFORE_MS;
@@ -245,7 +258,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.settled) return;
     if (this.status !== 0) this.answer('late');
     else {
-      // The cause that took one kept connection away without a word has taken the others, too.
+      // The cause that silently dropped one kept connection has probably dropped the others, too.
       if (this.connection && this.connection.answers > 0 && !this.connection.begun) this.keeper.doubt();
       this.fail(new PartnerFault('timeout', this.connection ? 'no_answer' : 'no_free_connection'));
     }
@@ -283,14 +296,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The connection has ended within the head. */
+/** Returns the reason when the connection ended within the head. */
 function headReason(error: Error): string {
   const reason = reasonOf(error);
   return reason === 'UND_ERR_SOCKET' ? 'head_broken' : reason;
 }
 
 function contentCoding({ 'content-encoding': coding }: IncomingHttpHeaders): string | null {
-  // undici makes a list of a header that is repeated.
+  // undici returns a repeated header as a list.
   const name = coding === undefined ? 'identity' : String(coding).trim().toLowerCase();
   return name === 'identity' ? null : name;
 }

@@ -6,7 +6,7 @@ import { secureContextOf } from './partner-credentials.js';
 import type { PartnerEndpoint } from './partner-client.js';
 import type { AddressLookup } from './partner-names.js';
 
-/** Longer chains are not shown whole. */
+/** Longer chains are truncated in the report. */
 const MOST_CERTIFICATES = 10;
 
 interface SeenCertificate {
@@ -18,24 +18,26 @@ interface SeenCertificate {
   fingerprint: string;
 }
 
-/** Inspects a partner before the first request: name, connection, certificate. */
+/** The findings about a partner before the first request: name, connection, certificate. */
 export interface Inspection {
   host: string;
   addresses: string[];
-  /** A code, when the name or one of its addresses is none to be dialled. */
+  /** A code, when the name does not resolve or one of its addresses is refused. */
   nameFault: string | null;
   address: string | null;
   connectFault: string | null;
   protocol: string | null;
   cipher: string | null;
   certificates: SeenCertificate[];
-  /** Why the certificate is not accepted, or the handshake failed; null when it is accepted, or was not seen. */
+  /**
+   * The reason why the certificate is not accepted, or the handshake failed; null when it is accepted, or was not seen.
+   */
   tlsFault: string | null;
 }
 
 /**
- * Looks at a partner's name, address and certificates as an attempt would meet them. The connection is ended after the handshake:
- * nothing is ever sent over it, so that a certificate that is not accepted may be shown.
+ * Inspects a partner's name, address and certificates like an attempt. The connection is closed after the handshake.
+ * Nothing is ever sent over it, so that a rejected certificate can be shown.
  */
 export async function inspectPartner(
   endpoint: PartnerEndpoint,
@@ -73,7 +75,7 @@ export async function inspectPartner(
       // RFC 6066 §3: no IP literals in the server name.
       servername: isIP(host) === 0 ? host : '',
       secureContext: secureContextOf(endpoint),
-      // To be shown, not to be used: `authorized` says what an attempt would make of it.
+      // For display only: `authorized` says whether an attempt would accept the certificate.
       rejectUnauthorized: false,
       ALPNProtocols: ['http/1.1'],
       checkServerIdentity: () => undefined,
@@ -126,7 +128,7 @@ function describe(socket: TLSSocket, seen: Inspection): void {
   }
 }
 
-/** `CN=…, O=…`: what the partner wrote, without anything that a line cannot hold. */
+/** Returns `CN=…, O=…`: the partner's text without characters that do not fit in a line. */
 function nameOf(name: object | undefined): string {
   const parts = Object.entries(name ?? {}).map(([key, value]) => `${key}=${String(value)}`);
   return parts

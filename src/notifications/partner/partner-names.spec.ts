@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PartnerNames } from './partner-names.js';
 
-/** Says nothing about names that begin with `silent`; of others that have one, it knows an address of each family. */
+/**
+ * A name server that ignores names that begin with `silent`, and has an address of each family for other known names.
+ */
 class NameServer {
   readonly questions: string[] = [];
   private readonly socket: Socket = createSocket('udp4');

@@ -4,12 +4,12 @@ import { Resolver } from 'node:dns/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { timeLimit } from '../../platform/time-limit.js';
 
-/** All addresses of a host name, in the order in which they are to be tried. The signal abandons the look-up. */
+/** Returns all addresses of a host name, in the order in which to try them. The signal cancels the look-up. */
 export type AddressLookup = (host: string, signal?: AbortSignal) => Promise<string[]>;
 
-/** As long as a stub resolver mostly waits for a name server. */
+/** The usual time limit of a stub resolver. */
 const LOOKUP_MS = 5_000;
-/** RFC 8305 §3: for how long the second family is waited for once the first has answered. */
+/** RFC 8305 §3: the time to wait for the second family after the first has answered. */
 const RESOLUTION_DELAY_MS = 50;
 const MOST_KEPT_MS = 30_000;
 const HOSTS_KEPT_MS = 1_000;
@@ -27,13 +27,13 @@ interface LookUp {
 }
 
 /**
- * Names become addresses without getaddrinfo, which holds one of the few threads of the process for as long as a name
- * server is silent, and cannot be abandoned: some dead names would make healthy partners wait.
+ * Resolves names without getaddrinfo, which occupies one of the process's few threads while a name server is silent,
+ * and cannot be cancelled. A few dead names would make healthy partners wait.
  *
- * 1. The hosts file comes first; `localhost` is loopback in any case (RFC 6761 §6.3).
- * 2. Else both families are asked for at once, over a channel of this name alone; of a name there is one look-up at a time.
- * 3. It ends with its answers, after five seconds, or when nobody waits for it any more.
- * 4. Addresses are kept for their time to live, half a minute at most; failures are not.
+ * 1. The hosts file comes first; `localhost` is always loopback (RFC 6761 §6.3).
+ * 2. Otherwise both families are queried at once, over a separate channel; there is one look-up per name at a time.
+ * 3. A look-up ends with its answers, after five seconds, or when nobody waits for it any more.
+ * 4. Addresses are cached for their time to live, at most half a minute; failures are not cached.
  */
 export class PartnerNames {
   private readonly kept = new Map<string, { addresses: string[]; until: number }>();
@@ -46,7 +46,10 @@ export class PartnerNames {
     private readonly hostsFile = systemHostsFile(),
   ) {}
 
-  /** Rejects with the code of c-ares (`ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL` …), or the reason of the signal. */
+  /**
+   * Looks a name up. Rejects with the code of c-ares (`ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL` …), or the reason of the
+   * signal.
+   */
   readonly lookup: AddressLookup = async (name, signal) => {
     const host = name.toLowerCase();
     const listed = (await this.hostNames()).get(host);
@@ -70,7 +73,7 @@ export class PartnerNames {
   }
 
   private begin(host: string): LookUp {
-    // One try: a lost question costs no more than the connection, which is tried again.
+    // A lost query costs only this connection attempt, which is retried.
     const resolver = new Resolver({ timeout: LOOKUP_MS / 2, tries: 2 });
     if (this.servers) resolver.setServers(this.servers);
     const limit = timeLimit(LOOKUP_MS, () => resolver.cancel());
@@ -83,7 +86,7 @@ export class PartnerNames {
         clearTimeout(limit);
         this.underWay.delete(host);
       });
-    // Those who wait hear of it; when nobody does any more, nobody has to.
+    // Waiting callers get the error; without any, it can be ignored.
     found.catch(() => undefined);
     return { found, abandon: () => resolver.cancel(), waiting: 0 };
   }
@@ -103,7 +106,7 @@ export class PartnerNames {
   }
 }
 
-/** The system's hosts file and name servers. */
+/** Looks names up in the system's hosts file and name servers. */
 export const systemLookup: AddressLookup = new PartnerNames().lookup;
 
 async function ask(resolver: Resolver, host: string): Promise<Found> {
@@ -125,13 +128,16 @@ async function ask(resolver: Resolver, host: string): Promise<Found> {
   };
 }
 
-/** That a name has no address of one family says less than any other fault; a cancelled look-up took too long. */
+/**
+ * Returns the more informative error: a missing address of one family says less than any other fault; a cancelled
+ * look-up took too long.
+ */
 function theGraver(errors: NodeJS.ErrnoException[]): NodeJS.ErrnoException {
   const grave = errors.find(({ code }) => code !== 'ENODATA') ?? errors[0];
   return grave.code === 'ECANCELLED' ? Object.assign(new Error('ETIMEOUT'), { code: 'ETIMEOUT' }) : grave;
 }
 
-/** RFC 8305 §4: the families in turn. */
+/** Interleaves the families (RFC 8305 §4). */
 function interleaved<T>(first: readonly T[], second: readonly T[]): T[] {
   const longest = Math.max(first.length, second.length);
   return Array.from({ length: longest }, (_, index) => [

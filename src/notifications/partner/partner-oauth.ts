@@ -24,18 +24,18 @@ const UNPACK = {
   br: promisify(brotliDecompress),
 };
 
-/** For tokens whose answer does not say how long they live (RFC 6749 §5.1 leaves it open). */
+/** The lifetime of tokens whose answer does not state one (RFC 6749 §5.1 makes it optional). */
 const ASSUMED_LIFE_S = 300;
 const MAX_LIFE_S = 24 * 3600;
 
-/** An endpoint that is out is left alone for so long, however many notifications ask for a token meanwhile. */
+/** A failed endpoint is not called again for this time, however many notifications need a token. */
 const OUT_MS = 500;
-/** Reasons of an endpoint that is out: no answer, 429 or 5xx. */
+/** Reasons of a failed endpoint: no answer, 429 or 5xx. */
 const OUT = /^token_(late|answer_late|(timeout|connect|dns)_|http_(429|5))/;
 
 /**
- * The access token of one subscription (RFC 6749 §4.4), kept until shortly before it expires. However many
- * notifications wait for it, one request is under way. Where the endpoint is out, they fail together.
+ * Manages the access token of one subscription (RFC 6749 §4.4), cached until shortly before it expires. However many
+ * notifications wait for it, a single request runs. When the endpoint has failed, they fail together.
  */
 export class PartnerToken {
   private current: { token: string; usableUntil: number } | null = null;
@@ -49,11 +49,13 @@ export class PartnerToken {
     private readonly signAssertion: AssertionSigner | null = null,
   ) {}
 
-  /** Rejects with a `PartnerFault`: `blocked`, or `auth` for all else that keeps the token away, its time included. */
+  /**
+   * Returns the token. Rejects with a `PartnerFault`: `blocked`, or `auth` for any other failure, including a timeout.
+   */
   async get(deadline: number): Promise<string> {
     if (this.current && performance.now() < this.current.usableUntil) return this.current.token;
     if (this.out && performance.now() < this.out.until) throw this.out.fault;
-    // The request has its own full time: who joins it late must not suffer from the deadline of who began it.
+    // The request has its own full time limit: a later caller must not suffer from the deadline of the first.
     this.underWay ??= this.fetch(performance.now() + this.limitMs)
       .catch((fault: unknown) => {
         if (fault instanceof PartnerFault && OUT.test(fault.reason))
@@ -64,7 +66,7 @@ export class PartnerToken {
     return before(deadline, this.underWay);
   }
 
-  /** After a 401. A token that another attempt has since fetched stays. */
+  /** Drops a token after a 401, unless another attempt has already replaced it. */
   drop(token: string): void {
     if (this.current?.token === token) this.current = null;
   }
@@ -85,7 +87,7 @@ export class PartnerToken {
       throw new PartnerFault(failure, `token_${error.failure}_${error.reason}`);
     });
     const { token, lifeS } = await readToken(answer);
-    // Shortly before the end, counted from when it was asked for: a tenth of its life, half a minute at most.
+    // Refreshed before its expiry, counted from the request: by a tenth of its lifetime, at most half a minute.
     const usableS = lifeS - Math.min(30, lifeS / 10);
     this.current = { token, usableUntil: asked + usableS * 1000 };
     return token;
@@ -121,13 +123,13 @@ async function readToken(answer: Answer): Promise<{ token: string; lifeS: number
     throw new PartnerFault('auth', 'token_type_unknown');
   }
   if (!isHeaderSafeToken(fields.access_token)) throw new PartnerFault('auth', 'token_malformed');
-  // Not told is left open by RFC 6749 §5.1; a life that is below nothing, or no number, is a fault of the token service.
+  // RFC 6749 §5.1 allows a missing lifetime; a negative or non-numeric one is a fault of the token service.
   const life = Number(fields.expires_in ?? ASSUMED_LIFE_S);
   if (!(life >= 0)) throw new PartnerFault('auth', 'token_expires_in_invalid');
   return { token: fields.access_token, lifeS: Math.min(life, MAX_LIFE_S) };
 }
 
-/** The body without its content coding: asked for is none, but some gateways put one on all the same. */
+/** Removes the content coding of a body: the service requests none, but some gateways add one. */
 async function unpacked({ body, coding }: Answer): Promise<Buffer> {
   if (coding === null) return body;
   const unpack = Object.hasOwn(UNPACK, coding) ? UNPACK[coding as keyof typeof UNPACK] : undefined;
@@ -150,7 +152,7 @@ function before<T>(deadline: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new PartnerFault('auth', 'token_late'));
     const timer = timeLimit(deadline - performance.now(), late);
-    // A process that was stopped may find the token beside a deadline long past: nothing may be sent with it then.
+    // A process that was paused may get the token long after the deadline: nothing may be sent with it then.
     const inTime = (value: T) => (performance.now() < deadline ? resolve(value) : late());
     promise.then(inTime, reject).finally(() => clearTimeout(timer));
   });

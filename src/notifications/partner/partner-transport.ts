@@ -1,4 +1,4 @@
-// Nest is an ES module and has the ES module's axios; the types must be those.
+// Nest is an ES module and imports axios as an ES module; the types must match.
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';
@@ -10,7 +10,7 @@ import {
   type PartnerRequest,
 } from './partner-exchange.js';
 
-/** A request by axios that says over which connections, and until when on the clock of `performance.now()`. */
+/** A request by axios with its connection pool and its deadline on the clock of `performance.now()`. */
 export interface PartnerRequestConfig {
   method: 'POST';
   /** Path and query; the pool has the origin. */
@@ -20,7 +20,7 @@ export interface PartnerRequestConfig {
   partner: { pool: PartnerPool; deadline: number };
 }
 
-/** axios over the pools, with their promises: its `data` is an `Answer`, of any status; it rejects with a `PartnerFault`. */
+/** Adapts axios to the pools: its `data` is an `Answer`, of any status; it rejects with a `PartnerFault`. */
 export const partnerAdapter: AxiosAdapter = async (config) => {
   const { partner, url, method, data } = config as unknown as PartnerRequestConfig;
   const headers = config.headers.toJSON() as Record<string, string>;
@@ -31,10 +31,10 @@ export const partnerAdapter: AxiosAdapter = async (config) => {
   return { data: answer, status: answer.status, statusText: '', headers: {}, config };
 };
 
-/** Of all partners together, in a process: some 80 KiB each. Fewer than partners in turn would be none of use. */
+/** The maximum for all partners of a process, some 80 KiB each. Fewer than the number of partners would be useless. */
 const MOST_IDLE = 2000;
 
-/** The connections of all pools that wait for a request: where there are too many, the one that has waited for longest ends. */
+/** The idle connections of all pools: when there are too many, the longest idle one is closed. */
 export class IdleConnections {
   private readonly pools = new Map<PartnerConnection, PartnerPool>();
 
@@ -53,14 +53,14 @@ export class IdleConnections {
 }
 
 /**
- * The keep-alive connections to one origin. An exchange waits its turn here, within its own deadline, so that one
- * given up leaves no trace; undici's own Pool would keep it, and its connections in the making, until they end.
+ * Pools the keep-alive connections to one origin. An exchange waits here until its own deadline, so that a cancelled
+ * one leaves no trace. undici's own Pool would keep it, and its half-open connections, until they end.
  */
 export class PartnerPool implements ConnectionKeeper {
   private readonly idle: PartnerConnection[] = [];
   private readonly connections = new Set<PartnerConnection>();
   private readonly waiting: Exchange[] = [];
-  /** A kept connection that was quiet for long and carries a request: whether it has died without a word is not known yet. */
+  /** A long-idle connection that carries a request: whether it was silently dropped is not known yet. */
   private onTrial: PartnerConnection | null = null;
   private closed = false;
   private inFlight = 0;
@@ -78,7 +78,7 @@ export class PartnerPool implements ConnectionKeeper {
     return this.inFlight > 0;
   }
 
-  /** Rejects with a `PartnerFault` when there is no status to speak of. */
+  /** Sends a request. Rejects with a `PartnerFault` when there is no usable status. */
   send(request: PartnerRequest, deadline: number): Promise<Answer> {
     this.inFlight += 1;
     return new Promise<Answer>((resolve, reject) => {
@@ -103,11 +103,11 @@ export class PartnerPool implements ConnectionKeeper {
     });
   }
 
-  /** Lets what is in flight end, by its own deadline at the latest, then closes all connections. */
+  /** Waits for running exchanges, each limited by its deadline, then closes all connections. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.busy) await new Promise<void>((resolve) => (this.drained = resolve));
-    // An attempt that waited for a token meanwhile still sends, over a connection of its own.
+    // An attempt that waits for a token still sends, over a connection of its own.
     this.idle.length = 0;
     for (const connection of this.connections) this.drop(connection);
   }
@@ -124,7 +124,7 @@ export class PartnerPool implements ConnectionKeeper {
     }
   }
 
-  /** Ends a connection that waits for a request. */
+  /** Closes an idle connection. */
   endIdle(connection: PartnerConnection): void {
     this.idle.splice(this.idle.indexOf(connection), 1);
     this.drop(connection);
@@ -151,7 +151,10 @@ export class PartnerPool implements ConnectionKeeper {
     else this.waiting.push(exchange);
   }
 
-  /** Of connections that were quiet for long one is tried at a time: what took one away has mostly taken all of them. */
+  /**
+   * Returns an idle connection. Long-idle connections are tried one at a time: the cause that drops one usually drops
+   * all.
+   */
   private takeIdle(): PartnerConnection | undefined {
     let connection = this.idle.pop();
     while (connection?.isOld || (connection?.isQuiet && this.onTrial !== null)) {

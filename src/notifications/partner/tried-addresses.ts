@@ -1,11 +1,11 @@
-/** How long an address is tried last. */
+/** The time for which a failed address is tried last. */
 const DOUBTED_MS = 5 * 60_000;
 
-/** The addresses of one partner with which no connection came about, on the clock of this process. */
+/** Remembers the addresses of one partner to which no connection could be opened. */
 export class TriedAddresses {
   private readonly doubtedUntil = new Map<string, number>();
 
-  /** The same addresses, each once; those that failed lately come last. */
+  /** Returns the same addresses without duplicates; recently failed ones come last. */
   inOrder(addresses: readonly string[]): string[] {
     const now = performance.now();
     for (const [address, until] of this.doubtedUntil) if (until <= now) this.doubtedUntil.delete(address);
@@ -17,7 +17,7 @@ export class TriedAddresses {
     for (const address of addresses) this.doubtedUntil.set(address, performance.now() + DOUBTED_MS);
   }
 
-  /** One has a connection, and those that began before it have none. */
+  /** Notes that an address connected, and that the addresses tried before it did not. */
   worked(address: string, before: readonly string[]): void {
     this.doubtedUntil.delete(address);
     this.failed(before);

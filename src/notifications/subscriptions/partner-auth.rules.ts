@@ -6,9 +6,9 @@ import { url } from './subscription.rules.js';
 
 const MOST_HEADERS = 10;
 
-/** Headers that the service itself sets with every request to a partner. */
+/** Headers that the service itself sets on every request to a partner. */
 const SET_BY_SERVICE = /^(webhook-.*|event-sequence|traceparent|tracestate|user-agent|content-.*|accept-encoding)$/;
-/** Headers that steer a connection, a cache, or the routing of the request (RFC 9110, RFC 9111, RFC 9112). */
+/** Headers that control a connection, a cache, or the routing of the request (RFC 9110, RFC 9111, RFC 9112). */
 const STEERS =
   /^(host|connection|keep-alive|proxy-.*|transfer-encoding|te|trailer|upgrade|http2-settings|expect|max-forwards|via|forwarded|x-forwarded-.*|alt-.*|date|range|if-.*|cache-control|pragma|age|expires|etag|last-modified|vary|warning|surrogate-.*|cdn-.*)$/;
 
@@ -29,7 +29,7 @@ const headerValue = text({
   form: 'Must be visible ASCII characters, with blanks only between them.',
 });
 
-/** Headers of the partner's own scheme, each name once. */
+/** The rule of the headers of a partner's own scheme, without duplicate names. */
 const headers: Rule = {
   schema: {
     type: 'array',
@@ -121,7 +121,7 @@ const AUTH: Record<string, Record<string, AuthMember>> = {
   },
 };
 
-/** How the service shows a partner who it is: an object whose `type` says what else it has. */
+/** The rule of the service's authentication at a partner: an object whose `type` determines its other members. */
 export const authRule: Rule = {
   schema: {
     type: 'object',
@@ -147,7 +147,7 @@ export const authRule: Rule = {
   },
 };
 
-/** A client shows a secret or signs by a key, and not both. */
+/** Checks that a client has a secret or signs with a key, and not both. */
 function clientSecretFaults({ client_auth, client_secret }: Record<string, unknown>): Fault[] {
   if (client_auth === 'private_key_jwt')
     return client_secret == null
@@ -156,7 +156,7 @@ function clientSecretFaults({ client_auth, client_secret }: Record<string, unkno
   return client_secret == null ? [fault('required', 'Must be given.', '/client_secret')] : [];
 }
 
-/** Beside these types the service sets `Authorization` itself. */
+/** Checks that no own header is `Authorization`, which the service sets for these types. */
 function authorizationFaults({ headers }: Record<string, unknown>): Fault[] {
   if (!Array.isArray(headers)) return [];
   return headers.flatMap((header: { name?: unknown } | null, index) =>
@@ -205,7 +205,7 @@ function authSchema(type: string, members: Record<string, AuthMember>): Schema {
   };
 }
 
-/** `auth` as answers show it. */
+/** The rule of `auth` in answers. */
 export const shownAuthRule: Rule = {
   schema: {
     type: 'object',

@@ -17,7 +17,7 @@ const FIND = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** $1 subscriptions, $2 ends of certificates. */
+/** $1: subscriptions; $2: expiries of certificates. */
 const RECORD_CERTIFICATES = prepared(
   'partner-record-certificates',
   `UPDATE subscriptions s SET certificate_not_after = o.not_after
@@ -26,14 +26,14 @@ const RECORD_CERTIFICATES = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** A key that was replaced, and its end: by the clock, and by the time that has passed, since the clock may be set. */
+/** A replaced key with its expiry: as a time and as a duration, since the clock may be set. */
 interface PreviousKey {
   key: KeyObject;
   until: number;
   steadyUntil: number;
 }
 
-/** A partner as the delivery loop sees it: where to send, how to sign, what is retried. */
+/** A partner for the delivery loop: its address, its signing keys, and its retry settings. */
 export class PartnerProfile {
   constructor(
     readonly version: number,
@@ -45,8 +45,8 @@ export class PartnerProfile {
   ) {}
 
   /**
-   * The headers of a notification (Standard Webhooks v1), the partner's authentication aside. Its timestamp is of the machine:
-   * partners compare it with their own clocks, which no sandbox moves.
+   * Builds the headers of a notification (Standard Webhooks v1), without the partner's authentication. The timestamp is
+   * the machine's time: partners use their own clocks, which no sandbox moves.
    */
   headers(notification: {
     id: string;
@@ -70,17 +70,23 @@ export class PartnerProfile {
   }
 }
 
-/** In the trace of the request that caused the event, else in one of its own; the notification is the parent (W3C §3.2). */
+/**
+ * Returns the `traceparent`: in the trace of the request that caused the event, else in a new trace. The notification
+ * is the parent (W3C §3.2).
+ */
 function traceparentOf(id: string, cause: string | null): string {
   const hex = id.replaceAll('-', '');
   return cause === null ? `00-${hex}-${hex.slice(16)}-00` : `${cause.slice(0, 36)}${hex.slice(16)}${cause.slice(52)}`;
 }
 
-/** The partners that this process sends to. A profile is good for one version of the subscription. */
+/**
+ * Caches the profiles of the partners that this process sends to. A profile is valid for one version of the
+ * subscription.
+ */
 @Injectable()
 export class PartnerDirectory {
   private readonly profiles = new Map<string, PartnerProfile>();
-  /** The ends of certificates, in milliseconds, that this process has recorded. */
+  /** The expiries of certificates, in milliseconds, that this process has recorded. */
   private readonly recorded = new Map<string, number>();
 
   constructor(
@@ -93,13 +99,13 @@ export class PartnerDirectory {
     private readonly clock: Clock,
   ) {}
 
-  /** The profile of this version; null when it is not the one that was read last. */
+  /** Returns the profile of this version; null when another version was read last. */
   known(id: string, version: number): PartnerProfile | null {
     const profile = this.profiles.get(id);
     return profile?.version === version ? profile : null;
   }
 
-  /** Reads the present settings of the partners whose versions it does not know, all at once, where they can be read. */
+  /** Reads the current settings of partners with unknown versions in one query. */
   async learn(partners: readonly { subscription_id: string; version: number }[]): Promise<void> {
     const unknown = partners.filter(({ subscription_id: id, version }) => this.known(id, version) === null);
     if (unknown.length === 0) return;
@@ -124,11 +130,11 @@ export class PartnerDirectory {
     if (before?.version === version) return;
     const profile = this.profileOf(subscription);
     this.profiles.set(id, profile);
-    // Attempts in flight end first, each by its own deadline.
+    // Running attempts end first, each limited by its own deadline.
     if (before && before.endpoint.key !== profile.endpoint.key) void this.client.forget(before.endpoint.key);
   }
 
-  /** The partner is gone. */
+  /** Removes a deleted partner. */
   forget(id: string): void {
     const known = this.profiles.get(id);
     if (known) void this.client.forget(known.endpoint.key);
@@ -136,7 +142,7 @@ export class PartnerDirectory {
     this.recorded.delete(id);
   }
 
-  /** Keeps the ends of the certificates that partners have shown to this process since the last time. */
+  /** Stores the expiries of certificates that partners have shown since the last call. */
   async recordCertificates(): Promise<void> {
     const news = [...this.profiles]
       .map(([id, { endpoint }]) => ({ id, notAfter: this.client.certificateNotAfter(endpoint.key) }))
@@ -172,7 +178,9 @@ export class PartnerDirectory {
   }
 }
 
-/** Of the settings that a connection or a token depends on: a partner that is suspended and resumed keeps both. */
+/**
+ * Returns a digest of the settings that a connection or a token depends on: a suspended and resumed partner keeps both.
+ */
 function digestOf(subscription: Subscription): string {
   const { partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms } = subscription;
   const settings = [partner_url, auth, auth_secret, ca_pem, client_cert_pem, client_key, wait_ms];

@@ -36,7 +36,7 @@ export class PartnerProbe {
     return this.client.put(profile.endpoint, profile.headers(sample), sample.body);
   }
 
-  /** Sends a sample, and reports each step on its way. */
+  /** Sends a sample, and reports each step. */
   async report(subscription: Subscription, reason: ChangeReason): Promise<SampleReport> {
     const { endpoint } = this.directory.profileOf(subscription);
     const signal = AbortSignal.timeout(endpoint.waitMs);
@@ -44,7 +44,9 @@ export class PartnerProbe {
     return reportOf(seen, await this.send(subscription, reason), endpoint.auth.type, reason);
   }
 
-  /** When the certificate ends that the partner showed last; null when it has shown none to this process. */
+  /**
+   * Returns the expiry of the certificate that the partner showed last; null when it has shown none to this process.
+   */
   certificateNotAfter(subscription: Subscription): Date | null {
     return this.client.certificateNotAfter(this.directory.profileOf(subscription).endpoint.key);
   }

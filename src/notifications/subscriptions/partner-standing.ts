@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { acrossAccounts, Database, prepared } from '../../platform/database/database.js';
 
-/** So many of the newest attempts tell whether every one fails. */
+/** The number of newest attempts that decide whether all fail. */
 const RECENT = 20;
 export const HOURS = 24;
 
-/** SQL, beside a subscription `s`: since when its attempts have failed. */
+/** SQL for a subscription `s`: the time since which all its attempts have failed. */
 export const FAILING_SINCE = `CROSS JOIN LATERAL (
     SELECT CASE WHEN count(*) > 0 AND count(*) = count(failure) THEN min(at) END AS failing_since
     FROM (
@@ -19,12 +19,15 @@ const FIND = prepared(
   acrossAccounts.keyInHand,
 );
 
-/** How partners do, beside their settings. */
+/** Reads the condition of partners. */
 @Injectable()
 export class PartnerStanding {
   constructor(private readonly database: Database) {}
 
-  /** Since when every attempt at each of these subscriptions has failed; null when one has not, or there was none. */
+  /**
+   * Returns the time since which every attempt of each subscription has failed; null after a success or without
+   * attempts.
+   */
   async failingSince(ids: readonly string[]): Promise<ReadonlyMap<string, Date | null>> {
     if (ids.length === 0) return new Map();
     const rows = await this.database.query<{ id: string; failing_since: Date | null }>(FIND, [ids]);

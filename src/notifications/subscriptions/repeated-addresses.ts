@@ -5,12 +5,12 @@ import { parsePartnerUrl } from '../partner/partner-address.js';
 import { Subscription } from './subscription.entity.js';
 import type { SubscriptionWarningModel } from './subscriptions.dto.js';
 
-/** Finds addresses that an account has more than once, in whatever spelling. */
+/** Finds addresses that an account uses more than once, in any spelling. */
 @Injectable()
 export class RepeatedAddresses {
   constructor(private readonly database: Database) {}
 
-  /** Returns for each of the subscriptions, by id, a warning when another one of its account has its address. */
+  /** Returns, by subscription id, a warning when another subscription of the account has the same address. */
   async warningsOf(subscriptions: readonly Subscription[]): Promise<ReadonlyMap<string, SubscriptionWarningModel[]>> {
     const accounts = [...new Set(subscriptions.map(({ account_code }) => account_code))];
     const rows = await this.database.manager.find(Subscription, {

@@ -4,7 +4,7 @@ import { boolean, dateTime, integer, listOf, oneOf, text } from '../../platform/
 
 const changeReason = oneOf(CHANGE_REASONS, 'change_reason_unknown');
 
-/** The way of a sample, in this order. */
+/** The steps of a sample, in order. */
 export const STEPS = ['NAME', 'ADDRESS', 'TLS', 'SIGN_IN', 'ANSWER'] as const;
 export type Step = (typeof STEPS)[number];
 const STEP_OUTCOMES = ['OK', 'FAILED', 'NOT_REACHED'] as const;

@@ -6,19 +6,19 @@ import type { ShownAuth, Subscription } from './subscription.entity.js';
 
 type Column = 'auth' | 'client-key' | 'signing-secret' | 'previous-signing-secrets';
 
-/** Secrets that sign at once, the newest among them. */
+/** Maximum number of secrets that sign at the same time, including the newest. */
 const MOST_SIGNING = 5;
 
-/** A signing secret that was replaced. */
+/** A replaced signing secret. */
 export interface PreviousSecret {
   secret: string;
-  /** Until when it signs, in milliseconds. */
+  /** The end of its use, in milliseconds. */
   until: number;
 }
 
 type SigningColumns = Pick<Subscription, 'id' | 'signing_secret' | 'previous_signing_secrets'>;
 
-/** Seals and opens what a subscription keeps secret. A sealed value opens only in its own column and row. */
+/** Encrypts and decrypts a subscription's secrets. An encrypted value decrypts only in its own column and row. */
 @Injectable()
 export class SubscriptionSecrets {
   constructor(
@@ -46,7 +46,7 @@ export class SubscriptionSecrets {
     return this.secrets.decrypt(sealed, purpose(id, column)).toString('utf8');
   }
 
-  /** The secret that signs first, and those that were replaced, the newest of them first. */
+  /** Returns the newest secret, which signs first, and the replaced ones, newest first. */
   openSigning({ id, signing_secret, previous_signing_secrets: previous }: SigningColumns): {
     newest: string;
     previous: PreviousSecret[];
@@ -58,17 +58,17 @@ export class SubscriptionSecrets {
     };
   }
 
-  /** Replaces the secret that signs first. The one before signs until then. */
+  /** Replaces the newest secret. The previous one signs until the given time. */
   replaceSigning(subscription: Subscription, newest: string, until: Date): void {
     const { newest: replaced, previous } = this.openSigning(subscription);
-    // Which of them have ended is looked at when they sign: the clock may be wrong at this moment.
+    // Expired secrets are kept here and skipped when signing, because the clock may be wrong at this moment.
     const kept = [{ secret: replaced, until: until.getTime() }, ...previous].slice(0, MOST_SIGNING - 1);
     const { id } = subscription;
     subscription.signing_secret = this.seal(newest, id, 'signing-secret');
     subscription.previous_signing_secrets = this.seal(JSON.stringify(kept), id, 'previous-signing-secrets');
   }
 
-  /** `auth` as it is shown, and its secrets apart, sealed. */
+  /** Returns `auth` for display, and its secrets separately, encrypted. */
   sealAuth(auth: PartnerAuth, id: string): { auth: ShownAuth; auth_secret: Buffer | null } {
     const headers = auth.headers ?? [];
     const secrets: AuthSecrets = { secret: secretOf(auth), values: headers.map(({ value }) => value) };
@@ -99,7 +99,7 @@ export class SubscriptionSecrets {
   }
 }
 
-/** The sealed parts of an `auth`: its own secret, and the values of its headers in their order. */
+/** The encrypted parts of an `auth`: its own secret, and the values of its headers in order. */
 interface AuthSecrets {
   secret?: string;
   values: string[];

@@ -19,7 +19,7 @@ import {
 import { systemLookup } from '../partner/partner-names.js';
 import { Subscription } from './subscription.entity.js';
 
-/** A name server that says nothing must not keep an operator waiting: every connection asks again anyway. */
+/** A silent name server must not keep an operator waiting: every connection checks the name again anyway. */
 const LOOKUP_MS = 2_000;
 
 @Injectable()
@@ -39,8 +39,8 @@ export class SubscriptionStore {
   }
 
   /**
-   * One transaction: the subscription is locked, changed by `apply`, saved, audited as `subscription.{action}`, and no
-   * delivery loop goes on under its old settings.
+   * Changes a subscription in one transaction: it is locked, changed by `apply`, saved and audited as
+   * `subscription.{action}`. No delivery loop uses its old settings afterwards.
    * @throws DomainError `not_found`
    */
   change(id: string, action: string, apply: (subscription: Subscription) => void): Promise<Subscription> {
@@ -67,7 +67,7 @@ export class SubscriptionStore {
     return known(found);
   }
 
-  /** A fault for each address that lies where partners may not live. Looks names up. */
+  /** Returns a fault for each address that partners may not have. It resolves names. */
   async addressFaults(partnerUrl: string | undefined, tokenUrl: string | undefined): Promise<Fault[]> {
     const faults = await Promise.all([
       partnerUrl === undefined ? null : this.addressFault(parsePartnerUrl(partnerUrl), '/partner_url'),
@@ -84,12 +84,12 @@ export class SubscriptionStore {
       if (error instanceof AddressBlockedError)
         return fault('address_blocked', 'The address is not public and partners may not live there.', pointer);
     }
-    // A name that is not known yet may be saved: it is judged again at every connection.
+    // An unknown name may be saved: it is checked again at every connection.
     return null;
   }
 }
 
-/** One that is not deleted, of an account in reach. */
+/** Matches a subscription that is not deleted, of an account that the caller may see. */
 function inReach(id: string): FindOptionsWhere<Subscription> {
   const reach = currentReach();
   return { id, deleted_datetime: IsNull(), ...(reach !== null && { account_code: In([...reach]) }) };

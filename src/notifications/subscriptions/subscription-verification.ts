@@ -62,7 +62,10 @@ export class SendSampleHandler implements ICommandHandler<SendSample> {
   }
 }
 
-/** The partner has answered the sample with 200. @throws DomainError `verification_failed` when it is not the one that was asked */
+/**
+ * Marks the subscription as verified after a 200 to the sample. @throws DomainError `verification_failed` when it
+ * changed meanwhile
+ */
 function verified(subscription: Subscription, sent: Subscription, probe: PartnerProbe, now: Date): void {
   if (subscription.version !== sent.version)
     throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });

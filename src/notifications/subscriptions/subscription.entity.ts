@@ -22,7 +22,10 @@ export type ShownAuth = { headers?: { name: string }[] } & (
     }
 );
 
-/** A partner that is notified of an account's events. Never removed: its notifications outlive it. */
+/**
+ * A partner that is notified of an account's events. The row is kept after deletion, because its notifications refer to
+ * it.
+ */
 @Entity('subscriptions')
 export class Subscription {
   @PrimaryColumn('uuid')
@@ -63,19 +66,19 @@ export class Subscription {
   @Column('text', { array: true })
   auto_retry_on: string[];
 
-  /** Encrypted, as the partner knows it (`whsec_…`). */
+  /** Encrypted, in the form that the partner knows (`whsec_…`). */
   @Column('bytea')
   signing_secret: Buffer;
 
-  /** Encrypted: JSON of those that were replaced, the newest first, each with its end. */
+  /** Encrypted: JSON of the replaced secrets, newest first, each with its expiry. */
   @Column('bytea', { nullable: true })
   previous_signing_secrets: Buffer | null;
 
-  /** Since when notifications are kept for it: it is suspended, or its new address waits to be verified. */
+  /** The time since which notifications are held back: it is suspended, or its new address is not verified yet. */
   @Column('timestamptz', { nullable: true })
   suspended_datetime: Date | null;
 
-  /** When it was suspended; time that does not count towards giving up. */
+  /** The periods of suspension, which do not count towards giving up. */
   @Column('tstzmultirange', { default: '{}' })
   suspensions: string;
 
@@ -85,66 +88,68 @@ export class Subscription {
   @Column('text')
   health: PartnerHealth;
 
-  /** null: it has always been UP. */
+  /** Null when it has always been UP. */
   @Column('timestamptz', { nullable: true })
   health_changed_at: Date | null;
 
-  /** How many probes have failed since the partner turned DOWN. */
+  /** The number of failed probes since the partner turned DOWN. */
   @Column('int', { default: 0 })
   probe_step: number;
 
   @Column('timestamptz', { nullable: true })
   next_probe_at: Date | null;
 
-  /** When `next_probe_at` was set: by a clock that is behind this moment, the wait is unknown, and is over. */
+  /**
+   * The time at which `next_probe_at` was set: if the clock is now before it, the wait is unknown and counts as over.
+   */
   @Column('timestamptz', { nullable: true })
   probe_from: Date | null;
 
-  /** The most requests a second that the operator allows; null: no bound. */
+  /** The operator's limit of requests per second; null means no limit. */
   @Column('int', { nullable: true })
   max_per_second: number | null;
 
-  /** When `paused_until` was set; see `probe_from`. */
+  /** The time at which `paused_until` was set; see `probe_from`. */
   @Column('timestamptz', { nullable: true })
   paused_from: Date | null;
 
-  /** The partner is busy: nothing is sent to it before. */
+  /** The end of a busy partner's pause: nothing is sent before. */
   @Column('timestamptz', { nullable: true })
   paused_until: Date | null;
 
-  /** Requests a second that the partner takes; null: it never said that it was busy, or has long ceased to. */
+  /** The partner's requests per second; null when it never answered "busy", or not for a long time. */
   @Column('float8', { nullable: true })
   pace: number | null;
 
-  /** The rate that it took when it last said that it was busy. */
+  /** The throughput when it last answered "busy". */
   @Column('float8', { nullable: true })
   pace_ceiling: number | null;
 
-  /** Good answers since then, of those for which others waited. */
+  /** Successful answers since then, counting only those for which others waited. */
   @Column('int', { default: 0 })
   pace_good: number;
 
-  /** How often in a row the ceiling was found to be where it was. */
+  /** The number of consecutive times that the ceiling was found unchanged. */
   @Column('int', { default: 0 })
   pace_confirmed: number;
 
-  /** The moment up to which requests have been given out to processes. */
+  /** The end of the send moments reserved by processes. */
   @Column('timestamptz', { nullable: true })
   paced_to: Date | null;
 
-  /** Since when it has said that it is busy, and taken nothing. */
+  /** The time since which it has only answered "busy". */
   @Column('timestamptz', { nullable: true })
   busy_since: Date | null;
 
-  /** The fencing token of the probe that was claimed last, while the partner is DOWN. */
+  /** The fencing token of the last claimed probe, while the partner is DOWN. */
   @Column('bigint', { nullable: true })
   probe_token: number | null;
 
-  /** When the certificate that the partner showed last ends; null until it has shown one. */
+  /** The expiry of the certificate that the partner showed last; null until it has shown one. */
   @Column('timestamptz', { nullable: true })
   certificate_not_after: Date | null;
 
-  /** Grows with every change of the settings: what was claimed under an older version is not sent. */
+  /** Increases with every change of the settings: claims of an older version are not sent. */
   @Column('int', { default: 1 })
   version: number;
 

@@ -14,7 +14,7 @@ const MOST_URL = 2000;
 export function url(parse: (value: string) => URL, description: string): Rule {
   const plain = text({ min: 1, max: MOST_URL });
   return {
-    // Names beyond ASCII may be written as they are.
+    // Names beyond ASCII are accepted as they are.
     schema: { ...plain.schema, format: 'iri', description },
     faults(value) {
       const faults = plain.faults(value);
@@ -34,7 +34,7 @@ export const partnerUrl = url(
   parsePartnerUrl,
   'https, without user information, query and fragment. The service PUTs to {partner_url}/notifications.',
 );
-/** PEM text; whether it holds what it should is for {@link certificateFaults}. */
+/** The rule of a PEM text; {@link certificateFaults} checks its content. */
 export const pem = text({ min: 1, max: 100_000, lines: true });
 
 const PEM_POINTERS: Record<keyof PartnerCertificates, string> = {
@@ -44,8 +44,8 @@ const PEM_POINTERS: Record<keyof PartnerCertificates, string> = {
 };
 
 /**
- * Finds a fault of the certificates taken together.
- * @param isNew the client certificate comes with this request
+ * Checks the certificates together.
+ * @param isNew whether the client certificate is new in this request
  */
 export function certificateFaults(certificates: PartnerCertificates, isNew: boolean): Fault[] {
   const { clientCertPem } = certificates;
@@ -59,14 +59,17 @@ export function certificateFaults(certificates: PartnerCertificates, isNew: bool
   }
 }
 
-/** A fault for each kind of credentials that a patch would take along to another host: none is sent where it was not given for. */
+/**
+ * Returns a fault for each kind of credentials that a patch would carry over to another host: credentials are sent only
+ * to the host that they were given for.
+ */
 export function credentialFaults(
   { partner_url, auth, client_key_pem }: { partner_url?: string; auth?: unknown; client_key_pem?: string | null },
   kept: Pick<Subscription, 'partner_url' | 'auth' | 'client_key'>,
 ): Fault[] {
   if (partner_url === undefined || isSameHost(partner_url, kept.partner_url)) return [];
   const faults: Fault[] = [];
-  // An access token of OAuth 2.0 is sent to the partner as well.
+  // The partner also receives an access token of OAuth 2.0.
   if (auth === undefined && (kept.auth.type !== 'none' || kept.auth.headers !== undefined))
     faults.push(fault('auth_required', 'Another host needs auth in the same request; null for none.', '/auth'));
   if (client_key_pem === undefined && kept.client_key !== null)
@@ -80,31 +83,37 @@ export function credentialFaults(
   return faults;
 }
 
-/** The values of `auto_retry_on`. A 500 is in it always: it says that the partner's components are down. */
+/** The values of `auto_retry_on`. It always contains 500, which means that the partner's components are down. */
 export const AUTO_RETRY_CAUSES = ['500', '429', '408', '502', '503', '504', 'timeout', 'connection'] as const;
 export const DEFAULT_AUTO_RETRY: readonly AutoRetryCause[] = ['500', '429'];
 export type AutoRetryCause = (typeof AUTO_RETRY_CAUSES)[number];
 
-/** The causes as they are kept: in the order above, each once, 500 among them. */
+/** Normalizes the causes: in the order above, without duplicates, including 500. */
 export function autoRetryCauses(asked: readonly string[]): AutoRetryCause[] {
   return AUTO_RETRY_CAUSES.filter((cause) => cause === '500' || asked.includes(cause));
 }
 
-/** Nothing is known of the new address. The events of one that was verified are kept until that is, as while it is suspended. */
+/**
+ * Resets the state for a new address. Events of a verified subscription are held back until the verification, as during
+ * a suspension.
+ */
 export function beginMove(subscription: Subscription, now: Date): void {
   if (subscription.state !== 'UNVERIFIED') subscription.suspended_datetime ??= now;
   subscription.state = 'UNVERIFIED';
   forgetPartner(subscription);
 }
 
-/** Makes it ACTIVE: the address has answered a sample with 200. Answers of the old one that came since do not concern it. */
+/**
+ * Makes the subscription ACTIVE after its new address has answered a sample with 200. Later answers of the old address
+ * are ignored.
+ */
 export function endMove(subscription: Subscription, now: Date): void {
   endSuspension(subscription, now);
   subscription.state = 'ACTIVE';
   forgetPartner(subscription);
 }
 
-/** Nothing is known of how the partner does. */
+/** Resets everything known about the partner's condition. */
 function forgetPartner(subscription: Subscription): void {
   Object.assign(subscription, {
     health: 'UP',
@@ -124,12 +133,12 @@ function forgetPartner(subscription: Subscription): void {
   } satisfies Partial<Subscription>);
 }
 
-/** The time for which it was suspended is kept: it does not count towards giving up. */
+/** Ends a suspension and stores its period, which does not count towards giving up. */
 export function endSuspension(subscription: Pick<Subscription, 'suspended_datetime' | 'suspensions'>, now: Date): void {
   const { suspended_datetime: from, suspensions } = subscription;
   subscription.suspended_datetime = null;
   if (from === null || from >= now) return;
-  // Suspensions follow one another, so that a multirange stays in order by appending.
+  // Suspensions do not overlap, so appending keeps a multirange sorted.
   const ranges = [suspensions.slice(1, -1), `[${from.toISOString()},${now.toISOString()})`];
   subscription.suspensions = `{${ranges.filter((range) => range !== '').join(',')}}`;
 }

@@ -6,7 +6,7 @@ import type { SubscriptionBody, SubscriptionPatch } from './subscriptions.dto.js
 
 export interface WithSecret {
   subscription: Subscription;
-  /** In clear, this once. */
+  /** The signing secret in plain text, shown only this once. */
   signingSecret: string;
 }
 
@@ -38,7 +38,9 @@ export class VerifySubscription extends Command<Subscription> {
   }
 }
 
-/** Sends a sample of a change to the partner, and tells what became of it; with `verify` a 200 makes the subscription ACTIVE. */
+/**
+ * Sends a sample of a change to the partner and reports the result; with `verify`, a 200 makes the subscription ACTIVE.
+ */
 export class SendSample extends Command<SampleReport> {
   constructor(
     readonly id: string,

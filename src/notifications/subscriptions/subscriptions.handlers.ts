@@ -40,7 +40,7 @@ function tokenUrlOf(auth: PartnerAuth | null | undefined): string | undefined {
   return auth?.type === 'oauth2_client_credentials' ? auth.token_url : undefined;
 }
 
-/** Writes what a patch says into the subscription; null goes back to the default. */
+/** Writes a patch into the subscription; null resets to the default. */
 function applySettings(to: Subscription, patch: SubscriptionPatch, secrets: SubscriptionSecrets): void {
   const { change_reasons, auth, ca_pem, client_cert_pem, client_key_pem, wait_ms, auto_retry_on, max_per_second } =
     patch;
@@ -131,7 +131,9 @@ export class CreateSubscriptionHandler implements ICommandHandler<CreateSubscrip
   }
 }
 
-/** Answers, for a new address, when no process can begin an attempt at the old one any more. */
+/**
+ * Changes a subscription. For a new address, it answers when no process can start an attempt to the old one any more.
+ */
 @CommandHandler(ChangeSubscription)
 export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscription> {
   constructor(
@@ -146,7 +148,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
     const addressFaults = this.store.addressFaults(partnerUrl, tokenUrlOf(patch.auth));
     this.assertFits(patch, await this.store.get(id), await addressFaults);
     const changed = await this.store.change(id, 'change', (subscription) => {
-      // It may have been changed meanwhile.
+      // The subscription may have changed meanwhile.
       this.assertFits(patch, subscription, []);
       applySettings(subscription, patch, this.secrets);
       if (partnerUrl !== undefined) {
@@ -159,7 +161,7 @@ export class ChangeSubscriptionHandler implements ICommandHandler<ChangeSubscrip
     return changed;
   }
 
-  /** @throws DomainError `validation_error`, or `auth_required` when nothing else is at fault */
+  /** @throws DomainError `validation_error`, or `auth_required` when there is no other fault */
   private assertFits(patch: SubscriptionPatch, kept: Subscription, found: readonly Fault[]): void {
     const faults = [...certificatesOf(patch, kept, this.secrets), ...found];
     const missing = credentialFaults(patch, kept);
@@ -183,7 +185,7 @@ export class DeleteSubscriptionHandler implements ICommandHandler<DeleteSubscrip
   }
 }
 
-/** Answers when no process can begin an attempt any more. */
+/** Suspends a subscription; answers when no process can start an attempt any more. */
 @CommandHandler(SuspendSubscription)
 export class SuspendSubscriptionHandler implements ICommandHandler<SuspendSubscription> {
   constructor(

@@ -7,9 +7,9 @@ export interface AuditEntry {
   readonly action: string;
   readonly subject: string;
   readonly requestId: string | null;
-  /** Names of the members that changed, never their values; null where the action says all. */
+  /** Names of the members that changed, never their values; null when the action already says everything. */
   readonly changed: readonly string[] | null;
-  /** How many calls the entry stands for, where it gathers them. */
+  /** The number of calls that the entry stands for, when one entry counts several calls. */
   readonly count: number | null;
   /** Pseudonym of the address of a refused caller. */
   readonly address: string | null;
@@ -17,12 +17,12 @@ export interface AuditEntry {
 
 /** Details of an action beyond its name and subject. */
 export interface AuditDetails {
-  /** By default the caller of the running request. */
+  /** Defaults to the caller of the running request. */
   readonly actor?: string;
   readonly application?: string;
-  /** The account that the subject belongs to; by default the one that the request's path names. */
+  /** The account that the subject belongs to; defaults to the account in the request's path. */
   readonly accountCode?: string | null;
-  /** By default the members of the request's body. */
+  /** Defaults to the members of the request's body. */
   readonly changed?: readonly string[];
   readonly count?: number;
   readonly address?: string;

@@ -1,7 +1,7 @@
 import { requestContext } from '../context/request-context.js';
 import type { AuditDetails, AuditEntry } from './audit-entry.js';
 
-/** The columns of a row that the database does not fill, each with its type as a parameter, in the order of the values. */
+/** The columns that an INSERT fills, each with the type of its parameter. The order is the order of the values. */
 const COLUMNS: readonly (readonly [name: string, type: string, value: (entry: AuditEntry) => unknown])[] = [
   ['actor', 'text', (entry) => entry.actor],
   ['application', 'text', (entry) => entry.application],
@@ -16,8 +16,8 @@ const COLUMNS: readonly (readonly [name: string, type: string, value: (entry: Au
 const NAMES = COLUMNS.map(([name]) => name).join(', ');
 
 /**
- * Appends to the record of every administrative and state-changing call; a trigger refuses UPDATE and DELETE.
- * {@link auditValues} are the values, from $`from` on.
+ * Builds the INSERT of an audit row for every administrative and state-changing call. A trigger refuses UPDATE and
+ * DELETE. The values are those of {@link auditValues}, from parameter $`from` on.
  */
 export const insertAudit = (from: number): string => `
   INSERT INTO audit_log (${NAMES})
@@ -28,7 +28,7 @@ export function auditValues(entries: readonly AuditEntry[]): unknown[] {
   return COLUMNS.map(([, , value]) => entries.map(value));
 }
 
-/** The entry of an action by the caller of the running request, or by the service itself. */
+/** Builds the entry of an action by the caller of the running request, or by the service itself. */
 export function auditEntry(action: string, subject: string, details: AuditDetails = {}): AuditEntry {
   const { caller, requestId, accountCode, members } = requestContext();
   return {

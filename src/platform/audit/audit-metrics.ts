@@ -23,10 +23,11 @@ interface Figures {
 }
 
 /**
- * Exports the newest seal, so that it leaves the machine: a history that was cut off or made anew disagrees with what
- * Prometheus has stored (`AuditShrank`, `AuditRewritten`), and `verify-audit --from` takes the label `seal`.
+ * Exports the newest seal, so that a copy of it leaves the machine. A history that was truncated or rewritten disagrees
+ * with the stored metrics (`AuditShrank`, `AuditRewritten`). `verify-audit --from` accepts the label `seal`.
  *
- * The labels name the last seal before a minute began: all processes export the same series, and at most 1,440 of them a day.
+ * The labels name the last seal before the current minute. All processes therefore export the same series, and at most
+ * 1,440 series a day.
  */
 @Injectable()
 export class AuditMetrics {
@@ -66,7 +67,7 @@ export class AuditMetrics {
     }
   }
 
-  /** Without an answer of the database there is no figure: 0 would be a history that shrank. */
+  /** Without an answer from the database there is no value: 0 would look like a history that shrank. */
   private forget(): void {
     this.through.remove();
     this.seal.reset();

@@ -29,11 +29,11 @@ export class AuditRow {
   @Column('text', { array: true, nullable: true })
   changed: string[] | null;
 
-  /** How many calls the row stands for, where it gathers them. */
+  /** The number of calls that the row stands for, when one row counts several calls. */
   @Column('int', { nullable: true })
   count: number | null;
 
-  /** Pseudonym of the address that a refused caller came from. */
+  /** Pseudonym of the address of a refused caller. */
   @Column('text', { nullable: true })
   address: string | null;
 }

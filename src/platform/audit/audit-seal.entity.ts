@@ -1,6 +1,8 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
-/** Audit rows as they were soon after they were written, and the seal before (audit-seals.ts). */
+/**
+ * A seal: the digests of audit rows, taken soon after they were written, chained to the previous seal (audit-seals.ts).
+ */
 @Entity('audit_seals')
 export class AuditSeal {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -9,33 +11,33 @@ export class AuditSeal {
   @Column('timestamptz', { default: () => 'now()' })
   at: Date;
 
-  /** The hash of the seal before; of the first, nothing but zeros. */
+  /** The hash of the previous seal; zeros for the first seal. */
   @Column('bytea')
   before: Buffer;
 
   @Column('bigint', { array: true })
   ids: number[];
 
-  /** Eight bytes of the SHA-256 of each row, in the order of `ids`: they say which row it is that changed. */
+  /** Eight bytes of the SHA-256 of each row, in the order of `ids`. They identify the row that was changed. */
   @Column('bytea')
   digests: Buffer;
 
   @Column('bytea')
   hash: Buffer;
 
-  /** The highest id of this seal and those before. */
+  /** The highest id that this seal or an earlier seal covers. */
   @Column('bigint')
   through: number;
 
-  /** The seal below whose ids no row was to come any more when this one was made. */
+  /** The newest seal that was settled when this seal was created: no new row can get an id that it covers. */
   @Column('bigint', { nullable: true })
   settled: number | null;
 
-  /** Every transaction that this seal could not see yet has a lower number, or began later. */
+  /** A transaction that this seal could not see has a lower number than the horizon, or began later. */
   @Column('bigint')
   horizon: number;
 
-  /** Which key of `SECRETS_KEY` signed the seal. */
+  /** The id of the key of `SECRETS_KEY` that signed the seal. */
   @Column('bytea')
   key_id: Buffer;
 

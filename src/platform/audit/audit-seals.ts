@@ -7,11 +7,11 @@ import { Secrets } from '../secrets.js';
 import { AT_TEXT, isSigned, signatureOf, SIGNED_COLUMNS, type SignedSeal, type Signature } from './audit-signature.js';
 
 const SEAL_EVERY_MS = 3_000;
-/** So many keep the event loop for 2 ms. */
+/** Hashing this many rows blocks the event loop for 2 ms. */
 const BATCH = 250;
 const DIGEST_BYTES = 8;
 const COUNTERSIGN_ATTEMPTS = 20;
-/** The hash that precedes the first seal. */
+/** The first seal names this hash as its predecessor. */
 export const NO_SEAL = Buffer.alloc(32);
 
 const LAST = prepared(
@@ -20,8 +20,9 @@ const LAST = prepared(
 );
 
 /**
- * The newest seal whose ids nobody comes below any more: every transaction of its time is over. A row has its id a moment
- * before its transaction has a number: hence the seconds. Numbers start anew in a restored database: hence the minutes.
+ * Finds the newest settled seal: every transaction that could add a row below its ids has ended. A row gets its id a
+ * moment before its transaction gets a number: hence the seconds. Transaction numbers restart in a restored database:
+ * hence the minutes.
  */
 const SETTLED = prepared(
   'audit-seal-settled',
@@ -31,7 +32,7 @@ const SETTLED = prepared(
   ORDER BY seal_id DESC LIMIT 1`,
 );
 
-/** A row as a text that is the same whoever asks; see {@link digestOf}. */
+/** Renders a row as a text that does not depend on the session's settings; see {@link digestOf}. */
 export const SEALED_ROW = `id, json_build_array(id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), actor,
   application, account_code, action, subject, request_id, changed, count, address)::text AS text`;
 
@@ -51,8 +52,8 @@ const LATE_ROWS = prepared(
 );
 
 /**
- * The columns of a seal that the database gives, asked after the rows: a transaction whose rows the seal lacks has a lower
- * number than the horizon, or begins later.
+ * Reads the columns of a seal that the database provides, after the rows were read. A transaction whose rows the seal
+ * lacks has a lower number than the horizon, or begins later.
  */
 const NEXT = prepared(
   'audit-seal-next',
@@ -76,18 +77,18 @@ export interface SealedRow {
 }
 
 /**
- * Seals the audit rows in the background, so that no write waits for another.
+ * Seals the audit rows in the background, so that no write waits for another write.
  *
- * 1. Every few seconds each process takes the rows that no seal has yet. One seal follows another: of two that would follow
- *    the same one, a constraint lets the first in.
- * 2. A seal lists their ids, a short digest of each, and a hash over the seal before and all of them: from the first row
- *    that is changed, taken away or put between on, no later seal agrees (audit-verification.ts).
- * 3. Ids are given before COMMIT: a row may appear below ids that are sealed already. The sweep looks
- *    for it until every transaction of a seal's time is over, and once more after that. A later seal covers it. `settled` is the seal up to
- *    which the look that made a seal needed no other.
- * 4. The newest key of `SECRETS_KEY` signs a seal (audit-signature.ts). As each seal contains the hash of the one before, a
- *    signature vouches for the whole history before it: after a rotation one seal without rows does so for all. No seal
- *    follows one that no listed key has signed.
+ * 1. Every few seconds each process reads the rows without a seal and adds one. When two processes add a seal after the
+ *    same predecessor, a unique constraint accepts only the first.
+ * 2. A seal lists the ids, a short digest of each row, and a hash over the previous seal and all rows. From the first
+ *    row that is changed, deleted or inserted on, no later seal matches (audit-verification.ts).
+ * 3. A row gets its id before COMMIT, so a row can appear below ids that are already sealed. A later seal covers such a
+ *    row. The sweep looks for late rows until every transaction of a seal's time has ended, and once more after that.
+ *    `settled` names the newest seal for which no further sweep is needed.
+ * 4. The newest key of `SECRETS_KEY` signs a seal (audit-signature.ts). Each seal contains the hash of the previous
+ *    seal, so a signature vouches for the whole history. After a key rotation, one seal without rows re-signs
+ *    everything. No seal is added after a seal that no listed key has signed.
  *
  * Never order seals by anything but `seal_id`, nor seal a row twice.
  */
@@ -109,9 +110,9 @@ export class AuditSeals {
   }
 
   /**
-   * Adds a seal without rows under the newest key, which vouches for the whole history: no older key is needed after that.
-   * The history must have been verified before.
-   * @returns how many seals were added, and whether the newest seal is under the newest key
+   * Adds a seal without rows under the newest key. Its signature vouches for the whole history, so older keys can be
+   * removed. The history must have been verified before.
+   * @returns the number of seals added, and whether the newest seal is under the newest key
    */
   async countersign(): Promise<{ added: number; done: boolean }> {
     for (let attempt = 0; attempt < COUNTERSIGN_ATTEMPTS; attempt++) {
@@ -129,7 +130,7 @@ export class AuditSeals {
 
   private async sealBatch(): Promise<number> {
     const last = await this.last();
-    // A signature on top would vouch for what somebody without the key has put there.
+    // Another signature would vouch for rows that somebody without the key may have inserted.
     if (last !== null && isSigned(this.secrets, last) !== true) {
       this.logger.warn(
         { seal: last.hash.toString('hex') },
@@ -137,11 +138,11 @@ export class AuditSeals {
       );
       return 0;
     }
-    // Asked before the look: whoever is over by now is seen by it.
+    // Asked before the rows are read: the rows of every transaction that has ended by now are then visible.
     const settled = await this.database.queryOne<{ seal_id: number }>(SETTLED);
     const through = Number(last?.through ?? 0);
     const rows = await this.database.query<SealedRow>(NEW_ROWS, [through]);
-    // Behind by more than a batch, there is no hurry to look for what came late.
+    // While more than a batch is unsealed, late rows can wait.
     if (rows.length < BATCH)
       rows.unshift(...(await this.database.query<SealedRow>(LATE_ROWS, [through, last?.settled ?? null])));
     if (rows.length === 0) return 0;
@@ -172,14 +173,14 @@ export function digestOf({ text }: SealedRow): Buffer {
   return createHash('sha256').update(text).digest().subarray(0, DIGEST_BYTES);
 }
 
-/** @param before the hash of the seal before, or {@link NO_SEAL} */
+/** @param before the hash of the previous seal, or {@link NO_SEAL} */
 export function sealOf(before: Buffer, rows: readonly SealedRow[]): Buffer {
   const hash = createHash('sha256').update(before);
   for (const { text } of rows) hash.update(text).update('\n');
   return hash.digest();
 }
 
-/** The place of a row in `digests`. */
+/** Returns the digest of the row at this index of `digests`. */
 export function digestAt(digests: Buffer, index: number): Buffer {
   return digests.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES);
 }

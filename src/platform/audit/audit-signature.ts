@@ -3,7 +3,9 @@ import type { Secrets } from '../secrets.js';
 
 const PURPOSE = 'audit seal';
 
-/** The columns of a seal that its signature covers. Numbers are texts: beyond 2^53 they would be rounded. */
+/**
+ * The columns of a seal that its signature covers. Numbers are strings, because numbers beyond 2^53 would be rounded.
+ */
 export interface SignedSeal {
   seal_id: string;
   /** {@link AT_TEXT} */
@@ -22,20 +24,23 @@ export interface Signature {
   mac: Buffer;
 }
 
-/** The column `at` as a text that is the same whoever asks. */
+/** Renders the column `at` as a text that does not depend on the session's settings. */
 export const AT_TEXT = `to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** The columns of {@link SignedSeal} and {@link Signature}, for a SELECT. */
 export const SIGNED_COLUMNS = `seal_id::text AS seal_id, ${AT_TEXT} AS at, before, ids::text[] AS ids, digests, hash,
   through::text AS through, settled::text AS settled, horizon::text AS horizon, key_id, mac`;
 
-/** Signs a seal with the newest key: the owner of the tables, who lacks the key, cannot make it anew. */
+/**
+ * Signs a seal with the newest key. The owner of the tables does not have the key, so the owner cannot forge the
+ * signature.
+ */
 export function signatureOf(secrets: Secrets, seal: SignedSeal): Signature {
   const { keyId, mac } = secrets.sign(PURPOSE, textOf(seal));
   return { key_id: keyId, mac };
 }
 
-/** Whether the signature is that of the seal as it stands; null when its key is not listed any more. */
+/** Returns whether the signature matches the stored seal; null when its key is no longer listed. */
 export function isSigned(secrets: Secrets, seal: SignedSeal & Signature): boolean | null {
   return secrets.verifies(PURPOSE, textOf(seal), { keyId: seal.key_id, mac: seal.mac });
 }

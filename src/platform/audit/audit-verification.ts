@@ -24,27 +24,30 @@ export type AuditVerdict =
   | ({
       readonly agrees: true;
       readonly last: string | null;
-      /** Whether the newest key of `SECRETS_KEY` vouches for the newest seal; an older one of the list does otherwise. */
+      /** Whether the newest key of `SECRETS_KEY` signed the newest seal; false when an older listed key did. */
       readonly underNewestKey: boolean;
       readonly upToAnchor: Extent | null;
     } & Extent)
   | ({
       readonly agrees: false;
-      /** The rows that agree up to the requested seal; null when it was not reached, or none was requested. */
+      /**
+       * The rows that agree up to the requested seal; null when verification did not reach that seal, or none was
+       * requested.
+       */
       readonly upToAnchor: Extent | null;
     } & Fault)
   | { readonly agrees: false; readonly fromRow: null; readonly because: string; readonly upToAnchor: null };
 
 /**
- * Compares the audit rows with their seals, from the first one on. It reads everything there is, on a connection of its own,
- * and changes nothing. Rows of the last seconds may have no seal yet.
+ * Compares all audit rows with their seals, from the first seal on. The comparison is read-only and uses its own
+ * connection. Rows of the last seconds may have no seal yet.
  *
- * @param anchor the hash of a seal that was kept elsewhere, in hex: the history has to contain it
+ * @param anchor the hash, in hex, of a seal that was stored elsewhere: the history must contain this seal
  */
 export async function verifyAudit(url: string, secrets: Secrets, anchor: string | null = null): Promise<AuditVerdict> {
   const client = await connectTo(url);
   try {
-    // Rows that are sealed or removed meanwhile are ignored.
+    // A snapshot ignores rows that are sealed or deleted during the comparison.
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const chain = new Chain(client, secrets, NO_SEAL);
     let after = '0';
@@ -79,7 +82,7 @@ export async function verifyAudit(url: string, secrets: Secrets, anchor: string 
   }
 }
 
-/** The newest seal, and what has none yet. */
+/** Reads the newest seal and the rows that have no seal yet. */
 const STATE = prepared(
   'audit-seal-state',
   `SELECT last.through AS sealed_through, last.at AS last_seal_at, encode(last.hash, 'hex') AS last_seal,
@@ -109,7 +112,7 @@ export interface SealState {
   because: string | null;
 }
 
-/** Compares the newest seals with their rows, each with the seal that it names as the one before. */
+/** Compares the newest seals with their rows, and each seal with the predecessor that it names. */
 export async function newestSeals(database: Database, secrets: Secrets, most: number): Promise<SealState> {
   const state = (await database.queryOne<Omit<SealState, 'agrees' | 'from_row' | 'because'>>(STATE))!;
   const seals = (await database.query<Seal>(NEWEST, [most])).reverse();
@@ -128,19 +131,19 @@ export async function newestSeals(database: Database, secrets: Secrets, most: nu
   };
 }
 
-/** As much of a connection as a look at one seal takes. */
+/** The part of a connection that the comparison of one seal needs. */
 interface Reader {
   query(statement: Statement & { values: unknown[] }): Promise<{ rows: SealedRow[] }>;
 }
 
-/** One seal after another, each compared with its rows, with its signature and with the seal before. */
+/** Compares the seals in order: each with its rows, its signature and its predecessor. */
 class Chain {
   rows = 0;
   seals = 0;
   last: Seal | null = null;
   /**
-   * Where the newest seals begin that no listed key has signed. The signature of a later seal vouches for them: its hash
-   * is made of theirs.
+   * The first of the newest seals that no listed key has signed. A later signed seal would vouch for them, because its
+   * hash includes theirs.
    */
   unvouched: Fault | null = null;
 
@@ -189,7 +192,7 @@ class Chain {
   }
 }
 
-/** The first row that should have a seal and has none. */
+/** Returns the first row that should have a seal and has none. */
 async function firstUnsealed(client: pg.Client): Promise<Fault | null> {
   const unsealed: Statement = {
     text: `SELECT min(id) AS id FROM audit_log

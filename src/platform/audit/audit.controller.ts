@@ -12,7 +12,7 @@ import { Answer, AnswerList, Problems } from '../http/documented.js';
 import { AuditEntryModel, AuditQuery, AuditSealModel, presentAuditRow } from './audit.dto.js';
 import { AuditReader } from './audit.reader.js';
 
-/** Some minutes of a busy service. */
+/** A busy service creates this many seals in a few minutes. */
 const SEALS_CHECKED = 50;
 
 @ApiTags('Administration')

@@ -64,7 +64,7 @@ export class AuditEntryModel {
 
 const count = integer(0, Number.MAX_SAFE_INTEGER);
 
-/** The seals of the audit log as they stand. */
+/** The current state of the seals of the audit log. */
 export class AuditSealModel {
   @Field(count, { always: true, description: 'The highest id of a row that a seal has; null before the first.' })
   sealed_through: number | null;

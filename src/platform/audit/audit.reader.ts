@@ -8,7 +8,7 @@ import type { AuditQuery } from './audit.dto.js';
 import { AuditRow } from './audit-row.entity.js';
 import { newestSeals } from './audit-verification.js';
 
-/** An audit row with its place in the list. */
+/** An audit row with its position in the list. */
 export type PlacedAuditRow = AuditRow & { position: number };
 
 /** Reads the audit log, newest first. */
@@ -19,7 +19,7 @@ export class AuditReader {
     private readonly secrets: Secrets,
   ) {}
 
-  /** Returns the rows of these accounts (null: of all) that match the filters. */
+  /** Returns the rows of these accounts (null: of all accounts) that match the filters. */
   async list(query: AuditQuery, reach: Reach, page: Page): Promise<PlacedAuditRow[]> {
     const find = this.database.manager.createQueryBuilder(AuditRow, 'row').orderBy('row.id', 'DESC').limit(page.take);
     for (const name of ['actor', 'action', 'subject', 'account_code'] as const)
@@ -31,7 +31,7 @@ export class AuditReader {
     return (await find.getMany()).map(placed);
   }
 
-  /** Returns the rows of an account about any of the subjects. A code may be another account's too. */
+  /** Returns the rows of an account about any of the subjects. Another account may use the same code. */
   async ofSubjects(accountCode: string, subjects: readonly string[], page: Page): Promise<PlacedAuditRow[]> {
     const rows = await this.database.manager.find(AuditRow, {
       where: {
@@ -45,7 +45,7 @@ export class AuditReader {
     return rows.map(placed);
   }
 
-  /** Compares so many of the newest seals with their rows. */
+  /** Compares this many of the newest seals with their rows. */
   seals(most: number): ReturnType<typeof newestSeals> {
     return newestSeals(this.database, this.secrets, most);
   }

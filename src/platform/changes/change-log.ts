@@ -9,11 +9,11 @@ export interface RecordChange {
   readonly svc_eligiblity_id: string;
   readonly candidate_id: string;
   readonly test_code: string;
-  /** Of the record, after the change. */
+  /** The status of the record after the change. */
   readonly status: string;
   readonly booking_code?: string | null;
   readonly revision?: number | null;
-  /** The NotificationRequest and its place among its booking's, when partners are notified. */
+  /** The NotificationRequest and its sequence within the booking, when partners are notified. */
   readonly notification?: object | null;
   readonly event_sequence?: number | null;
 }
@@ -22,39 +22,40 @@ const ROW = `at timestamptz, kind text, change text, account_code text, svc_elig
   test_code text, booking_code text, status text, revision int, event_sequence int, notification json`;
 const COLUMNS = ROW.replaceAll(/(\w+) \w+/g, '$1');
 
-/** The life of the database, and the timeline of its log in it: both only go up. */
+/** Combines the epoch of the database and the timeline of its WAL; both only increase. */
 export const GENERATION = `(SELECT epoch * 4294967296
   + ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint FROM change_epoch)`;
 
 /**
- * The place of a row, an id of a transaction: its own transaction's, or the latest that had ended when the row was written if that
- * is higher. A transaction has its id from its first lock; another that began later may have changed a record, and ended, before
- * this one locked the same.
+ * The position of a row: the id of its own transaction, or the latest id whose transaction had ended when the row was
+ * written, whichever is higher. A transaction gets its id at its first lock. A transaction with a higher id may have
+ * changed the same record and ended before this transaction locked the record.
  */
 const PLACE = `(SELECT greatest(pg_current_xact_id()::text::bigint, pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1))`;
 
 /**
- * The change feed, written in the transaction of the change, by a statement of its own after the last lock.
+ * Appends rows to the change feed. Its statement runs in the transaction of the change, after the last lock.
  *
- * 1. A row's place is not below its own transaction's id, and not below that of any change of the same record before it.
- *    Ids are given in order, transactions end in any order.
- * 2. A reader sees the rows below its snapshot's `xmin` alone: every transaction below it has ended, so no row can appear
- *    among or before those that were read. Their order is (generation, xid, position).
- * 3. Ids of transactions begin again when a dump is restored, and a standby that is promoted gives those again whose transactions
- *    it never heard of. Both begin a generation, and every row of an older one has settled. After a crash, and in a copy of the
- *    data folder, ids are given again that left nothing behind: no position is one of those (change-feed.ts).
- * 4. A month's rows are a partition (`keep_change_partitions`); retention drops it.
+ * 1. The position of a row is at least its own transaction's id and at least the position of any earlier change of the
+ *    same record. Ids are assigned in order, but transactions end in any order.
+ * 2. A reader sees only rows below the `xmin` of its snapshot. Every transaction below `xmin` has ended, so no row can
+ *    appear among or before the rows already read. The order is (generation, xid, position).
+ * 3. Transaction ids restart when a dump is restored. A promoted standby reuses the ids of transactions that it never
+ *    received. Both events begin a new generation, and every row of an older generation is settled. After a crash, and
+ *    in a copy of the data folder, only ids of transactions that left no rows are reused: none of them is a stored
+ *    position (change-feed.ts).
+ * 4. Each month is a partition (`keep_change_partitions`); retention drops whole partitions.
  *
  * Never write a row in a transaction other than the change's, and never order the feed by time.
  *
- * @param rows SQL of the columns at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code, booking_code,
- *   status, revision, event_sequence, notification, in this order
+ * @param rows SQL of the columns at, kind, change, account_code, svc_eligiblity_id, candidate_id, test_code,
+ *   booking_code, status, revision, event_sequence, notification, in this order
  */
 export const insertChangesOf = (rows: string): string => `
   INSERT INTO changes (generation, xid, recorded_at, ${COLUMNS})
   SELECT ${GENERATION}, ${PLACE}, statement_timestamp(), changed.* FROM (${rows}) AS changed`;
 
-/** As {@link insertChangesOf}, of the value of {@link changesValue} at this parameter. */
+/** Builds the statement of {@link insertChangesOf} for rows that this parameter holds as {@link changesValue}. */
 export const insertChanges = (parameter: string): string =>
   insertChangesOf(`SELECT ${COLUMNS} FROM json_to_recordset(${parameter}::json) AS given (${ROW})`);
 

@@ -23,7 +23,7 @@ export const CHANGES = [
 ] as const;
 export type Change = (typeof CHANGES)[number];
 
-/** An entry of the change feed; {@link ./change-log.ts} says what its order means. Partitioned by month. */
+/** An entry of the change feed; {@link ./change-log.ts} explains the order. The table is partitioned by month. */
 @Entity('changes')
 export class ChangeRow {
   @Column('text')
@@ -62,7 +62,7 @@ export class ChangeRow {
   @Column('text', { nullable: true })
   booking_code: string | null;
 
-  /** Of the record, after the change. */
+  /** The status of the record after the change. */
   @Column('text')
   status: string;
 
@@ -77,7 +77,7 @@ export class ChangeRow {
   notification: object | null;
 }
 
-/** The one row that says which life of the database this is. */
+/** The single row that identifies the database. A restored copy gets a new epoch. */
 @Entity('change_epoch')
 export class ChangeEpoch {
   @PrimaryColumn('boolean', { default: true })
@@ -86,7 +86,7 @@ export class ChangeEpoch {
   @Column('bigint')
   epoch: number;
 
-  /** Of the cluster, and of the table in it: both are others after a dump has been restored. */
+  /** The identifiers of the cluster and of the table. Both change when a dump is restored. */
   @Column('text')
   system_identifier: string;
 

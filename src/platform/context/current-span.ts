@@ -1,8 +1,8 @@
 import { ContextValue } from './context-value.js';
 
-/** The span that the running work belongs to, while spans are made (observability/tracing.ts). */
+/** The span of the running work, while tracing is on (observability/tracing.ts). */
 export interface CurrentSpan {
-  /** Of W3C Trace Context: what is caused by this work has it as its parent. */
+  /** The `traceparent` of W3C Trace Context. Work that this span causes has it as its parent. */
   readonly traceparent: string;
 }
 

@@ -4,14 +4,14 @@ import { ContextValue } from './context-value.js';
 import { currentSpan, type CurrentSpan } from './current-span.js';
 import { reachOf, type Caller, type Reach } from './caller.js';
 
-/** Facts about the request that is being served; they follow it through every await. */
+/** Facts about the current request. They are available across every await. */
 export interface RequestContext {
   readonly requestId: string | null;
   readonly traceparent: string | null;
   caller: Caller | null;
-  /** The account that the path names, once the caller may act on it. */
+  /** The account in the path, once the caller is known to be allowed to use it. */
   accountCode: string | null;
-  /** Names of the members of the body, once each is known to be one that the route has; null without such a body. */
+  /** Names of the members of the body, once the route is known to have them all; null without such a body. */
   members: readonly string[] | null;
 }
 
@@ -24,22 +24,27 @@ const OUTSIDE: RequestContext = Object.freeze({
   members: null,
 });
 
-/** The context of the running request; an empty one in background work. */
+/** Returns the context of the running request; an empty context in background work. */
 export function requestContext(): RequestContext {
   return servedRequest.current ?? OUTSIDE;
 }
 
-/** Does background work in somebody's name: what it leaves in the audit log is theirs, under the id of their request. */
+/**
+ * Runs background work on behalf of a user: its audit entries carry the user's name and the id of the original request.
+ */
 export function inTheNameOf<T>(caller: Caller, requestId: string | null, work: () => T): T {
   return servedRequest.run({ requestId, traceparent: null, caller, accountCode: null, members: null }, work);
 }
 
-/** Does what requests share: it belongs to none of them, and to no trace but that of the span. */
+/** Runs work that several requests share. It belongs to no single request, and to no trace except the span's. */
 export function outsideOfRequests<T>(span: CurrentSpan | undefined, work: () => T): T {
   return servedRequest.run(OUTSIDE, () => currentSpan.run(span, work));
 }
 
-/** Returns the accounts that the running request may concern. Without a caller there is none: background work names its own reach. */
+/**
+ * Returns the accounts that the running request may concern. Background work has no caller and gets none: it passes its
+ * own bound.
+ */
 export function currentReach(): Reach {
   return reachOf(requestContext().caller);
 }
@@ -59,13 +64,13 @@ class ServedRequest implements RequestContext {
     private readonly given: string | string[] | undefined,
   ) {}
 
-  /** Made when it is asked for: most requests raise no event. */
+  /** Created on first use: most requests raise no event. */
   get traceparent(): string {
     return currentSpan.current?.traceparent ?? (this.trace ??= traceparentOf(this.given));
   }
 }
 
-/** Gives every request an id (the caller's when it is well formed) and keeps the trace it belongs to. */
+/** Gives every request an id (the caller's, when it is well formed) and keeps its trace. */
 export function requestContextMiddleware(request: Request, response: Response, next: NextFunction): void {
   const given = request.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
@@ -73,9 +78,9 @@ export function requestContextMiddleware(request: Request, response: Response, n
   servedRequest.run(new ServedRequest(requestId, request.headers['traceparent']), next);
 }
 
-/** The same trace with a parent id of our own (W3C Trace Context §3.4), or a new trace. */
+/** Returns the same trace with a new parent id (W3C Trace Context §3.4), or a new trace. */
 function traceparentOf(given: string | string[] | undefined): string {
-  // Node keeps the random bytes of many UUIDs in stock; the last 16 digits are random but for two bits.
+  // Node buffers the random bytes of many UUIDs. The last 16 digits are random except for two bits.
   const span = randomHex().slice(16);
   if (typeof given === 'string' && TRACEPARENT.test(given)) return `${given.slice(0, 36)}${span}${given.slice(52)}`;
   return `00-${randomHex()}-${span}-00`;

@@ -21,20 +21,19 @@ interface Waiting<Question, Row> {
 }
 
 /**
- * One prepared statement for the questions of many requests, without any cache.
+ * Batches the questions of many requests into one prepared statement, without a cache.
  *
- * 1. Questions that arrive while a statement is in flight are asked together by the next one (`Gathering`). Each row that
- *    it answers with has the number of its question, from 1, in the column `n`.
- * 2. When a batch is refused, its questions are asked one by one: what is wrong with one of them is its own matter.
- * 3. Inside a unit of work the questions of one turn go together over the connection of the transaction; a refusal
- *    refuses them all, as it does the transaction.
+ * 1. Questions that arrive while a statement is running are sent together in the next statement (`Gathering`). Each
+ *    result row has the number of its question, from 1, in the column `n`.
+ * 2. When a batch is refused, its questions are sent one by one, so that one faulty question fails alone.
+ * 3. Inside a unit of work, the questions of one turn of the event loop are sent together on the connection of the
+ *    transaction. A refusal fails all of them, because it aborts the transaction.
  *
- * The gain: an idle service answers after one round trip, as without batching. Under load the round trip, the messages
- * of the protocol, the connection of the pool and, for writes, the flush of the commit are shared by all of a batch,
- * and one kind of question never takes more than four connections away from the others. Two at once instead of one make
- * half the batches: a read takes 1.09 of the processor time in the service and 1.9 of PostgreSQL's.
+ * Reason: an idle service answers after one round trip, as without batching. Under load, a batch shares the round trip,
+ * the protocol messages, the connection and, for writes, the flush of the commit. One kind of question never occupies
+ * more than four connections. Starting two batches at once would halve their size and cost more processor time.
  *
- * Never let a question join a statement that is already on its way: it would be answered with the state before it came.
+ * Never let a question join a statement that is already running: its answer would be older than the question.
  */
 export class Batched<Question, Row extends { n: number }> {
   private readonly gathering = new Gathering<Waiting<Question, Row>>(
@@ -42,12 +41,12 @@ export class Batched<Question, Row extends { n: number }> {
     (batch) => this.sendAll(batch),
     noConnectionFree,
   );
-  /** The questions of the running turn, of each transaction. */
+  /** The questions of each transaction in this turn of the event loop. */
   private readonly inTransaction = new WeakMap<Transaction['client'], Waiting<Question, Row>[]>();
 
   /**
-   * @param valuesOf the values of the statement for these questions
-   * @param keyOf what questions have in common that a batch asks only once; by default each is asked
+   * @param valuesOf returns the statement's values for these questions
+   * @param keyOf returns a key; a batch sends questions with the same key only once; by default each is sent
    */
   constructor(
     private readonly database: Database,
@@ -56,7 +55,7 @@ export class Batched<Question, Row extends { n: number }> {
     private readonly keyOf: (question: Question) => unknown = (question) => ({ question }),
   ) {}
 
-  /** The rows that answer the question, in the order of the statement. */
+  /** Returns the rows that answer the question, in the order of the statement. */
   ask(question: Question): Promise<Row[]> {
     const transaction = currentTransaction.current;
     if (transaction) return this.askIn(transaction, question);
@@ -74,7 +73,7 @@ export class Batched<Question, Row extends { n: number }> {
       }
       const batch = [{ question, resolve, reject }];
       this.inTransaction.set(client, batch);
-      // After all promises that are settled by now, whose continuations may ask as well.
+      // Runs after the continuations of all settled promises, because they may ask as well.
       process.nextTick(() => {
         this.inTransaction.delete(client);
         const span = batch.length === 1 ? currentSpan.current : undefined;
@@ -94,7 +93,7 @@ export class Batched<Question, Row extends { n: number }> {
     }
   }
 
-  /** On the pool itself, unless it is for one transaction: the statement serves many requests. */
+  /** Sends on the pool, unless the batch is for one transaction: the statement serves many requests. */
   private async send(batch: readonly Waiting<Question, Row>[], on: Executor = this.database.pool): Promise<void> {
     const asked = new Map<unknown, Waiting<Question, Row>[]>();
     for (const waiting of batch) {
@@ -112,7 +111,7 @@ export class Batched<Question, Row extends { n: number }> {
   }
 }
 
-/** The value of a statement that reads its questions from `json_to_recordset($1)`: each with its number. */
+/** Builds the value for a statement that reads its questions from `json_to_recordset($1)`, each with its number. */
 export function numbered(questions: readonly object[]): [string] {
   return [JSON.stringify(questions.map((question, index) => ({ n: index + 1, ...question })))];
 }

@@ -3,9 +3,9 @@ import type { Duplex } from 'node:stream';
 import { serverAt, type SilentServer } from './silent-server.js';
 
 /**
- * A connection to PostgreSQL on which everything that is written in one turn of the event loop leaves together: statements
- * that do not wait for one another's answers cost one system call, for this process and for PostgreSQL. One whose server
- * has fallen silent is cut (silent-server.ts).
+ * Creates a socket to PostgreSQL that sends everything written in one turn of the event loop together. Statements that
+ * do not wait for one another then cost one system call on each side. The socket is closed when its server stops
+ * answering (silent-server.ts).
  */
 export function batchingSocket(): Socket {
   const socket = new Socket();
@@ -15,7 +15,7 @@ export function batchingSocket(): Socket {
     server.join(socket);
     servers.set(socket, server);
     if (server.isAway) return socket;
-    // `connect` of a socket puts `write` back to what it was made with.
+    // `connect` restores the original `write` of the socket.
     socket.once('connect', () => batchWrites(socket, server));
     return connect(...target);
   };
@@ -24,7 +24,7 @@ export function batchingSocket(): Socket {
 
 const servers = new WeakMap<object, SilentServer>();
 
-/** The same for the stream of TLS that has taken the place of such a socket: nothing is read from or written to that any more. */
+/** Does the same for the TLS stream that replaces such a socket; the old socket is no longer read or written. */
 export function batchSecured(socket: object, secured: Duplex): void {
   const server = servers.get(socket);
   if (!server) return;

@@ -3,14 +3,17 @@ import type { Pool, PoolClient } from 'pg';
 import { requestContext } from '../context/request-context.js';
 import { Turns } from '../overload/turns.js';
 
-/** Less than a statement may take: those that hold the connections may all be waiting for one lock. */
+/** Shorter than the statement timeout: all connections may be waiting for the same lock. */
 const MOST_WAIT_MS = 5_000;
 const NO_CONNECTION_FREE = 'NO_CONNECTION_FREE';
-/** Of the time in which a connection was waited for: a process that was so busy may not have come to read the server's answer. */
+/** Share of the waiting time. A process busier than this may simply not have read the server's answer yet. */
 const BUSY = 0.5;
 const NOT_CONNECTED_IN_TIME = /connection timeout|timeout expired/;
 
-/** Whether the error says that no connection became free in time. The database is there: others use it. */
+/**
+ * Returns whether the error says that no connection became free in time. The database is available: other calls are
+ * using it.
+ */
 export function isNoConnectionFree(error: unknown): boolean {
   return (error as { code?: unknown }).code === NO_CONNECTION_FREE;
 }
@@ -18,17 +21,17 @@ export function isNoConnectionFree(error: unknown): boolean {
 type Connect = Parameters<Pool['connect']>[0];
 
 /**
- * Callers take turns at the connections of the pool, whatever the number of calls that each has waiting; background work, and
- * what many callers asked together, is one caller of them. A pool by itself serves whoever came first: the calls of one
- * caller, a hundred at once, made all others wait for them, and refused those whom the wait was too long for.
+ * Shares the connections of the pool fairly among callers, however many calls each has waiting. Background work and
+ * batches for many callers count as one caller. A plain pool is first come, first served: a hundred calls of one caller
+ * would delay the calls of all others beyond the time limit.
  *
- * The pool's own time limit now bounds only the making of a connection.
+ * The pool's own time limit then only bounds the opening of a connection.
  */
 export function takeTurns(pool: Pool): Turns {
   const turns = new Turns(pool.options.max, MOST_WAIT_MS, noConnectionFree);
   const connect = patientConnect(pool);
   const held = new Set<PoolClient>();
-  // A connection that came after the pool's own time limit is released without ever having been handed out.
+  // A connection that opens after the pool's own time limit is released without having been used.
   pool.on('release', (_, client) => {
     if (held.delete(client)) turns.leave(1);
   });
@@ -45,7 +48,7 @@ export function takeTurns(pool: Pool): Turns {
       turn.then(
         () => enter(),
         (error: Error) =>
-          // Not within the promise: what the callback throws is no rejection of it.
+          // On the next tick: an exception in the callback must not reject the promise.
           process.nextTick(callback, error, undefined, () => undefined),
       );
   };
@@ -56,7 +59,7 @@ export function takeTurns(pool: Pool): Turns {
   return turns;
 }
 
-/** As the pool connects; once more where it was this process that took so long. */
+/** Connects as the pool does, and retries once when the delay was caused by this process. */
 function patientConnect(pool: Pool): (callback: Connect) => void {
   const connect = pool.connect.bind(pool);
   return (callback) => {

@@ -5,12 +5,15 @@ import { READ_ONLY } from './database-servers.js';
 import { connectTo } from './service-client.js';
 
 const OLDEST_MAJOR = 15;
-/** Each time a pooler in transaction mode may give the same server to the same client by chance, when it is hardly used. */
+/**
+ * In each round, a lightly used pooler in transaction mode may by chance pick the same server process for the same
+ * client.
+ */
 const ROUNDS = 5;
 
 /**
- * Connects to the database, as one that the service can work with.
- * @throws ConfigError in one line what is wrong with `DATABASE_URL` and what to do
+ * Connects to the database after checking that the service can work with it.
+ * @throws ConfigError one line: the problem with `DATABASE_URL` and its remedy
  */
 export async function connectUsable(url: string): Promise<pg.Client> {
   try {
@@ -39,7 +42,7 @@ async function assertVersion(client: pg.Client): Promise<void> {
     ]);
 }
 
-/** Names are of every script; a database of another encoding refuses most of them. */
+/** Rejects any encoding except UTF-8: names use every script, and other encodings refuse most of them. */
 async function assertEncoding(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ server_encoding: string }>('SHOW server_encoding');
   if (rows[0].server_encoding !== 'UTF8')
@@ -49,8 +52,8 @@ async function assertEncoding(client: pg.Client): Promise<void> {
 }
 
 /**
- * A connection must be a session: prepared statements, advisory locks and LISTEN live in it. A pooler in transaction mode
- * gives one server process to two connections in turn, and two to one.
+ * Rejects poolers in transaction mode: prepared statements, advisory locks and LISTEN need a session. Such a pooler
+ * gives one server process to two connections in turn, and two processes to one connection.
  */
 async function assertSession(client: pg.Client, url: string): Promise<void> {
   const other = await connectTo(url);
@@ -96,7 +99,9 @@ async function assertWritable(client: pg.Client): Promise<void> {
     ]);
 }
 
-/** Without this right PostgreSQL shows the standbys, and nothing of what they have confirmed. */
+/**
+ * Rejects a role without this right: PostgreSQL then lists the standbys but hides the positions that they confirmed.
+ */
 export async function assertSeesReplication(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ may: boolean }>(
     `SELECT pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS may`,

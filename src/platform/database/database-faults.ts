@@ -1,7 +1,7 @@
 import { ConfigError } from '../../config.js';
 import { serversOf } from './database-servers.js';
 
-/** By PostgreSQL's code, Node's code or the driver's words: what is wrong with `DATABASE_URL`, and what to do. */
+/** Maps PostgreSQL's code, Node's code or the driver's message to the problem with `DATABASE_URL` and its remedy. */
 const FAULTS: readonly [pattern: RegExp, fault: string][] = [
   [
     /^28P01$|password authentication failed|SASL authentication failed|password must be a (non-empty )?string|no such user|user not found/i,
@@ -49,11 +49,11 @@ const FAULTS: readonly [pattern: RegExp, fault: string][] = [
     /timeout|^ETIMEDOUT$|Connection terminated|^ECONNRESET$|^EPIPE$/i,
     'names a host and port that do not answer as PostgreSQL does: correct them, or look what stands in between.',
   ],
-  // A pooler's own words come under this one.
+  // The pooler's own messages have this code.
   [/^08P01$/, 'names a server that refuses the connection: its log says why.'],
 ];
 
-/** Codes that say something of the setting while connecting alone: a migration may end in them for reasons of its own. */
+/** Codes that point to the setting only while connecting. A migration may fail with them for other reasons. */
 const FAULTS_OF_CONNECTING: typeof FAULTS = [
   [/^55000$/, 'names a database that takes no connections (template0 is one): name another.'],
   [
@@ -62,12 +62,15 @@ const FAULTS_OF_CONNECTING: typeof FAULTS = [
   ],
 ];
 
-/** {@link databaseFault} of an error that came while connecting. It comes first, as messages of PostgreSQL may contain names of options. */
+/**
+ * Returns the {@link databaseFault} of an error while connecting. These codes are tried first, as messages of
+ * PostgreSQL may contain names of options.
+ */
 export function connectionFault(error: unknown, url: string): ConfigError | null {
   return databaseFault(error, url, [...FAULTS_OF_CONNECTING, ...FAULTS]);
 }
 
-/** The fault in one line, without anything of the password; null when the error says nothing about the setting. */
+/** Describes the fault in one line, without any part of the password; null when the error is not about the setting. */
 export function databaseFault(error: unknown, url: string, faults = FAULTS): ConfigError | null {
   if (error instanceof ConfigError) return null;
   const { code, message } = error as { code?: unknown; message?: unknown };

@@ -5,7 +5,9 @@ import { Metrics } from '../observability/metrics.js';
 import type { Turns } from '../overload/turns.js';
 import { Database } from './database.js';
 
-/** The connections of this process to PostgreSQL, by pool: for statements of no transaction, and for units of work. */
+/**
+ * Exports the connections of this process to PostgreSQL, by pool: statements outside transactions, and units of work.
+ */
 @Injectable()
 export class DatabaseMetrics {
   constructor({ registry }: Metrics, database: Database) {
@@ -42,7 +44,7 @@ export class DatabaseMetrics {
 
 type Connected = Parameters<Parameters<Pool['connect']>[0]>;
 
-/** `query` of a pool asks for its connection as everybody does: by `connect`. */
+/** Times every acquisition of a connection. A pool's `query` also acquires its connection through `connect`. */
 function timeConnects(pool: Pool, acquisition: { observe(seconds: number): void }): void {
   const connect = pool.connect.bind(pool);
   const timed = (callback?: (...connected: Connected) => void): Promise<PoolClient> | void => {

@@ -5,8 +5,8 @@ import { READ_ONLY, serversOf } from './database-servers.js';
 
 const MIGRATED = prepared('readiness-migrated', 'SELECT name FROM migrations');
 
-// A standby, or a server that was set so. The connection may be older than `ALTER DATABASE … SET`, which new ones go by
-// unless `DATABASE_URL` has an option of its own ($1).
+// A standby, or a server set to read-only. This connection may be older than an `ALTER DATABASE … SET`. New connections
+// use that value, unless `DATABASE_URL` has its own option ($1).
 const IS_READ_ONLY = prepared(
   'readiness-is-read-only',
   `SELECT ${READ_ONLY} OR NOT $1::boolean AND coalesce(
@@ -18,8 +18,8 @@ const IS_READ_ONLY = prepared(
 );
 
 /**
- * Sorts more than memory holds: PostgreSQL writes it to a file of the database's tablespace, and removes it. Three statements
- * in one message are one transaction.
+ * Sorts more rows than fit into memory. PostgreSQL writes them to a temporary file in the database's tablespace and
+ * deletes it. Three statements in one message are one transaction.
  */
 const FILL_A_FILE = {
   text: `SET LOCAL temp_tablespaces = ''; SET LOCAL work_mem = '64kB';
@@ -28,10 +28,10 @@ const FILL_A_FILE = {
 };
 
 /**
- * Whether the database answers, can be written to, and has the schema that this release needs.
+ * Checks that the database answers, is writable, and has the schema that this release needs.
  *
- * A full disk is noticed by the writes that it refuses: after one, readiness tries a write of its own, which leaves nothing,
- * until one succeeds.
+ * A full disk is detected by the writes that it refuses. After such a refusal, readiness tries a write that leaves
+ * nothing behind, until one succeeds.
  */
 @Injectable()
 export class DatabaseReadiness {
@@ -56,7 +56,7 @@ export class DatabaseReadiness {
     const servers = serversOf(this.database.url);
     if (!servers.writesFail) return true;
     servers.writesFail = false;
-    // A refusal of this write says so as that of any other does.
+    // A refusal of this write sets `writesFail`, like the refusal of any other write.
     await this.database.pool.query(FILL_A_FILE).catch(() => undefined);
     return !servers.writesFail;
   }

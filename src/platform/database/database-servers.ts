@@ -2,34 +2,37 @@ import pg from 'pg';
 import type { ConnectionOptions } from 'node:tls';
 import { parseDatabaseUrl, type DatabaseAddress, type DatabaseHost, type SslMode } from './database-url.js';
 
-/** Time for one server to accept a connection and say whether it accepts writes. */
+/** Time limit for one server to accept a connection and say whether it is writable. */
 const PROBE_MS = 2_000;
 
-/** Whether nothing can be written: a standby, or a server that was set so. */
+/** SQL: whether the server is read-only, that is a standby or a server set to read-only. */
 export const READ_ONLY = `(pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)`;
 
-/** PostgreSQL's own code for it: read_only_sql_transaction. */
+/** Builds an error with PostgreSQL's own code: read_only_sql_transaction. */
 export function readOnlyServer(): Error {
   return Object.assign(new Error('The database is read-only.'), { code: '25006' });
 }
 
-/** Where to connect, and whether by TLS. */
+/** Host and port of a server, and whether to use TLS. */
 export interface DatabaseServer extends DatabaseHost {
   readonly ssl: ConnectionOptions | false;
 }
 
 /**
- * Which server of `DATABASE_URL` to use.
+ * Chooses the server of `DATABASE_URL` to use.
  *
- * 1. One host whose `sslmode` leaves no choice is simply used. Else all are tried at once, and the first that lets the
- *    service in (and can be written to, when that is asked for) is used from then on, by all connections.
- * 2. A connection to it that cannot be made begins another search, in the background; connections that are made meanwhile fail
- *    at once, or within the time that a connection may take.
- * 3. So a failover is over for callers with the first search after the promotion.
+ * 1. A single host whose `sslmode` leaves no choice is used without a search. Otherwise all servers are tried at once.
+ *    All connections then use the first server that accepts the login (and is writable, when that is required).
+ * 2. When a connection to that server fails, a new search starts in the background. Meanwhile, new connections fail at
+ *    once, or within the connection timeout.
+ * 3. Callers therefore notice the end of a failover with the first search after the promotion.
  */
 class DatabaseServers {
   readonly address: DatabaseAddress;
-  /** A write of this process was refused for want of room, and none was tried since (database-readiness.ts). */
+  /**
+   * Whether a write of this process was refused because the disk was full, and no later write has succeeded
+   * (database-readiness.ts).
+   */
   writesFail = false;
   private chosen: DatabaseServer | null = null;
   private searching: Promise<DatabaseServer> | null = null;
@@ -44,17 +47,17 @@ class DatabaseServers {
     if (this.candidates.length === 1 && this.candidates[0].length === 1) this.chosen = this.candidates[0][0];
   }
 
-  /** The one in use, or the first of the list before any was found. */
+  /** Returns the server in use, or the first of the list before a server was found. */
   get current(): DatabaseServer {
     return this.chosen ?? this.candidates[0][0];
   }
 
-  /** @throws what the first of the servers said, when none can be used */
+  /** @throws the error of the first server when no server is usable */
   async find(): Promise<DatabaseServer> {
     return this.chosen ?? (await this.search());
   }
 
-  /** A connection to this server could not be made. */
+  /** Starts a new search after a connection to this server failed. */
   lost(server: DatabaseServer): void {
     if (this.chosen === server && this.candidates.flat().length > 1) this.search().catch(() => undefined);
   }
@@ -86,7 +89,7 @@ class DatabaseServers {
   private async probe(server: DatabaseServer): Promise<void> {
     const { user, password, database, readWriteOnly } = this.address;
     const client = new pg.Client({ ...server, user, password, database, connectionTimeoutMillis: PROBE_MS });
-    // Told by `connect` and `query`.
+    // `connect` and `query` report the error.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -102,7 +105,7 @@ class DatabaseServers {
   }
 }
 
-/** The attempts of libpq, in this order: with TLS or without. */
+/** The attempts of libpq, in this order: true is with TLS. */
 const WAYS: Record<SslMode, readonly boolean[]> = {
   disable: [false],
   allow: [false, true],
@@ -112,14 +115,14 @@ const WAYS: Record<SslMode, readonly boolean[]> = {
   'verify-full': [true],
 };
 
-/** Prefers an error of PostgreSQL itself to a missing answer, and the last attempt to the first. */
+/** Picks the error to report: an error of PostgreSQL before a missing answer, and the last attempt before the first. */
 function tellingOf(errors: readonly unknown[]): unknown {
   return errors.findLast((error) => error instanceof pg.DatabaseError) ?? errors.at(-1);
 }
 
 const known = new Map<string, DatabaseServers>();
 
-/** The servers of a `DATABASE_URL`: one object for the process. */
+/** Returns the servers of a `DATABASE_URL`: one object for the process. */
 export function serversOf(url: string): DatabaseServers {
   let servers = known.get(url);
   if (!servers) known.set(url, (servers = new DatabaseServers(url)));

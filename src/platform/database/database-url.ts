@@ -5,7 +5,7 @@ const DEFAULT_PORT = 5432;
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 export type SslMode = (typeof MODES)[number];
 
-/** Known to libpq, and of no concern here. */
+/** Parameters of libpq that have no effect here. */
 const WITHOUT_EFFECT = new Set([
   'channel_binding',
   'client_encoding',
@@ -21,7 +21,7 @@ const WITHOUT_EFFECT = new Set([
   'uselibpqcompat',
 ]);
 
-/** One place to connect to. A host that begins with `/` is the folder of a Unix socket. */
+/** A host and port to connect to. A host that begins with `/` is the folder of a Unix socket. */
 export interface DatabaseHost {
   readonly host: string;
   readonly port: number;
@@ -34,20 +34,26 @@ export interface DatabaseAddress {
   readonly password: string | undefined;
   readonly database: string | undefined;
   readonly sslMode: SslMode;
-  /** How to speak TLS where it is spoken; {@link sslMode} says where. */
+  /** The TLS options for connections that use TLS; {@link sslMode} decides which do. */
   readonly tls: ConnectionOptions;
-  /** A server that cannot be written to is passed over. */
+  /** Whether read-only servers are skipped. */
   readonly readWriteOnly: boolean;
-  /** Of `options`: they are set once connected, because poolers refuse them as start-up parameters. */
+  /**
+   * Settings from the parameter `options`. They are set after connecting, because poolers refuse them as start-up
+   * parameters.
+   */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Several hosts make no URL in WHATWG's sense: `postgres://user:password@host:port,host:port/database?parameter=value`. */
+/**
+ * Matches `postgres://user:password@host:port,host:port/database?parameter=value`. A list of hosts is not a valid
+ * WHATWG URL.
+ */
 const FORM = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
 /**
  * @see https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
- * @throws Error whose message follows the name of the setting, and holds nothing of its value but names of parameters
+ * @throws Error whose message follows the name of the setting, and contains no part of its value except parameter names
  */
 export function parseDatabaseUrl(url: string): DatabaseAddress {
   const [, login, authority = '', path = '', query = ''] = FORM.exec(url) ?? refuse('must be a postgres:// URL');
@@ -112,8 +118,8 @@ function hostsOf(authority: string, parameters: ReadonlyMap<string, string>): Da
 }
 
 /**
- * `require` asks for TLS and not for whose it is; a root certificate makes it ask for that too. Only `verify-full` compares
- * the name of the host.
+ * Builds the TLS options. `require` encrypts without verifying the certificate, unless a root certificate is given.
+ * Only `verify-full` compares the host name.
  */
 function tlsOf(mode: SslMode, parameters: ReadonlyMap<string, string>): ConnectionOptions {
   const root = parameters.get('sslrootcert');
@@ -121,7 +127,7 @@ function tlsOf(mode: SslMode, parameters: ReadonlyMap<string, string>): Connecti
   return {
     rejectUnauthorized: verifies,
     ...(mode === 'verify-full' ? {} : { checkServerIdentity: () => undefined }),
-    // `system`: those that Node.js trusts.
+    // `system`: the certificate authorities that Node.js trusts.
     ...(root === undefined || root === 'system' ? {} : { ca: fileOf('sslrootcert', root) }),
     ...(parameters.has('sslcert') ? { cert: fileOf('sslcert', parameters.get('sslcert')!) } : {}),
     ...(parameters.has('sslkey') ? { key: fileOf('sslkey', parameters.get('sslkey')!) } : {}),
@@ -136,7 +142,7 @@ function fileOf(parameter: string, path: string): string {
   }
 }
 
-/** `-c name=value` and `--name=value`, with `\` before blanks that belong to a value. */
+/** Parses `-c name=value` and `--name=value`; a `\` escapes a blank inside a value. */
 function settingsOf(options: string): Record<string, string> {
   const words = options.match(/(?:\\.|\S)+/g) ?? [];
   const settings: Record<string, string> = {};

@@ -15,55 +15,62 @@ import { withSpans } from './statement-spans.js';
 // Counts and positions stay far below 2^53; amounts have two decimals.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
-// With a local offset, of which PostgreSQL takes whole minutes only before time zones were railway time, year 1 becomes year 0.
+// With a local offset, year 1 would become year 0: before railway time, offsets had seconds, and PostgreSQL accepts
+// whole minutes only.
 pg.defaults.parseInputDatesAsUTC = true;
 
 /**
- * SQL: the time of the machine, by a name that the sandbox's clock leaves alone. For leases and claims: who moves the clock
- * does not make them lapse.
+ * SQL: the machine's time, under a name that the sandbox's clock does not replace. Leases and claims use it, so that
+ * moving the sandbox's clock does not expire them.
  */
 export const MACHINE_TIME = 'transaction_timestamp()';
 
 /**
- * SQL: a lease of so many seconds at most, which ends then, has lapsed. One that ends later than any could was given by a clock that was
- * ahead, and has since been set right.
+ * SQL: whether a lease of at most this many seconds has expired. A lease that ends later than possible was written by a
+ * clock that was ahead and has been corrected since; it counts as expired.
  */
 export const hasLapsed = (until: string, seconds: number): string =>
   `(${until} < ${MACHINE_TIME} OR ${until} > ${MACHINE_TIME} + interval '${seconds + CLOCK_SKEW_S} seconds')`;
 const CLOCK_SKEW_S = 5;
 
 /**
- * Why a statement on a table with an account does not bound the account. A statement that names no reason must bound it
- * (test/architecture/account-bounds.ts says by what); one that bounds it names none.
+ * The reasons why a statement on a table with an account is not bounded by an account. A statement without a reason
+ * must be bounded (test/architecture/account-bounds.ts lists how).
  */
 export const acrossAccounts = {
-  /** The key comes from a row that the caller has read within its bound, or leads to the row that it checks next. */
+  /**
+   * The key comes from a row that the caller has read within its bound, or leads to the row that the caller checks
+   * next.
+   */
   keyInHand: 'keyInHand',
-  /** Reads by key and answers with the account, which the caller compares with the accounts that may be reached. */
+  /** Reads by key and returns the account; the caller checks that account against its bound. */
   checkedByCaller: 'checkedByCaller',
-  /** Reads more than is wanted, by an index or by several keys; the query around it keeps the rows of bound ones. */
+  /**
+   * Reads more than is wanted, by an index or by several keys; the surrounding query keeps only the rows of bounded
+   * accounts.
+   */
   boundAround: 'boundAround',
-  /** Serves an operator, whom no account bounds. */
+  /** Serves an operator, who may see every account. */
   operators: 'operators',
-  /** Deletes or changes rows of every account as time passes. */
+  /** Deletes or changes expired rows of every account. */
   sweep: 'sweep',
   /** Claims or records work of whichever account is next: the delivery loop, jobs, imports, erasures. */
   workers: 'workers',
   /** Claims domain events of every account for the event bus. */
   relay: 'relay',
-  /** Counts for every account at once; the console and the metrics give each account's figures to those who may see them. */
+  /** Counts for every account at once; the console and the metrics show each account's figures only to its users. */
   figures: 'figures',
-  /** Reads or sets which accounts a user may reach. */
+  /** Reads or sets the accounts that a user may use. */
   rights: 'rights',
   /** Seals the audit log, which is one chain for all accounts. */
   sealing: 'sealing',
-  /** Looks for what may belong to an account, or be about its candidate, in rows that name no account. */
+  /** Matches rows that name no account with an account or its candidate. */
   matching: 'matching',
 } as const;
 
 export type AcrossAccounts = keyof typeof acrossAccounts;
 
-/** A statement that PostgreSQL parses and plans once for each connection: `name` must belong to one text only. */
+/** A statement that PostgreSQL parses and plans once per connection. Each `name` must belong to exactly one text. */
 export interface Statement {
   readonly name?: string;
   readonly text: string;
@@ -80,18 +87,17 @@ export function prepared(name: string, text: string, across?: AcrossAccounts): S
 }
 
 /**
- * A parameter such as `$1::text[]` that the planner does not see. Of a short array it expects fewer rows
- * than of an unknown one, finds a plan for just these values cheaper and makes one at every execution: for the record of
- * a delivery that is two thirds of PostgreSQL's time.
+ * Hides a parameter such as `$1::text[]` from the planner. For a short visible array, the planner expects few rows and
+ * makes a custom plan at every execution. Planning then takes longer than the execution.
  */
 export function opaque(parameter: string): string {
   return `(SELECT ${parameter})`;
 }
 
 /**
- * Every number of `column`, of which the planner expects few. It then looks up each of a batch by its key, however small it
- * believes the table to be: what was vacuumed when it was empty counts as empty until it is analysed, and of such a table the
- * planner would read all for each of the batch.
+ * Matches every number of `column`, while the planner expects few. The planner then looks up each key by index, even
+ * when it believes the table to be small. A table that was vacuumed while empty counts as empty until it is analysed;
+ * the planner would otherwise scan it for each key.
  */
 export function fewOf(column: string): string {
   return `${column} BETWEEN ${opaque('0::bigint')} AND ${opaque('9223372036854775807')}`;
@@ -101,21 +107,24 @@ export function fewOf(column: string): string {
 export interface Transaction {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
-  /** Sends what was kept to be written: what is asked after it sees it. */
+  /** Sends the buffered writes, so that a following query sees them. */
   flush(): void;
-  /** Told of a statement that writes at once. */
+  /** Notes that a statement writes at once. */
   writes(): void;
 }
 
 export const currentTransaction = new ContextValue<Transaction>();
 
-/** Statements and entities: inside the transaction of the running unit of work, else each by itself. */
+/** Runs statements and entities: inside the transaction of the running unit of work, otherwise each in its own. */
 @Injectable()
 export class Database implements OnApplicationShutdown {
   readonly url: string;
-  /** For statements of no transaction; units of work and entities have the data source's (connections.ts). */
+  /**
+   * The pool of statements outside transactions; units of work and entities use the data source's pool
+   * (connections.ts).
+   */
   readonly pool: Pool;
-  /** The pools, and who waits for a connection of each. */
+  /** The pools, each with its queue of waiting callers. */
   readonly pools: Readonly<Record<'statements' | 'units_of_work', { pool: Pool; turns: Turns }>>;
 
   constructor(
@@ -138,7 +147,8 @@ export class Database implements OnApplicationShutdown {
       pool.on('release', (_, client) => {
         if (client instanceof ServiceClient && client.isReadOnly) client.end().catch(() => undefined);
       });
-    // Without a listener, an idle connection that is lost would end the process; the next statement opens another.
+    // Without an error handler, a lost idle connection would end the process; the next statement opens another
+    // connection.
     this.pool.on('error', (error) => logger.warn({ err: error }, 'a connection to the database was lost'));
   }
 
@@ -146,7 +156,7 @@ export class Database implements OnApplicationShutdown {
     await this.pool.end();
   }
 
-  /** TypeORM's entity manager, for the paths where clarity counts more than the last microsecond. */
+  /** Returns TypeORM's entity manager, for code where clarity counts more than speed. */
   get manager(): EntityManager {
     const transaction = currentTransaction.current;
     transaction?.flush();
@@ -163,7 +173,7 @@ export class Database implements OnApplicationShutdown {
     return (await this.query<Row>(statement, values))[0] ?? null;
   }
 
-  /** The number of rows that the statement changed. */
+  /** Runs the statement and returns the number of changed rows. */
   async execute(statement: Statement, values: unknown[] = []): Promise<number> {
     currentTransaction.current?.writes();
     return (await this.executor.query({ ...statement, values })).rowCount ?? 0;
@@ -176,7 +186,7 @@ export class Database implements OnApplicationShutdown {
   }
 }
 
-/** The name of the constraint that PostgreSQL's refusal names (class 23), else null. */
+/** Returns the name of the violated constraint (class 23), or null. */
 export function violatedConstraint(error: unknown): string | null {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return typeof code === 'string' && code.startsWith('23') && typeof constraint === 'string' ? constraint : null;
@@ -197,23 +207,26 @@ const LOST_CONNECTION = new Set([
 const LOST_CONNECTION_MESSAGES =
   /Connection terminated|connection timeout|timeout expired|timeout exceeded when trying to connect|Query read timeout|not queryable|Cannot use a pool after calling end|Driver not Connected|Client was closed/i;
 
-/** Whether a statement took too long, or waited too long for a lock: with less to do it may succeed. */
+/** Returns whether a statement ran into its time limit or its lock timeout. It may succeed under less load. */
 export function isTimedOut(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return code === '57014' || code === '55P03' || message === 'Query read timeout';
 }
 
-/** Deadlock and serialization failure: the transaction was ended for another's sake. */
+/** Deadlock and serialization failure: PostgreSQL aborted the transaction in favour of another. */
 const ENDED_FOR_ANOTHER = new Set(['40P01', '40001']);
 
-/** Whether the same transaction, done again, may succeed. */
+/** Returns whether the transaction may succeed when it is retried. */
 export function mustBeDoneAgain(error: unknown): boolean {
   return isDatabaseUnavailable(error) || ENDED_FOR_ANOTHER.has(String((error as { code?: unknown }).code));
 }
 
 const ALSO_UNAVAILABLE: ReadonlySet<string> = new Set(['25006', '55P03', '58030']);
 
-/** Whether the error says that the database is away or overloaded, not that the statement was wrong. */
+/**
+ * Returns whether the error says that the database is unavailable or overloaded, rather than that the statement is
+ * wrong.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!isNativeError(error)) return false;
   if (isNoConnectionFree(error)) return true;

@@ -5,9 +5,11 @@ import { acrossAccounts, Database } from './database.js';
 const PAGE = 200;
 const PASSES = 3;
 
-/** Columns of a table that hold encrypted values; `purpose` is what a value of the row was encrypted for. */
+/**
+ * Columns of a table that hold encrypted values. `purpose` is the purpose for which a value of the row was encrypted.
+ */
 export interface EncryptedTable {
-  /** Named by the module that owns it. */
+  /** The table; the module that owns it registers it. */
   readonly table: string;
   /** The primary key. */
   readonly key: readonly string[];
@@ -15,10 +17,10 @@ export interface EncryptedTable {
 }
 
 /**
- * Puts what is encrypted under the newest key, table by table in the order of their keys, value by value.
+ * Re-encrypts values under the newest key: table by table in primary key order, value by value.
  *
- * It can be stopped at any moment and started again: what is under the newest key already is passed over, and a value that
- * somebody else changed meanwhile is left to the next pass. Modules add their tables when they start.
+ * The pass can be stopped and restarted at any time. Values that are already under the newest key are skipped. A value
+ * that changed meanwhile is left to the next pass. Modules register their tables when they start.
  */
 @Injectable()
 export class EncryptedColumns {
@@ -34,9 +36,9 @@ export class EncryptedColumns {
   }
 
   /**
-   * @param report gets, for each table, the number of values that were encrypted again
-   * @returns how many values are still under an older key
-   * @throws Error when no key of `SECRETS_KEY` opens a value
+   * @param report receives, for each table, the number of values that were re-encrypted
+   * @returns the number of values that are still under an older key
+   * @throws Error when no key of `SECRETS_KEY` decrypts a value
    */
   async reencrypt(report: (table: string, values: number) => void): Promise<number> {
     let left = 0;
@@ -95,7 +97,7 @@ export class EncryptedColumns {
       { text: [`SELECT ${column} AS value FROM`, table, `WHERE ${where}`].join(' '), across: acrossAccounts.sweep },
       values,
     );
-    // Gone meanwhile.
+    // The row was deleted meanwhile.
     if (!found?.value) return true;
     const renewed = this.secrets.encrypt(this.secrets.decrypt(found.value, purpose), purpose);
     const set = `SET ${column} = $${key.length + 1} WHERE ${where} AND ${column} = $${key.length + 2}`;

@@ -4,14 +4,17 @@ import { connectTo } from './service-client.js';
 
 type Client = Pick<ClientBase, 'query'>;
 
-/** The service adds to these tables, and never changes or removes their rows. */
+/** The service only inserts into these tables; it never updates or deletes their rows. */
 const APPEND_ONLY = ['audit_log', 'audit_seals'];
-/** Only a start that migrates writes here, by the role that owns the tables. */
+/** Only a migration writes here, as the role that owns the tables. */
 const READ_ONLY = ['migrations'];
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** The objects of the schema that its owner owns, by kind. A partition is reached through its table alone, so it needs no rights of its own. */
+/**
+ * The objects of the schema that belong to its owner, by kind. A partition is accessed only through its table, so it
+ * needs no grants.
+ */
 const OF_OWNER = `
   SELECT relkind::text AS kind, oid, relname AS name FROM pg_class
   WHERE relkind IN ('r', 'p', 'S') AND NOT relispartition AND relnamespace = current_schema()::regnamespace
@@ -22,8 +25,9 @@ const OF_OWNER = `
     AND proowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('migrations'))`;
 
 /**
- * SQL that lets a role run the service and do nothing else: it cannot change the schema, nor rewrite the audit. The role is
- * made where there is none, without a password; where it is there, the owner of the tables needs no right to make roles.
+ * Builds the SQL that grants a role exactly what the service needs: the role can change neither the schema nor audit
+ * rows. The SQL creates a missing role, without a password. When the role exists, the owner of the tables needs no
+ * right to create roles.
  */
 async function grantsFor(role: string, client: Client): Promise<string> {
   const { rows: owned } = await client.query<{ kind: string; name: string; signature: string }>(
@@ -73,9 +77,9 @@ export async function grantsAt(url: string, role: string): Promise<string> {
 }
 
 /**
- * Gives the role its rights, in one transaction: processes that run as it never lack one.
+ * Grants the role its rights in one transaction, so that running processes never lack a right.
  * @param url of the owner of the tables
- * @throws ConfigError when the role is not there and the owner may not make it
+ * @throws ConfigError when the role is missing and the owner may not create it
  */
 export async function grantTo(role: string, url: string): Promise<void> {
   const client = await connectTo(url);
@@ -100,7 +104,7 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Returns the rights that a role lacks of those that {@link grantsFor} gives; tables of other owners are none of ours. */
+/** Selects the rights of {@link grantsFor} that a role lacks. Tables of other owners are ignored. */
 const LACKING = `
   SELECT name FROM (${OF_OWNER}) AS owned WHERE NOT CASE
     WHEN kind = 'S' THEN has_sequence_privilege(oid, 'USAGE')
@@ -111,7 +115,7 @@ const LACKING = `
       AND has_table_privilege(oid, 'DELETE') END
   ORDER BY name`;
 
-/** @throws ConfigError when the role of the connection may not do what the service does. */
+/** @throws ConfigError when the role of the connection lacks a right that the service needs */
 export async function assertRights(client: Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(LACKING, [APPEND_ONLY, READ_ONLY]);
   if (rows.length === 0) return;

@@ -4,25 +4,25 @@ import { listenerConfig } from './connections.js';
 import { ServiceClient } from './service-client.js';
 
 const CONNECT_AGAIN_MS = 1_000;
-/** Firewalls and poolers forget connections on which nothing is said, and tell nobody. */
+/** Firewalls and poolers silently drop idle connections. */
 const ASK_MS = 5_000;
-/** A server that is gone does not answer a farewell either. */
+/** A server that is unavailable does not answer the closing message either. */
 const FAREWELL_MS = 1_000;
 
 export interface ListenerEvents {
-  /** A message arrived on the channel. */
+  /** Receives a message of the channel. */
   heard(payload: string, client: pg.Client): void;
-  /** From now on every message arrives; earlier ones may be missed. */
+  /** Called once the connection listens: from now on every message arrives. Earlier messages may be lost. */
   listening?(client: pg.Client): Promise<void>;
-  /** The server has answered: a message that was lost may be made up for. */
+  /** Called when the server has answered a poll: the caller can make up for a lost message. */
   asked?(client: pg.Client): void;
-  /** No connection to listen on: it is tried again. */
+  /** Called when the connection failed; the listener reconnects. */
   failed(error: unknown): void;
 }
 
 /**
- * A connection of its own that receives the messages of a channel (NOTIFY). A connection that only listens does not notice
- * that the server is gone. So it asks from time to time, and connects again when it gets no answer.
+ * Receives the messages of a channel (NOTIFY) on a dedicated connection. A connection that only listens does not notice
+ * that the server is unavailable. The listener therefore polls the server, and reconnects when it gets no answer.
  */
 export class Listener {
   private client: pg.Client | null = null;
@@ -35,7 +35,7 @@ export class Listener {
     private readonly events: ListenerEvents,
   ) {}
 
-  /** Resolves when it listens, or will try again. */
+  /** Resolves when the listener is connected, or has scheduled a retry. */
   async open(): Promise<void> {
     const client = new ServiceClient(listenerConfig(this.url));
     this.client = client;
@@ -54,12 +54,12 @@ export class Listener {
     }
   }
 
-  /** Makes up for a message that may be lost, at once. */
+  /** Calls `asked` at once, to make up for a message that may be lost. */
   ask(): void {
     if (this.client) this.events.asked?.(this.client);
   }
 
-  /** This connection is of no use: another takes its place. */
+  /** Replaces a connection that has failed. */
   lose(lost: pg.Client): void {
     if (this.closed || this.client !== lost) return;
     this.client = null;

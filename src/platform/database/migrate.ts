@@ -19,27 +19,31 @@ const ATTEMPTS = 60;
 const RETRY_PAUSE_MS = 1_000;
 
 /**
- * Brings the schema up to date. Safe when several processes start at once, and while others of the release before work.
+ * Brings the schema up to date. It is safe when several processes start at once, and while processes of the previous
+ * release run.
  *
- * 1. The database is looked at first (database-check.ts): a pooler that shares sessions would keep the lock for nobody.
- * 2. One process migrates, the others ask again and again: a statement that waited for the lock would be a transaction that
- *    an index built concurrently waits for, and both would wait for ever. They say so, and give up in the end.
- * 3. A migration that does not get a lock soon is rolled back and tried again: behind one that waits, everybody waits.
- * 4. The lock is given back by name: behind a pooler the end of a connection need not end its session.
+ * 1. The database is checked first (database-check.ts): behind a pooler that shares sessions, the lock would be
+ *    useless.
+ * 2. One process migrates, and the others poll for the lock. A statement that waits for the lock would be an open
+ *    transaction; a concurrent index build would wait for it, and both would wait forever. The waiting processes log
+ *    that they wait, and give up after `waitS`.
+ * 3. A migration that does not get a table lock soon is rolled back and retried: all statements queue behind a waiting
+ *    lock.
+ * 4. The lock is released explicitly: behind a pooler, closing a connection may not end its session.
  *
- * @param waitS how long to wait for another process
- * @param seesReplication whether the role must see what standbys have confirmed
- * @throws ConfigError in one line what is wrong with the database, and when the wait is over
+ * @param waitS seconds to wait for another process
+ * @param seesReplication whether the role must see the positions that standbys have confirmed
+ * @throws ConfigError one line: the problem with the database, or that the wait is over
  */
 export async function migrate(url: string, { waitS = 300, seesReplication = false } = {}): Promise<void> {
   const lock = await connectUsable(url);
-  // Told by the statement that follows.
+  // The next statement reports the error.
   lock.on('error', () => undefined);
   try {
     if (seesReplication) await assertSeesReplication(lock);
     await acquire(lock, waitS);
     try {
-      // A role without any right gets an error that says so, and not one about migrations.
+      // A role without rights gets an error about its rights rather than about migrations.
       await run(url).finally(() => assertRights(lock));
     } finally {
       await lock.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined);
@@ -72,8 +76,8 @@ async function acquire(lock: pg.Client, waitS: number): Promise<void> {
 
 async function run(url: string): Promise<void> {
   const options = dataSourceOptions(url, 1);
-  // Migrations need no entities, whose metadata take their time to be built. One connection: it keeps what is SET, and a
-  // migration may take its time.
+  // Migrations need no entities, and building their metadata is slow. They share one connection without a time limit,
+  // which keeps the session's settings.
   const extra = { Client: ServiceClient, connectionString: url };
   // The caller reports the failure; TypeORM would print it a second time.
   const dataSource = new DataSource({ ...options, entities: [], extra, logger: 'debug' });

@@ -7,26 +7,29 @@ import { sessionSettings } from './session-settings.js';
 /** disk_full and io_error. */
 const CANNOT_WRITE: ReadonlySet<string> = new Set(['53100', '58030']);
 
-/** How a connection of {@link ServiceClient} behaves beside what `pg` knows. */
+/** The settings of a {@link ServiceClient} beyond those of `pg`. */
 export interface ServiceClientConfig extends ClientConfig {
   readonly connectionString: string;
-  /** Its statements are those of whoever asks, and not of a pool that has spans itself. */
+  /** Whether statements get spans here, because no pool creates spans for this connection. */
   readonly traced?: boolean;
   /** Settings of PostgreSQL (`statement_timeout`) and their values. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * A connection to the database, whoever makes it: pools, TypeORM, the listener, a migration. It goes to the server of
- * `DATABASE_URL` that is in use (database-servers.ts), and brings nothing but who it is: poolers refuse other start-up
- * parameters. Settings (session-settings.ts) are set once it is there, in one round trip for each new connection; that asks as
- * well whether the server can be written to, where that matters.
+ * A connection to the database for pools, TypeORM, the listener and migrations. It connects to the server of
+ * `DATABASE_URL` in use (database-servers.ts). It sends only the user and the database as start-up parameters, because
+ * poolers refuse others. One round trip after connecting sets the session (session-settings.ts) and, where required,
+ * checks that the server is writable.
  */
 export class ServiceClient extends pg.Client {
   private readonly servers: ReturnType<typeof serversOf>;
   private server: DatabaseServer;
   private readonly settings: Readonly<Record<string, string>>;
-  /** The server was read-only when the session began, and may be writable since: it is not kept (database.ts). */
+  /**
+   * The server was read-only when the session began. It may be writable since, so the connection is not kept
+   * (database.ts).
+   */
   isReadOnly = false;
 
   constructor({ settings, traced = false, connectionString, ...config }: ServiceClientConfig) {
@@ -37,7 +40,7 @@ export class ServiceClient extends pg.Client {
     if (traced) withSpans(this);
     this.servers = servers;
     this.server = server;
-    // Of all statements of the process, whoever sends them.
+    // Covers all statements of the process.
     const { connection } = this as unknown as { connection: pg.Connection };
     connection.on('errorMessage', ({ code }: { code?: string }) => {
       if (code !== undefined && CANNOT_WRITE.has(code)) servers.writesFail = true;
@@ -52,13 +55,13 @@ export class ServiceClient extends pg.Client {
   ): Promise<pg.Client> | void {
     const opened = this.open();
     if (!callback) return opened;
-    // Not within the promise: what the callback throws is no rejection of it.
+    // On the next tick: an exception in the callback must not reject the promise.
     const told = (error: unknown) => process.nextTick(callback, error);
     opened.then(() => told(null), told);
   }
 
   private async open(): Promise<pg.Client> {
-    // Only the promise reports a connection that ends before it was handed out.
+    // Only the promise reports a connection that fails before it is handed out.
     const ignore = () => undefined;
     this.on('error', ignore);
     try {
@@ -74,13 +77,13 @@ export class ServiceClient extends pg.Client {
     return this;
   }
 
-  /** Which server it is may be known only now. @types/pg does not know the members. */
+  /** Sets the server that the connection uses; it may have been unknown until now. @types/pg lacks the members. */
   private aim(server: DatabaseServer): void {
     const { connection } = this as unknown as { connection: pg.Connection & { ssl: unknown } };
     const { host, port, ssl } = (this.server = server);
     Object.assign(this, { host, port, ssl });
     connection.ssl = ssl;
-    // TLS takes the socket's place before anything is sent.
+    // TLS replaces the socket before any data is sent.
     const { stream } = connection;
     connection.once('sslconnect', () => batchSecured(stream, connection.stream));
   }
@@ -95,7 +98,7 @@ export class ServiceClient extends pg.Client {
   }
 }
 
-/** A connection of its own to the database; whoever asks for it ends it. */
+/** Opens a dedicated connection to the database; the caller closes it. */
 export async function connectTo(connectionString: string, config: ClientConfig = {}): Promise<pg.Client> {
   const client = new ServiceClient({ connectionTimeoutMillis: 10_000, ...config, connectionString });
   await client.connect();

@@ -1,52 +1,56 @@
 import pg from 'pg';
 
 /**
- * Settings that the statements of the service rely on. `ALTER ROLE … SET`, `ALTER DATABASE … SET`, the server's files and the
- * options of `DATABASE_URL` change none of them: with another `DateStyle` the driver reads other times, with another isolation
- * concurrent commands fail.
+ * Settings that the service's statements rely on. They override `ALTER ROLE … SET`, `ALTER DATABASE … SET`, the
+ * server's files and the options of `DATABASE_URL`. With another `DateStyle` the driver would misread times; with
+ * another isolation level concurrent commands would fail.
  *
- * The schema (`search_path`), the role and whether the database is read-only stay as prescribed.
+ * The schema (`search_path`), the role and the read-only setting stay as configured.
  */
 const RELIED_ON: Readonly<Record<string, string>> = {
-  // Texts of values, which the driver reads and writes.
+  // The text format of values that the driver reads and writes.
   DateStyle: 'ISO, MDY',
   IntervalStyle: 'postgres',
   TimeZone: 'UTC',
   bytea_output: 'hex',
   extra_float_digits: '1',
   array_nulls: 'on',
-  // How a statement is read.
+  // How PostgreSQL parses a statement.
   standard_conforming_strings: 'on',
   transform_null_equals: 'off',
-  // How it is run: locks and constraints decide between concurrent commands.
+  // How PostgreSQL runs a statement: locks and constraints decide between concurrent commands.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',
   session_replication_role: 'origin',
   gin_fuzzy_search_limit: '0',
-  // A connection that is kept, or that waits for its migration, is no fault.
+  // An idle pooled connection, or one that waits for a migration, must not be closed.
   idle_session_timeout: '0',
   transaction_timeout: '0',
-  // The driver reads each notice.
+  // The driver has to read every notice.
   client_min_messages: 'warning',
 };
 
-/** Limits of a connection that names none of its own: those of the pools are in connections.ts. */
+/** The limits of a connection that sets none; the pools' limits are in connections.ts. */
 const WITHOUT_LIMITS: Readonly<Record<string, string>> = {
   statement_timeout: '0',
   lock_timeout: '0',
   idle_in_transaction_session_timeout: '0',
 };
 
-/** Weaker than what an answer promises: a commit may be lost with the server, or with a primary that has a standby. */
+/**
+ * Weaker than the durability that an answer promises: a commit may be lost with the server, or in a failover to a
+ * standby.
+ */
 const WEAK_COMMITS = ['off', 'local', 'remote_write'];
 
 /**
- * Expressions that set the session of a new connection, for a SELECT.
- * @param settings what this kind of connection has, and what `DATABASE_URL` asks for
+ * Builds expressions, for a SELECT, that set the session of a new connection.
+ * @param settings the settings of this kind of connection, and those of `DATABASE_URL`
  */
 export function sessionSettings(settings: Readonly<Record<string, string>>): string[] {
   const asked = Object.entries({ ...WITHOUT_LIMITS, ...settings }).map(([name, value]) => set(name, value));
-  // A release of PostgreSQL without the setting does without it; one that is right already asks for no right to change it.
+  // A setting that this release of PostgreSQL lacks is skipped. A setting that is already right needs no right to
+  // change it.
   const relied = Object.entries(RELIED_ON).map(
     ([name, value]) => `CASE WHEN current_setting('${name}', true) <> '${value}' THEN ${set(name, value)} END`,
   );

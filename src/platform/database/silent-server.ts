@@ -3,21 +3,22 @@ import type { Duplex } from 'node:stream';
 import { timeLimit } from '../time-limit.js';
 
 const LOOK_MS = 500;
-/** Nothing has come for so long although something was asked. */
+/** The server counts as silent when no data arrives for this long after a request. */
 const SILENCE_MS = 2_000;
-/** Time for PostgreSQL to answer a greeting. */
+/** Time limit for PostgreSQL to answer a probe. */
 const GREETING_MS = 2_000;
-/** SSLRequest (PostgreSQL's protocol, §55.7): answered with one byte before anybody has signed in. */
+/** SSLRequest (PostgreSQL's protocol, §55.7): answered with one byte before the login. */
 const GREETING = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * A server that accepts and does not answer would hold each statement for its whole time limit, and all callers behind it.
+ * Detects a server that accepts connections but does not answer. Such a server would hold each statement, and all
+ * callers behind it, for the whole time limit.
  *
- * 1. Every connection tells when something is sent and when something comes.
- * 2. When nothing at all comes for a while after something was sent, the server is greeted over a connection of its own:
- *    statements may wait for a lock, a greeting waits for nobody.
- * 3. No answer: every connection is cut, so that what waits is refused, and new ones are refused at once.
- * 4. Greetings go on until one is answered; from then on connections are made again.
+ * 1. Every connection reports when data is sent and received.
+ * 2. When no data at all arrives for a while after a request, a separate connection probes the server. A statement may
+ *    wait for a lock, but a probe waits for nothing.
+ * 3. Without an answer to the probe, every connection is closed: waiting calls and new calls are refused at once.
+ * 4. Probes are repeated until one is answered; then connections are opened again.
  */
 export class SilentServer {
   private readonly sockets = new Set<Socket>();
@@ -29,7 +30,7 @@ export class SilentServer {
 
   constructor(private readonly target: unknown[]) {}
 
-  /** Joins a socket that is about to connect. */
+  /** Registers a socket that is about to connect. */
   join(socket: Socket): void {
     if (this.away) {
       process.nextTick(() => socket.destroy(silent()));
@@ -47,7 +48,7 @@ export class SilentServer {
   }
 
   sent(): void {
-    // The first of what is not answered yet.
+    // The time of the first request that is still unanswered.
     if (this.sentAt <= this.receivedAt) this.sentAt = performance.now();
   }
 
@@ -71,7 +72,7 @@ export class SilentServer {
     this.greeting = false;
     if (answered) {
       this.away = false;
-      // Waiting calls have a reason; the next look comes after the next silence.
+      // The calls are waiting for another reason, such as a lock; the next probe follows the next period of silence.
       this.sentAt = this.receivedAt;
       return;
     }
@@ -102,7 +103,7 @@ function isGreeted(target: unknown[]): Promise<boolean> {
 
 const servers = new Map<string, SilentServer>();
 
-/** The server that a socket connects to, by the arguments of `connect`. */
+/** Returns the server that a socket connects to, by the arguments of `connect`. */
 export function serverAt(target: unknown[]): SilentServer {
   const key = JSON.stringify(target);
   let server = servers.get(key);

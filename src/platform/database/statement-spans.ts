@@ -5,8 +5,9 @@ type Query = (...args: unknown[]) => unknown;
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * `query` of a pool or a connection of `pg`, with a span for each statement of work that has one; `query` itself while no spans
- * are made. The span has the name of the statement, or its first word: never its text, which may hold values.
+ * Wraps `query` of a pool or a `pg` connection, so that each statement of traced work gets a span. Without tracing,
+ * `query` stays unchanged. The span is named after the statement, or after its first word: never after its text, which
+ * may hold values.
  */
 export function withSpans(owner: { query: unknown }): void {
   if (tracing === null) return;
@@ -32,7 +33,7 @@ export function withSpans(owner: { query: unknown }): void {
   };
 }
 
-/** Null for what `pg` submits by itself, such as a COPY. */
+/** Returns null for an object that `pg` submits by itself, such as a COPY. */
 function nameOf(statement: unknown): string | null {
   if (typeof statement === 'string') return wordOf(statement);
   const { name, text } = statement as { name?: unknown; text?: unknown };

@@ -34,9 +34,12 @@ export interface EmbeddedPostgres {
   /** `postgres://postgres:<secret>@127.0.0.1:<port>/<database>` */
   readonly url: string;
   readonly dataDir: string;
-  /** A postmaster that runs already, such as that of a killed predecessor, was taken over. */
+  /** Whether a running postmaster, such as that of a killed predecessor, was adopted. */
   readonly adopted: boolean;
-  /** Ends the supervision, then the server (fast shutdown) unless another process uses it too. Waits until it has gone. */
+  /**
+   * Ends the supervision and shuts the server down (fast shutdown), unless another process uses the server. Resolves
+   * when the server has exited.
+   */
   stop(): Promise<void>;
 }
 
@@ -45,23 +48,23 @@ export interface EmbeddedPostgresOptions {
   dataDir: string;
   /** Created when missing. */
   database: string;
-  /** More PostgreSQL settings. An adopted server keeps those that it was started with. */
+  /** Additional PostgreSQL settings. An adopted server keeps the settings that it was started with. */
   settings?: Record<string, string>;
   log?: (message: string) => void;
   /** Called once when the server died and could not be restarted. */
   onLost?: (error: Error) => void;
 }
 
-/** Any constant will do, as long as every version of the service uses the same. */
+/** The key of the advisory lock. All versions of the service must use the same value. */
 const USERS_LOCK = 7_042_318;
 const CHECK_EVERY_MS = 500;
 const LAUNCH_PATIENCE_MS = 10_000;
-/** A server that recovers after a crash, or that another process is stopping, takes its time. */
+/** A server needs time to recover after a crash, or to stop for another process. */
 const STATE_CHANGE_PATIENCE_MS = 60_000;
 const RESTARTS_A_MINUTE = 10;
 const RESTART_TRIES = 3;
 
-/** Starts or adopts the server of the data folder. Rejects with the reason when there can be none. */
+/** Starts or adopts the server of the data folder. Rejects with the reason when that is impossible. */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(options.dataDir, options.log ?? (() => {}));
   const server = new SupervisedPostgres(cluster, options);
@@ -101,7 +104,7 @@ class SupervisedPostgres implements EmbeddedPostgres {
     return (this.stopping ??= this.shutDown());
   }
 
-  /** Leaves with a living postmaster and a keeper in it. */
+  /** Retries until a postmaster runs and the keeper is connected to it. */
   private async bringUp(): Promise<void> {
     const port = this.postmaster?.port;
     for (const begun = Date.now(); ; await sleep(25)) {
@@ -158,12 +161,12 @@ class SupervisedPostgres implements EmbeddedPostgres {
       } catch (error) {
         if (this.stopping) return;
         failure = error;
-        // It has been waited for long enough already.
+        // The wait was already long enough.
         if (error instanceof NotYetError) break;
       }
       await sleep(CHECK_EVERY_MS);
     }
-    // A living server that only turns our keeper away serves others; the next check tries again.
+    // A running server that refuses only our keeper serves other processes; the next check retries.
     if (this.hasPostmaster()) return;
     clearInterval(this.timer);
     this.timer = undefined;
@@ -196,7 +199,10 @@ class SupervisedPostgres implements EmbeddedPostgres {
   }
 }
 
-/** Only our own server lets our secret in, and proves in turn (SCRAM) that it knows it: no stranger is adopted. */
+/**
+ * Connects the keeper. Only our own server accepts our secret and proves (SCRAM) that it knows the secret: no foreign
+ * server is adopted.
+ */
 async function hireKeeper(url: string, database: string): Promise<Client> {
   const keeper = new Client({
     connectionString: url,
@@ -204,18 +210,18 @@ async function hireKeeper(url: string, database: string): Promise<Client> {
     connectionTimeoutMillis: 5_000,
     query_timeout: 15_000,
   });
-  // A lost connection is handled where `end` is.
+  // The `end` handler deals with a lost connection.
   keeper.on('error', () => {});
   try {
     await keeper.connect();
-    // Waits while the last user is shutting the server down, and then fails with it.
+    // Waits while the last user shuts the server down, and then fails together with the server.
     await keeper.query('SELECT pg_advisory_lock_shared($1)', [USERS_LOCK]);
     await createDatabase(keeper, database);
   } catch (error) {
     keeper.end().catch(() => {});
     throw isPassing(error) ? new NotYetError((error as Error).message, { cause: error }) : error;
   }
-  // It must not keep a process alive that has nothing else to do; @types/pg does not know the method.
+  // The keeper must not keep an otherwise idle process alive; @types/pg lacks the method.
   (keeper as Client & { unref(): void }).unref();
   return keeper;
 }
@@ -226,12 +232,12 @@ async function createDatabase(keeper: Client, database: string): Promise<void> {
   try {
     await keeper.query(`CREATE DATABASE ${keeper.escapeIdentifier(database)}`);
   } catch (error) {
-    // 42P04, 23505: another process that starts at the same moment has created it.
+    // 42P04, 23505: another process that started at the same moment has created the database.
     if (!(error instanceof DatabaseError && ['42P04', '23505'].includes(error.code ?? ''))) throw error;
   }
 }
 
-/** A server that no longer answers has no other users either. */
+/** Returns whether no other process uses the server. A server that no longer answers has no other users either. */
 async function isLastUser(keeper: Client): Promise<boolean> {
   try {
     await keeper.query('SELECT pg_advisory_unlock_shared($1)', [USERS_LOCK]);
@@ -244,7 +250,10 @@ async function isLastUser(keeper: Client): Promise<boolean> {
   }
 }
 
-/** Trouble with the connection, or one of the classes 08 connection, 53 resources, 55 object in use, 57 operator intervention. */
+/**
+ * Returns whether the error is temporary: a connection problem, or class 08 connection, 53 resources, 55 object in use,
+ * 57 operator intervention.
+ */
 function isPassing(error: unknown): boolean {
   return !(error instanceof DatabaseError) || ['08', '53', '55', '57'].includes(error.code?.slice(0, 2) ?? '');
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Whether the process runs; one that has ended and waits to be reaped does not. */
+/** Returns whether the process runs; a zombie does not run. */
 export function isAlive(pid: number): boolean {
   if (process.platform !== 'linux') return processExists(pid);
   const { state } = linuxProcess(pid);
@@ -31,7 +31,7 @@ export function processExists(pid: number): boolean {
   }
 }
 
-/** The text of a file, `/proc` included; undefined when it is not or no longer there. */
+/** Returns the text of a file, also in `/proc`; undefined when the file does not exist. */
 export function readIfThere(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

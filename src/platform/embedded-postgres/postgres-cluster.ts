@@ -12,7 +12,7 @@ import { findServiceFolder, mayEnter, runAs, serverUser, type ServerUser } from 
 export interface Cluster {
   /** The service's data folder, real path. */
   readonly dataDir: string;
-  /** PostgreSQL's own data folder, real path: `<dataDir>/postgres` or what that symbolic link leads to. */
+  /** PostgreSQL's own data folder, real path: `<dataDir>/postgres` or the target of that symbolic link. */
   readonly folder: string;
   readonly user: ServerUser | undefined;
   readonly major: number;
@@ -21,10 +21,10 @@ export interface Cluster {
   readonly logFile: string;
 }
 
-/** Where a cluster survives a reboot and a cleaner of temporary files. */
+/** Folders in which a cluster survives a reboot and a cleanup of temporary files. */
 const PERMANENT_BASES = ['/var/lib', '/usr/local/var', '/opt', '/srv'];
 
-/** Opens the cluster of the data folder; makes both when missing. */
+/** Opens the cluster of the data folder; creates both when they are missing. */
 export async function openCluster(requestedDataDir: string, log: (message: string) => void): Promise<Cluster> {
   await mkdir(requestedDataDir, { recursive: true });
   const dataDir = realpathSync(requestedDataDir);
@@ -53,7 +53,9 @@ export async function openCluster(requestedDataDir: string, log: (message: strin
   return { dataDir, folder, user, major, secret, logFile: join(dataDir, 'postgres.log') };
 }
 
-/** Made as a draft and renamed: what was killed in the middle is never taken for a cluster. */
+/**
+ * Creates the cluster under a temporary name and renames it, so that a killed initdb is never mistaken for a cluster.
+ */
 async function makeCluster(dataDir: string, place: string, secret: string): Promise<void> {
   const user = serverUser();
   const home = clusterHome(dataDir, user);
@@ -62,17 +64,17 @@ async function makeCluster(dataDir: string, place: string, secret: string): Prom
   try {
     await initialise(draft, user, dataDir, secret);
     await (home.folder === dataDir ? rename(join(draft, 'cluster'), place) : publishElsewhere(draft, place));
-    // The names must outlive a power cut as surely as the rows.
+    // The folder names must survive a power failure, like the rows.
     await Promise.all([syncFolder(home.folder), syncFolder(dataDir)]);
   } catch (error) {
-    // A process that started at the same moment may have been faster; then its cluster is ours as well.
+    // Another process that started at the same moment may have been faster; its cluster is then used.
     if (!existsSync(join(place, 'PG_VERSION'))) throw error;
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
 }
 
-/** The link comes last: once it is there, a missing target can only mean a lost database. */
+/** Creates the symbolic link last: when the link exists and its target is missing, the database was lost. */
 async function publishElsewhere(draft: string, place: string): Promise<void> {
   const target = draft.replace('.draft', '');
   await rename(join(draft, 'cluster'), target);
@@ -85,8 +87,9 @@ async function publishElsewhere(draft: string, place: string): Promise<void> {
 }
 
 /**
- * The data folder itself, or a folder of the service when the server's user may not enter it. The names there have a
- * hash of the data folder's path, so that people can distinguish them, and a random part because data folders are moved.
+ * Returns the data folder, or a folder of the service when the server's user may not enter the data folder. The names
+ * contain a hash of the data folder's path, so that people can tell them apart. They also contain a random part,
+ * because data folders are moved.
  */
 function clusterHome(dataDir: string, user: ServerUser | undefined): { folder: string; name: string } {
   if (mayEnter(dataDir, user)) return { folder: dataDir, name: 'postgres' };
@@ -111,7 +114,7 @@ async function initialise(draft: string, user: ServerUser | undefined, dataDir: 
   await promisify(execFile)(initdb, [...identity, ...options], { ...runAs(user), cwd: draft });
 }
 
-/** Linked into place complete and synced: every process reads the same secret, and none reads half of it. */
+/** Writes and syncs the secret under a temporary name, then links it: every process reads the same, complete secret. */
 async function keepSecret(dataDir: string): Promise<string> {
   const draft = join(dataDir, draftName('postgres.secret'));
   const file = await open(draft, 'wx', 0o600);
@@ -143,7 +146,7 @@ function isSymbolicLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
 
-/** The folder itself last: while it is still the old owner's, an interrupted change is taken up again. */
+/** Changes the owner of the tree, the folder itself last: an interrupted change is then resumed. */
 async function chownTree(folder: string, user: ServerUser): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

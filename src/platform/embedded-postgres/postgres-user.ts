@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The operating-system user that the server runs as; none stands for the user of this process. */
+/** The operating-system user that the server runs as; undefined means the user of this process. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
@@ -20,7 +20,8 @@ export interface ServerUser {
 const SERVICE_FOLDER = 'candidate-eligibility-service';
 
 /**
- * PostgreSQL refuses to run as root: then it is the owner of the cluster that exists already, else `postgres`, else `nobody`.
+ * Chooses the server's user, because PostgreSQL refuses to run as root: the owner of an existing cluster, else
+ * `postgres`, else `nobody`.
  */
 export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -30,7 +31,10 @@ export function serverUser(clusterOwner?: ServerUser): ServerUser | undefined {
   return user;
 }
 
-/** Options of `spawn` that make it become the user. The environment is a whitelist, so that the server gets no secret. */
+/**
+ * Returns the options of `spawn` that run a program as the user. The environment is a whitelist, so that the server
+ * gets no secret.
+ */
 export function runAs(user: ServerUser | undefined): { uid?: number; gid?: number; env: NodeJS.ProcessEnv } {
   const { PATH, SystemRoot, TEMP, TMP } = process.env;
   return {
@@ -39,7 +43,7 @@ export function runAs(user: ServerUser | undefined): { uid?: number; gid?: numbe
   };
 }
 
-/** Whether the user may enter the folder, every folder above it included. */
+/** Returns whether the user may enter the folder and every folder above it. */
 export function mayEnter(folder: string, user: ServerUser | undefined): boolean {
   if (!user) return true;
   let current = realpathSync(folder);
@@ -50,12 +54,14 @@ export function mayEnter(folder: string, user: ServerUser | undefined): boolean 
   return false;
 }
 
-/** Whether the user may read and execute the file. */
+/** Returns whether the user may read and execute the file. */
 export function mayExecute(file: string, user: ServerUser | undefined): boolean {
   return !user || (mayEnter(dirname(file), user) && may(user, statSync(file), constants.R_OK | constants.X_OK));
 }
 
-/** The service's own folder in the first base that allows one which the user may enter and nobody else may write to. */
+/**
+ * Returns the service's own folder in the first usable base: the user may enter it, and no other user may write to it.
+ */
 export function findServiceFolder(bases: string[], user: ServerUser | undefined): string | undefined {
   return bases.map((base) => join(base, SERVICE_FOLDER)).find((folder) => canUse(folder, user));
 }
@@ -64,13 +70,13 @@ function canUse(folder: string, user: ServerUser | undefined): boolean {
   try {
     try {
       mkdirSync(folder);
-      // The folder is ours alone to open: a strict umask must not lock the server's user out.
+      // Only we may write to the folder; a strict umask must not lock the server's user out.
       chmodSync(folder, 0o755);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false;
     }
     accessSync(folder, constants.W_OK);
-    // In a folder such as /tmp somebody else may have laid this name out as a trap.
+    // In a folder such as /tmp, an attacker may have created this name.
     const found = lstatSync(folder);
     const isOurs = found.isDirectory() && found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o022) === 0;
     return isOurs && mayEnter(folder, user);

@@ -13,11 +13,11 @@ import { runAs } from './postgres-user.js';
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
-  /** Present when this process is its parent. */
+  /** Set when this process is its parent. */
   readonly child?: ChildProcess;
 }
 
-/** The server cannot be had at this moment, but a later try may succeed. */
+/** The server is not available now, but a later attempt may succeed. */
 export class NotYetError extends Error {}
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -25,7 +25,10 @@ const READY_WITHIN_MS = 60_000;
 const PASSING_FAILURE =
   /pre-existing shared memory block|could not bind|could not create any TCP|lock file .* (already exists|is empty)/;
 
-/** `LOG` ranks above `ERROR` there: a client's errors, which quote its data, stay out of the log. */
+/**
+ * PostgreSQL's defaults for the server. `LOG` ranks above `ERROR` in `log_min_messages`: clients' errors, which quote
+ * data, stay out of the log.
+ */
 const DEFAULT_SETTINGS = {
   max_connections: '200',
   fsync: 'on',
@@ -38,22 +41,22 @@ const DEFAULT_SETTINGS = {
   log_checkpoints: 'off',
 };
 
-/** The living postmaster of the cluster, whoever started it. Sets a `postmaster.pid` aside that would block a start. */
+/** Finds the running postmaster of the cluster. Renames a stale `postmaster.pid` that would block a start. */
 export function findPostmaster({ folder }: Cluster): Postmaster | undefined {
   const file = join(folder, 'postmaster.pid');
   const lines = readPidFile(folder);
   if (!lines) return undefined;
   const pid = Number(lines[0]);
   if (pid > 0 && isPostmasterOf(folder, pid)) return { pid, port: Number(lines[3]) };
-  // PostgreSQL itself copes with a dead pid; it takes a zombie or another program for the server that it looks for.
+  // PostgreSQL itself handles a dead pid, but mistakes a zombie or another program for a running server.
   const blocksStart = lines[0] === '' ? isOlderThan(file, 2_000) : pid > 0 && processExists(pid);
   if (blocksStart && readPidFile(folder)?.[0] === lines[0]) renameSync(file, `${file}.stale`);
   return undefined;
 }
 
 /**
- * Starts a server and waits until it accepts connections. It is detached and outlives this process, which is what makes
- * an orderly end possible: nobody pulls the database from under requests that are still being answered.
+ * Starts a server and waits until it accepts connections. The server is detached and outlives this process, so that
+ * requests that are still running keep their database.
  */
 export async function launchPostmaster(
   cluster: Cluster,
@@ -95,11 +98,11 @@ export async function launchPostmaster(
   }
 }
 
-/** Fast shutdown; harder when that takes too long. Resolves when the process has gone. */
+/** Shuts the postmaster down fast, then forcibly when that takes too long. Resolves when the process has exited. */
 export async function endPostmaster(pid: number): Promise<void> {
   const steps = [
     { name: 'SIGINT', waitMs: 5_000 },
-    // Immediate shutdown: the postmaster itself kills what has not ended after five seconds; the next start recovers.
+    // Immediate shutdown: the postmaster kills all children that are left after five seconds; the next start recovers.
     { name: 'SIGQUIT', waitMs: 6_000 },
     { name: 'SIGKILL', waitMs: 2_000 },
   ] as const;
@@ -112,36 +115,36 @@ export async function endPostmaster(pid: number): Promise<void> {
   throw new Error(`PostgreSQL (pid ${pid}) cannot be ended`);
 }
 
-/** The port of the last run when it is free, else any free one. */
+/** Returns the port of the last run when it is free, else any free port. */
 export async function choosePort({ folder }: Cluster): Promise<number> {
   const lastPort = Number(/"port=(\d+)"/.exec(readIfThere(join(folder, 'postmaster.opts')) ?? '')?.[1]);
   if (lastPort && (await isFree(lastPort))) return lastPort;
   for (;;) {
-    // Below the ports that systems give to outgoing connections: one of those could take ours while the server restarts.
+    // Below the ephemeral port range: an outgoing connection could otherwise take the port while the server restarts.
     const port = 15_000 + Math.floor(Math.random() * 17_000);
     if (await isFree(port)) return port;
   }
 }
 
-/** Cuts a log that has grown too large; the server appends, so it goes on writing at the new end. */
+/** Truncates a log that has grown too large; the server appends, so it continues at the new end. */
 export function boundLog(logFile: string): void {
   if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return;
   copyFileSync(logFile, `${logFile}.1`);
   truncateSync(logFile);
 }
 
-/** Whether the process is a living postmaster of the cluster in the folder. */
+/** Returns whether the process is a running postmaster of the cluster in the folder. */
 export function isPostmasterOf(folder: string, pid: number): boolean {
   if (!isAlive(pid)) return false;
   if (process.platform === 'win32') return true;
   if (process.platform !== 'linux') return commandLine(pid).includes(folder);
   if (linuxProcess(pid).name !== 'postgres') return false;
   try {
-    // Compared by identity: the folder may have been moved, or be known by another path.
+    // Compares device and inode: the folder may have been moved, or be known by another path.
     const [workingFolder, wanted] = [statSync(`/proc/${pid}/cwd`), statSync(folder)];
     return workingFolder.dev === wanted.dev && workingFolder.ino === wanted.ino;
   } catch {
-    // Another user's process, and a container that does not let root look into it.
+    // Another user's process, or a container in which root may not inspect it.
     return (readIfThere(`/proc/${pid}/cmdline`) ?? '').split('\0').includes(folder);
   }
 }
@@ -154,7 +157,7 @@ function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): void
   }
 }
 
-/** Line 1 is the pid, line 4 the port, line 8 the state (`starting`, `ready`, `stopping`). */
+/** Reads `postmaster.pid`: line 1 is the pid, line 4 the port, line 8 the state (`starting`, `ready`, `stopping`). */
 function readPidFile(folder: string): string[] | undefined {
   return readIfThere(join(folder, 'postmaster.pid'))?.split('\n');
 }

@@ -1,11 +1,11 @@
 import { v7 as uuid } from 'uuid';
 
-/** The members of every event beside its own data. */
+/** The members of every event besides its own data. */
 export interface EventMeta {
-  /** UUIDv7; consumers key their work by it. */
+  /** A UUIDv7; consumers deduplicate by it. */
   readonly eventId: string;
   readonly accountCode: string;
-  /** The code of the record whose events are ordered among themselves. */
+  /** The code of the record whose events are ordered. */
   readonly stream: string;
   /** 1, 2, 3 … within the stream. */
   readonly sequence: number;
@@ -14,7 +14,7 @@ export interface EventMeta {
   readonly traceparent: string | null;
 }
 
-/** Base of all domain events. Subclasses carry `@StoredEvent(name)`: the name is what the outbox table holds. */
+/** The base class of domain events. Each subclass carries `@StoredEvent(name)`, the name in the outbox table. */
 export abstract class DomainEvent<Data extends object = object> {
   constructor(
     readonly data: Data,
@@ -27,7 +27,7 @@ export type DomainEventClass = new (data: never, meta: EventMeta) => DomainEvent
 const classes = new Map<string, DomainEventClass>();
 const storedNames = new Map<unknown, string>();
 
-/** Gives an event class the name under which it is stored. A stored name is never renamed: rows outlive releases. */
+/** Gives an event class its stored name. Never rename it: rows outlive releases. */
 export function StoredEvent(name: string) {
   return (target: DomainEventClass): void => {
     classes.set(name, target);
@@ -50,7 +50,7 @@ export function knownNames(): string[] {
   return [...classes.keys()];
 }
 
-/** A real instance of the class stored under `name`: `ofType` of the event bus lets plain objects slip past. */
+/** Builds an instance of the class stored under `name`: `ofType` of the event bus ignores plain objects. */
 export function reviveEvent(name: string, data: object, meta: EventMeta): DomainEvent {
   const eventClass = classes.get(name);
   if (!eventClass) throw new Error(`No event class is stored under the name ${name}.`);
@@ -61,7 +61,7 @@ export function newEventId(): string {
   return uuid();
 }
 
-/** `occurredAt` of the next event of a stream: the present second, or the one after the last event's. */
+/** Returns `occurredAt` for the next event of a stream: the current second, or the second after the last event's. */
 export function nextOccurredAt(now: Date, last: Date | null): Date {
   const second = Math.floor(now.getTime() / 1000) * 1000;
   return new Date(last === null ? second : Math.max(second, last.getTime() + 1000));

@@ -5,13 +5,13 @@ import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 import { knownNames, reviveEvent, storedName, type DomainEvent } from './domain-event.js';
 
-/** Of OpenTelemetry's conventions for messaging. */
+/** Attributes of OpenTelemetry's messaging conventions. */
 const OUTBOX = { 'messaging.system': 'outbox', 'messaging.operation.type': 'send' };
-/** How long the process that committed an event has for settling it before a sweep publishes it again. */
+/** Time for the process that committed an event to settle it before a sweep publishes it again. */
 const CLAIM_SECONDS = 5;
 const SWEEP_BATCH = 500;
 
-/** Writes events, of which {@link eventValues} are the values. */
+/** Inserts events; {@link eventValues} are the values. */
 export const INSERT_EVENTS = `
   INSERT INTO domain_events (event_id, name, account_code, stream, sequence, data, occurred_at, traceparent, claimed_until)
   SELECT event_id, name, account_code, stream, sequence, data, occurred_at, traceparent,
@@ -70,14 +70,14 @@ interface EventRow {
 /**
  * The transactional outbox.
  *
- * 1. The unit of work writes the rows inside the business transaction: they commit with the state.
- * 2. After COMMIT it calls `publish`: the in-process event bus is the fast path and may lose anything.
+ * 1. The unit of work inserts the rows inside the business transaction: they commit together with the state.
+ * 2. After COMMIT it calls `publish`: the in-process event bus is the fast path and may lose events.
  * 3. The consumer settles the event (`settled_at`) in the transaction that does its work.
- * 4. `sweep` publishes again what nobody settled within the claim: after a crash, a lost publish, a failed consumer. Events
- *    of a name that this release does not know are left to a process that does.
- * 5. An event that its consumer cannot settle is set aside with an alarm: it is kept, and holds up nobody.
+ * 4. `sweep` republishes events that nobody settled within the claim: after a crash, a lost publish or a failed
+ *    consumer. Events whose name this release does not know are left to a process that knows it.
+ * 5. An event that its consumer cannot settle is set aside with an alarm: it is kept, and delays no other event.
  *
- * So an event reaches its consumer at least once. Never treat the bus as the truth: the table is.
+ * An event therefore reaches its consumer at least once. Never treat the bus as the truth: the table is.
  */
 @Injectable()
 export class Outbox {
@@ -97,7 +97,7 @@ export class Outbox {
     }
   }
 
-  /** Publishes what was left unsettled, oldest first; returns how many. */
+  /** Republishes unsettled events, oldest first; returns their number. */
   async sweep(): Promise<number> {
     const rows = await this.database.query<EventRow>(CLAIM_LEFT_OVER, [knownNames()]);
     rows.sort((a, b) => a.occurred_at.getTime() - b.occurred_at.getTime() || a.sequence - b.sequence);
@@ -116,7 +116,7 @@ export class Outbox {
     return rows.length;
   }
 
-  /** The events of a stream with these names, up to a sequence, that are to be settled; oldest first. */
+  /** Returns the unsettled events of a stream with these names, up to a sequence, oldest first. */
   unsettled(stream: string, upTo: number, names: readonly string[]): Promise<{ event_id: string; sequence: number }[]> {
     return this.database.query(UNSETTLED, [stream, upTo, names]);
   }

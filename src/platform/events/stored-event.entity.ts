@@ -17,7 +17,7 @@ export class StoredEventRow {
   @Column('int')
   sequence: number;
 
-  /** `json`, which keeps the text as it was written. */
+  /** Of type `json`, which keeps the text exactly as written. */
   @Column('json')
   data: unknown;
 
@@ -33,7 +33,7 @@ export class StoredEventRow {
   @Column('timestamptz', { nullable: true })
   settled_at: Date | null;
 
-  /** It cannot be settled: kept for somebody to look at. */
+  /** Set when the event cannot be settled; the event is kept for an operator. */
   @Column('timestamptz', { nullable: true })
   set_aside_at: Date | null;
 }

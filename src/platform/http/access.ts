@@ -3,18 +3,18 @@ import type { Caller, Scope } from '../context/caller.js';
 import { requestContext } from '../context/request-context.js';
 
 /**
- * How a route may be reached: with a token of one of these scopes, with client credentials (token service), or by anybody.
- * The first scope is the one that a refusal asks for.
+ * The access rule of a route: a token with one of these scopes, client credentials (token service), or public. A
+ * refusal names the first scope.
  */
 export type AccessRule = readonly [Scope, ...Scope[]] | 'client' | 'public';
 
 export const ACCESS = 'access';
 
 /**
- * Declares who may call the route. A route that declares nothing does not start.
+ * Declares the callers of a route. A route without a declaration prevents the start.
  *
- * `@Access('admin', 'support')`: staff of some accounts may call it too, and the handler keeps to the accounts that
- * `reachOf(caller)` names. Where the path or the query names the account the guard has seen to it.
+ * `@Access('admin', 'support')`: staff of some accounts may call it too, and the handler stays within the accounts of
+ * `reachOf(caller)`. When the path or the query names the account, the guard has already checked it.
  */
 export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
   const [first] = rule;
@@ -24,25 +24,26 @@ export function Access(...rule: ['client'] | ['public'] | [Scope, ...Scope[]]) {
 /**
  * The bound that keeps a route within the accounts of its caller.
  *
- * - `path`: the account that the path names. The guard checks it.
- * - `row`: the account of the row that an id leads to. An id of another account is answered as an unknown one.
+ * - `path`: the account in the path. The guard checks it.
+ * - `row`: the account of the row that an id identifies. An id of another account is answered like an unknown id.
  * - `reach`: the accounts of the caller (`currentReach`). Every statement of the route is bounded by them.
- * - `operators`: nothing; only operators may call it.
- * - `public`: nothing; it shows no account anything but for a secret that the call carries.
+ * - `operators`: no bound; only operators may call it.
+ * - `public`: no bound; it shows data of an account only for a secret that the call carries.
  */
 export type Bound = 'path' | 'row' | 'reach' | 'operators' | 'public';
 
 export const BOUND = 'bound';
 
 /**
- * Declares what bounds a route, where access and path do not say it already: a path with `{account_code}` is bounded by it, a route
- * of `admin` alone is for operators, one without a token is public. Any other route that declares nothing does not start.
+ * Declares the bound of a route that access rule and path do not imply. A path with `{account_code}` is bounded by it,
+ * a route of `admin` alone is for operators, and a route without a token is public. Any other route without a
+ * declaration prevents the start.
  */
 export function Bounded(by: 'row' | 'reach') {
   return SetMetadata(BOUND, by);
 }
 
-/** The bound of a route; undefined when it has to declare one. */
+/** Returns the bound of a route; undefined when the route must declare one. */
 export function boundOf(access: AccessRule | undefined, path: string, declared: Bound | undefined): Bound | undefined {
   if (access === 'public' || access === 'client') return 'public';
   if (path.includes(':account_code')) return 'path';
@@ -50,7 +51,7 @@ export function boundOf(access: AccessRule | undefined, path: string, declared: 
   return declared;
 }
 
-/** The caller of a protected route, as a handler's argument. */
+/** Injects the caller of a protected route as a handler's argument. */
 export const CurrentCaller = createParamDecorator((_data: unknown, _context: ExecutionContext): Caller => {
   const { caller } = requestContext();
   if (!caller) throw new Error('A public route has no caller.');

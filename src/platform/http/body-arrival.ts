@@ -11,47 +11,51 @@ import {
 import { closeAfterAnswer, sendContinue } from './connection.js';
 import type { BodySpace } from '../overload/body-memory.js';
 
-/** A body may pause for this long, and its first bytes may take it. */
+/** Maximum pause of a body, also before its first bytes. */
 const MOST_PAUSE_MS = 20_000;
-/** Beyond that a body has to come at this rate. */
+/** Minimum rate of a body beyond the permitted pause. */
 const LEAST_BYTES_PER_S = 16 * 1024;
 const LOOK_MS = 1000;
 
 interface Arrival {
-  /** Bytes, of the body as it is when unpacked. */
+  /** Maximum size of the decompressed body, in bytes. */
   readonly limit: number;
-  /** Whether gzip, deflate and br are taken. */
+  /** Whether the encodings gzip, deflate and br are accepted. */
   readonly unpack?: boolean;
-  /** The bytes are taken as they are, however they are packed. */
+  /** Whether the bytes are kept as sent, without decompression. */
   readonly asSent?: boolean;
-  /** A body that cannot be unpacked is read to its end, and thrown as {@link BrokenCoding} with the bytes that came. */
+  /**
+   * Whether a body that cannot be decompressed is read to its end and thrown as {@link BrokenCoding} with the received
+   * bytes.
+   */
   readonly keepBroken?: boolean;
-  /** Charged with what comes. */
+  /** The budget that received bytes are charged to. */
   readonly space?: BodySpace;
 }
 
-/** A body, whole, that its content coding does not unpack. */
+/** A complete body that cannot be decompressed. */
 export class BrokenCoding extends Error {
   constructor(readonly bytes: Buffer) {
     super('The body does not unpack.');
   }
 }
 
-/** Whether the request announces a body. */
+/** Returns whether the request announces a body. */
 export function hasBody(request: Request): boolean {
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
 }
 
 /**
- * The bytes of a body.
+ * Reads the bytes of a body.
  *
- * 1. A length over the limit is refused from the header, before a byte is awaited.
- * 2. Only now is a caller that expects `100 Continue` told to send.
- * 3. Each chunk is counted, charged, and not read on while there is no memory for it.
- * 4. A body that stops, or comes too slowly, is given up; time spent waiting for memory does not count.
- * 5. A refused body is not read to its end: the connection is closed behind the answer.
+ * 1. A length over the limit is refused by its header, before any byte is read.
+ * 2. Only then is a caller that expects `100 Continue` asked to send.
+ * 3. Each chunk is counted and charged. Reading pauses while there is no memory for it.
+ * 4. A body that pauses too long or arrives too slowly is aborted; time spent waiting for memory does not count.
+ * 5. A refused body is not read to its end: the connection is closed after the answer.
  *
- * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request, service_unavailable
+ * @throws DomainError payload_too_large, unsupported_media_type, request_timeout, malformed_request,
+ *   service_unavailable
  * @throws BrokenCoding
  */
 export async function readBytes(request: Request, response: Response, arrival: Arrival): Promise<Buffer> {
@@ -79,7 +83,7 @@ function codingOf(request: Request): string {
   return (request.headers['content-encoding'] ?? 'identity').toLowerCase();
 }
 
-/** Why a body cannot be unpacked; null when it can, or needs not. */
+/** Returns the reason why a body cannot be decompressed; null when it can, or is not compressed. */
 export function codingRefusal(request: Request): DomainError | null {
   const coding = codingOf(request);
   if (coding === 'identity' || Object.hasOwn(UNPACKERS, coding)) return null;
@@ -93,13 +97,13 @@ function unpackerOf(request: Request, { unpack = false, asSent = false }: Arriva
   throw unsupportedMediaType.error({ detail: 'The content coding must be gzip, deflate, br or none.' });
 }
 
-/** One body on its way in. */
+/** A body that is being received. */
 class Arriving {
   private parts: Buffer[] = [];
   private bytes = 0;
   private done = false;
   private unpacking: Transform | null;
-  /** The bytes as they came, of a body that is unpacked; null when they are not kept. */
+  /** The bytes of a compressed body as received; null when they are not kept. */
   private readonly sent: Buffer[] | null;
   private isBroken = false;
   private readonly clock: ArrivalClock | null;
@@ -113,7 +117,7 @@ class Arriving {
   ) {
     this.unpacking = unpacking;
     this.sent = unpacking && arrival.keepBroken ? [] : null;
-    // Most bodies are here already, and need no clock.
+    // Most bodies are already complete and need no clock.
     this.clock = request.complete ? null : new ArrivalClock(request, () => this.fail(requestTimeout.error()));
     request.on('error', this.onBroken).on('close', this.onBroken);
     if (this.sent) request.on('data', this.onSent);
@@ -166,14 +170,14 @@ class Arriving {
     else this.resolve(bytes);
   };
 
-  /** The sender has gone. */
+  /** Handles a sender that has disconnected. */
   private readonly onBroken = (): void => {
-    // A request closes when it is read to its end; what is unpacked of it may still be on its way.
+    // A request closes when it is read to its end; its last bytes may still be in decompression.
     if (this.unpacking && this.request.complete && !this.unpacking.destroyed) return;
     this.fail(malformedRequest.error());
   };
 
-  /** The body cannot be unpacked: its rest is read as it comes. */
+  /** Handles a body that cannot be decompressed: its remaining bytes are read unchanged. */
   private readonly onUnpackable = (): void => {
     if (this.sent === null) return this.fail(malformedRequest.error());
     this.release();
@@ -198,7 +202,7 @@ class Arriving {
     this.release();
   }
 
-  /** Unpacks no more. */
+  /** Stops the decompression. */
   private release(): void {
     const { unpacking, request } = this;
     if (unpacking === null) return;
@@ -216,10 +220,10 @@ function joined(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 ? parts[0] : Buffer.concat(parts);
 }
 
-/** Watches the pace of what comes over the wire. */
+/** Watches the rate of the received bytes. */
 class ArrivalClock {
   private bytes = 0;
-  /** Milliseconds that the clock has run. */
+  /** Milliseconds that the clock has been running. */
   private elapsed = 0;
   private sinceLast = 0;
   private timer: NodeJS.Timeout | null = null;

@@ -24,17 +24,17 @@ import { excessOf } from './json-text.js';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const DEFAULT_LIMIT = 256 * KIB;
-/** So short a body is not charged: connections are bounded, and most bodies are of this kind. */
+/** A body this short is not charged: the number of connections is bounded, and most bodies are short. */
 const FREE_BYTES = 16 * KIB;
 const MOST_WAIT_MS = 8_000;
-/** More values than any body has that an ordinary route can take; so many cost a hundredth of a second and more. */
+/** No body of an ordinary route needs more values; parsing so many takes 10 ms and more. */
 const MOST_PLAIN_VALUES = 2000;
 /**
- * A body that is as good as certain to be refused is charged manifold: to parse it, and to name its faults, keeps the event loop
- * for some 15 ms. One in three seconds is noticed by less than a hundredth of the calls of others.
+ * Charges a body that is almost certain to be refused at a multiple. Parsing it and listing its faults blocks the event
+ * loop for some 15 ms. At one such body in three seconds, less than 1 % of other calls are delayed.
  */
 const CHARGE_OF_REFUSED = 120;
-/** Longer ones are read elsewhere than on the event loop, and charged by who reads them. */
+/** Longer bodies are parsed outside the event loop, and their reader charges them. */
 export const LABORIOUS_BYTES = 32 * KIB;
 const UNPACKABLE = 'The body is not what its Content-Encoding says.';
 const BODY_LIMIT = 'body limit';
@@ -42,17 +42,17 @@ const RAW_BODY = 'raw body';
 const STREAMED_BODY = 'streamed body';
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Takes bodies of up to so many bytes on this route, instead of 256 KiB. */
+/** Accepts bodies of up to this many bytes on the route, instead of 256 KiB. */
 export const BodyLimit = (bytes: number) =>
   applyDecorators(SetMetadata(BODY_LIMIT, bytes), UseInterceptors(LargeBodyReader));
 
 /**
- * Leaves the body of this route as the bytes that came, whatever they are: the handler reads them, by `assertJsonBytes`
- * first. A body that is not declared as JSON, or cannot be unpacked, is an {@link UnsupportedBody}.
+ * Passes the body of this route to the handler as raw bytes: the handler parses them, after `assertJsonBytes`. A body
+ * that is not declared as JSON, or cannot be decompressed, is an {@link UnsupportedBody}.
  */
 export const RawBody = () => SetMetadata(RAW_BODY, true);
 
-/** The bytes of a body that is not declared as JSON, as they came or unpacked; or of one that cannot be unpacked, as they came. */
+/** A body that is not declared as JSON, raw or decompressed; or a body that cannot be decompressed, raw. */
 export class UnsupportedBody {
   constructor(
     readonly bytes: Buffer,
@@ -60,13 +60,13 @@ export class UnsupportedBody {
   ) {}
 }
 
-/** The handler reads the body of this route itself, from the request's stream. */
+/** Leaves the body to the handler, which reads the request's stream. */
 export const StreamedBody = () => SetMetadata(STREAMED_BODY, true);
 
 /**
- * Reads the JSON body of an ordinary request, after the guards that let the caller in. A guard and no interceptor:
- * one interceptor takes every request through RxJS, and a read then takes 1.13 of the processor time.
- * The token service reads its forms itself.
+ * Reads the JSON body of an ordinary request, after the guards that admit the caller. It is a guard, because a single
+ * interceptor sends every request through RxJS, which costs measurable processor time. The token service reads its
+ * forms itself.
  */
 @Injectable()
 export class BodyGate implements CanActivate {
@@ -116,13 +116,15 @@ export class BodyGate implements CanActivate {
 }
 
 /**
- * Reads the body of a route with a `BodyLimit` of its own. It keeps its memory, and its turn to be worked on, until the
- * handler has ended.
+ * Reads the body of a route with its own `BodyLimit`. The body keeps its memory and its place in the semaphore until
+ * the handler has ended.
  */
 @Injectable()
 class LargeBodyReader implements NestInterceptor {
   private readonly memory = new BodyMemory(48 * MIB, 24 * MIB, MOST_WAIT_MS);
-  /** Bytes of large bodies that are worked on at the same time, which costs some five times their size. */
+  /**
+   * Bounds the bytes of large bodies that are processed at the same time; processing takes some five times their size.
+   */
   private readonly turns = new Turns(8 * MIB, MOST_WAIT_MS, memorySpent);
 
   constructor(
@@ -142,7 +144,7 @@ class LargeBodyReader implements NestInterceptor {
     );
   }
 
-  /** Resolves with what gives back what the body takes. */
+  /** Resolves with a function that releases the body's memory. */
   private async read(request: Request, response: Response, limit: number, asBytes: boolean): Promise<() => void> {
     let refusal = asBytes ? refusalOf(request) : null;
     if (!asBytes) assertJson(request);
@@ -183,7 +185,7 @@ function assertJson(request: Request): void {
   if (!isJson(request)) throw unsupportedMediaType.error();
 }
 
-/** Returns the error of a body that is refused before it is read; `isPacked` when nothing can unpack it. */
+/** Returns the error of a body that is refused before it is read; `isPacked` says that no decompressor fits. */
 function refusalOf(request: Request): { error: DomainError; isPacked: boolean } | null {
   const coding = codingRefusal(request);
   if (coding) return { error: coding, isPacked: true };
@@ -196,14 +198,14 @@ function isJson(request: Request): boolean {
   return type.trim() === 'application/json' && (charset === undefined || /^charset="?utf-8"?$/.test(charset));
 }
 
-/** Returns the most bytes that the body takes: an unknown or packed length may be anything up to the limit. */
+/** Returns the maximum size of the body: an unknown or compressed length may be anything up to the limit. */
 function announcedBytes(request: Request, limit: number): number {
   const plain = (request.headers['content-encoding'] ?? 'identity').toLowerCase() === 'identity';
   const length = request.headers['content-length'];
   return plain && length !== undefined ? Number(length) : limit;
 }
 
-/** Returns the share that the body is charged to: an application's, whatever the number of its users. */
+/** Returns the name of the share that the body is charged to: an application has one share for all its users. */
 function callerName(): string {
   return requestContext().caller?.consumerKey ?? '';
 }

@@ -2,23 +2,26 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { networkOfPeer, type ClientNetwork } from '../overload/address.js';
 
-/** Connections of the public listener, and of one address where addresses tell callers apart. */
+/** Maximum connections of the public listener, and of one address where addresses identify callers. */
 const MOST_CONNECTIONS = 4096;
 const MOST_CONNECTIONS_PER_ADDRESS = 1024;
 const MOST_HEADERS_MS = 20_000;
-/** Beyond what the slowest body may take (body-arrival.ts): for bodies that nobody reads. */
+/** Longer than the slowest permitted body takes (body-arrival.ts): for bodies that no handler reads. */
 const MOST_REQUEST_MS = 600_000;
-/** A connection on which nothing moves for so long is given up: its peer does not read the answer, or has gone. */
+/** A connection without any traffic for this long is closed: its peer does not read the answer, or has disconnected. */
 const MOST_STILL_MS = 30_000;
-/** An unused connection is kept for longer than proxies keep theirs (60 s): none sends a request into its end. */
+/**
+ * An idle connection is kept longer than proxies keep theirs (60 s), so that no proxy sends a request on a closing
+ * connection.
+ */
 const MOST_UNUSED_MS = 75_000;
-/** How long a connection is read on behind an answer that came before the end of its request. */
+/** Time for which a connection is read after an answer that was sent before the end of its request. */
 const LINGER_MS = 2_000;
 
 /**
- * Bounds what connections can take of the process: their number, the time of headers, bodies and answers.
+ * Bounds the resources of connections: their number, and the time for headers, bodies and answers.
  *
- * @param perAddress off behind a proxy, whose connections all come from one address
+ * @param perAddress false behind a proxy, whose connections all come from one address
  */
 export function boundConnections(server: Server, perAddress: boolean): void {
   server.maxConnections = MOST_CONNECTIONS;
@@ -27,12 +30,12 @@ export function boundConnections(server: Server, perAddress: boolean): void {
   server.setTimeout(MOST_STILL_MS);
   server.keepAliveTimeout = MOST_UNUSED_MS;
   if (perAddress) boundAddresses(server);
-  // Node would invite the body before anybody has looked at the request.
+  // By default Node would request the body before the service has checked the request.
   server.on('checkContinue', (request: ExpectingRequest, response: ServerResponse) => {
     request.expectsContinue = true;
     server.emit('request', request, response);
   });
-  // An expectation that nobody knows need not be met (RFC 9110 §10.1.1).
+  // An unknown expectation may be ignored (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
@@ -40,7 +43,7 @@ interface ExpectingRequest extends IncomingMessage {
   expectsContinue?: boolean;
 }
 
-/** Tells a caller that waits for it (RFC 9110 §10.1.1) to send its body. */
+/** Asks a caller that waits for `100 Continue` (RFC 9110 §10.1.1) to send its body. */
 export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
   if ((request as ExpectingRequest).expectsContinue) response.writeContinue();
 }
@@ -64,10 +67,10 @@ function boundAddresses(server: Server): void {
 }
 
 /**
- * Closes the connection behind the answer when the body of the request has not come to its end: it will not be read.
+ * Closes the connection after the answer when the request's body is incomplete, because it will not be read.
  *
- * Closed at once, the peer's system could drop the answer for the bytes that were under way (RFC 9112 §9.6): what comes
- * is thrown away for a moment. Node ends the socket by `destroySoon`.
+ * When a connection is closed at once, bytes that still arrive can make the peer's system drop the answer (RFC 9112
+ * §9.6). Arriving bytes are therefore discarded for a moment. Node ends the socket by `destroySoon`.
  */
 export function closeAfterAnswer(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || response.headersSent) return;
@@ -79,7 +82,7 @@ export function closeAfterAnswer(request: IncomingMessage, response: ServerRespo
   };
 }
 
-/** Ends the connection behind what was written to it last. */
+/** Ends the connection after the last written bytes. */
 export function linger(socket: Socket): void {
   socket.end();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -9,24 +9,24 @@ interface CursorKey {
 
 let keys: readonly CursorKey[] = [derived(randomBytes(32))];
 
-/** The keys of the service, newest first: every process that shares them reads the others' cursors. */
+/** Sets the keys of the service, newest first. Processes that share the keys can read each other's cursors. */
 export function useCursorKeys(secretsKeys: readonly Buffer[]): void {
   keys = secretsKeys.map(derived);
 }
 
 /**
- * An opaque text for a position in a list. Positions are counted across all accounts, so that a readable one would tell how
- * much others do. The same position is the same cursor.
+ * Encrypts a position in a list as an opaque cursor. Positions count the rows of all accounts, so a readable position
+ * would reveal the activity of other accounts. The same position always gives the same cursor.
  */
 export function sealCursor(position: string): string {
   const [{ seal, cipher }] = keys;
-  // SIV: the seal of what is written is the initial vector of its encryption.
+  // SIV: the MAC of the plaintext is the initialization vector of its encryption.
   const iv = createHmac('sha256', seal).update(position).digest().subarray(0, IV_BYTES);
   const encrypted = createCipheriv('aes-256-ctr', cipher, iv);
   return Buffer.concat([iv, encrypted.update(position), encrypted.final()]).toString('base64url');
 }
 
-/** The position in a cursor; null when it is none of ours. */
+/** Returns the position in a cursor; null when the service did not issue the cursor. */
 export function openCursor(cursor: string): string | null {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.length <= IV_BYTES || bytes.toString('base64url') !== cursor) return null;

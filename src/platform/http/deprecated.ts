@@ -15,31 +15,31 @@ const DEPRECATION = 'deprecation';
 const LEAST_MS = 365 * 86_400_000;
 
 interface Deprecation {
-  /** When it was announced. */
+  /** The date of the announcement. */
   readonly since: Date;
-  /** When it may be gone. */
+  /** The date from which on the route may be removed. */
   readonly sunset: Date;
 }
 
 /**
- * Announces that a route will go: in the document, and on its answers to callers who may call it. docs/versioning.md is
- * the policy.
+ * Announces the removal of a route: in the OpenAPI document, and in its answers to authorized callers.
+ * docs/versioning.md is the policy.
  * @param since the day of the release that announces it, `YYYY-MM-DD`
- * @param sunset the day from which on it may be gone: 12 months later, or more
+ * @param sunset the day from which on the route may be removed: 12 months later, or more
  */
 export function Deprecated({ since, sunset }: { since: string; sunset: string }) {
   const deprecation: Deprecation = { since: new Date(since), sunset: new Date(sunset) };
   if (!(deprecation.sunset.getTime() - deprecation.since.getTime() >= LEAST_MS))
     throw new Error(`What is deprecated on ${since} answers for 12 months at least: not until ${sunset}.`);
   return applyDecorators(
-    // Without its empty default the summary of the route stays.
+    // Overrides the empty default, which would replace the route's summary.
     ApiOperation({ summary: undefined, deprecated: true }),
     SetMetadata(DEPRECATION, deprecation),
     UseGuards(DeprecationHeaders),
   );
 }
 
-/** Tells the caller. A guard, so that refusals of the handler bear the headers too. */
+/** Sets the deprecation headers. It is a guard, so that refusals of the handler carry the headers too. */
 @Injectable()
 class DeprecationHeaders implements CanActivate {
   constructor(

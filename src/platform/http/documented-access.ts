@@ -5,14 +5,14 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS, BOUND, boundOf, type AccessRule, type Bound } from './access.js';
 
 interface Route {
-  /** `Controller_handler`: the operation id that @nestjs/swagger gives it. */
+  /** `Controller_handler`: the operation id that @nestjs/swagger assigns. */
   operationId: string;
   access: AccessRule | undefined;
   /** The bound that keeps the route within the accounts of its caller. */
   bound: Bound | undefined;
 }
 
-/** Every route handler of the application with the access that it declares. */
+/** Returns every route handler of the application with its declared access. */
 export function declaredRoutes(app: INestApplication): Route[] {
   const reflector = app.get(Reflector);
   const scanner = new MetadataScanner();
@@ -41,7 +41,7 @@ export function declaredRoutes(app: INestApplication): Route[] {
     });
 }
 
-/** @throws Error naming every route that does not declare who may call it, and every one of which nothing says what bounds it. */
+/** @throws Error naming every route that declares no access, and every route without a bound */
 export function assertAccessDeclared(app: INestApplication): void {
   const silent = declaredRoutes(app).filter((route) => route.access === undefined);
   if (silent.length > 0)
@@ -51,7 +51,10 @@ export function assertAccessDeclared(app: INestApplication): void {
     throw new Error(`Routes without @Bounded: ${unbounded.map((route) => route.operationId).join(', ')}.`);
 }
 
-/** Writes the scopes of each route, of which one is enough, into the document, so that declaration and document cannot differ. */
+/**
+ * Writes the scopes of each route into the document, so that declaration and document cannot differ. A caller needs one
+ * of them.
+ */
 export function documentAccess(app: INestApplication, document: OpenAPIObject): void {
   const access = new Map(declaredRoutes(app).map((route) => [route.operationId, route.access]));
   for (const path of Object.values(document.paths))

@@ -93,17 +93,17 @@ const MEANING: Record<number, string> = {
   503: 'The service, or a part of it, is down.',
 };
 
-/** Documents the problem answers of a route; those that every protected route shares are added. */
+/** Documents the problem answers of a route, together with those of every protected route. */
 export const Problems = (...statuses: number[]) => PublicProblems(...statuses, 401, 403);
 
-/** Documents the problem answers of a route that is open to everybody. */
+/** Documents the problem answers of a public route. */
 export const PublicProblems = (...statuses: number[]) => problemAnswers(statuses, {});
 
-/** Documents the problem answers of a route that people open in a browser: they get a page. */
+/** Documents the problem answers of a route that people open in a browser: they get an HTML page. */
 export const PageProblems = (...statuses: number[]) =>
   problemAnswers(statuses, { 'text/html': { schema: { type: 'string' } } });
 
-/** Documents the problem answers of a route of test drivers: they send again after 500, and know neither 408 nor 503. */
+/** Documents the problem answers of a route for test drivers: they retry after 500, and do not know 408 and 503. */
 export const DriverProblems = () => problemAnswers([400, 401, 403, 413, 415], {}, [429, 500]);
 
 function problemAnswers(
@@ -123,10 +123,10 @@ function problemAnswers(
   );
 }
 
-/** Documents the problem answers of a route that takes a JSON body. */
+/** Documents the problem answers of a route with a JSON body. */
 export const BodyProblems = (...statuses: number[]) => Problems(400, 408, 413, 415, ...statuses);
 
-/** Documents the `Idempotency-Key` header of a route and the answers that come with it. */
+/** Documents the `Idempotency-Key` header of a route and the answers that belong to it. */
 export const IdempotencyHeader = () =>
   applyDecorators(
     ApiHeader({

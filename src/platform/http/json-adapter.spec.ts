@@ -32,7 +32,7 @@ describe('the HTTP adapter', () => {
     expect(warnings).toEqual([]);
   });
 
-  // Objects that have each a shape of their own make whatever reads them slow: a read takes twice the time.
+  // When every object has its own shape, code that reads the objects is slow: a read takes twice the time.
   it('creates requests and answers with one hidden class and fast properties', async () => {
     setFlagsFromString('--allow-natives-syntax');
     const haveOneShape = runInThisContext('(one, other) => %HaveSameMap(one, other)') as (...of: object[]) => boolean;
@@ -49,7 +49,7 @@ describe('the HTTP adapter', () => {
     for (let call = 1; call <= 20; call++)
       await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`).then((answer) => answer.text());
     await new Promise((resolve) => server.close(resolve));
-    // The first few are built while V8 is still finding out what members they get.
+    // V8 builds the first few before it knows which members they get.
     const [[request, response], ...others] = seen.slice(10);
     expect(others.map((other) => [haveOneShape(request, other[0]), haveOneShape(response, other[1])])).toEqual(
       others.map(() => [true, true]),

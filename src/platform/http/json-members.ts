@@ -13,12 +13,12 @@ const CLOSE_LIST = 0x5d;
 
 export interface RepeatedMember {
   readonly pointer: string;
-  /** Not the same text as the value before. */
+  /** Whether the text differs from the earlier value's. */
   readonly differs: boolean;
 }
 
 /**
- * The value of a body in JSON in which no member is repeated. A large one is looked over before it is parsed: one of too many
+ * Parses a JSON body without repeated members. A large body is scanned before it is parsed, so that one with too many
  * values costs no more.
  * @throws DomainError malformed_json, payload_too_large
  */
@@ -36,8 +36,8 @@ export function parseStrictJson(json: Buffer): unknown {
 }
 
 /**
- * Names members that stand more than once in one object: RFC 8259 §4 leaves open which of them counts, and `JSON.parse` takes
- * the last.
+ * Finds members that occur more than once in one object. RFC 8259 §4 leaves open which of them counts; `JSON.parse`
+ * uses the last.
  * @param json a well-formed JSON text
  */
 export function repeatedMembers(json: Buffer): RepeatedMember[] {
@@ -52,7 +52,7 @@ class Walk {
 
   constructor(private readonly json: Buffer) {}
 
-  /** Walks the value that begins at the byte; returns the byte behind it. */
+  /** Walks the value that begins at this byte; returns the index of the following byte. */
   value(at: number): number {
     const { json } = this;
     const opening = json[at];

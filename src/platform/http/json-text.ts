@@ -3,15 +3,17 @@ import { malformedJson, payloadTooLarge } from '../errors.js';
 
 const MOST_DEPTH = 64;
 const MOST_VALUES = 100_000;
-/** A value takes at least two bytes, its comma included: shorter texts need not be counted. */
+/** A value takes at least two bytes with its comma: shorter texts need not be counted. */
 const UNCOUNTED_BYTES = 2 * MOST_VALUES;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * A large text is looked over before it is parsed: one of too many values costs no more.
- * @throws DomainError malformed_json, payload_too_large */
+ * Checks encoding and limits of a JSON text. A large text is scanned before it is parsed, so that one with too many
+ * values costs no more.
+ * @throws DomainError malformed_json, payload_too_large
+ */
 export function assertJsonBytes(bytes: Buffer): void {
   if (bytes.length === 0) throw malformedJson.error({ detail: 'The body is empty.' });
   if (!isUtf8(bytes)) throw malformedJson.error({ detail: 'The body is not valid UTF-8.' });
@@ -21,13 +23,13 @@ export function assertJsonBytes(bytes: Buffer): void {
     throw payloadTooLarge.error({ detail: `The body has more than ${MOST_VALUES} JSON values.` });
 }
 
-/** RFC 8259 §8.1: a reader may ignore a byte order mark. */
+/** Removes a byte order mark, which a reader may ignore (RFC 8259 §8.1). */
 export function withoutMark(bytes: Buffer): Buffer {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /**
- * The depth of a long text has been looked at by {@link assertJsonBytes}.
+ * Parses a JSON text. {@link assertJsonBytes} must have checked the depth of a long text.
  * @throws DomainError malformed_json
  */
 export function parseJson(text: string): unknown {
@@ -46,9 +48,9 @@ function tooDeep(): Error {
 }
 
 /**
- * Finds the first limit that a JSON text exceeds. Values are objects, lists and their members, those under a repeated
- * name included: one more than the commas, and one for each list or object that is not empty. Of a text that
- * is no JSON it says nothing of use.
+ * Finds the first limit that a JSON text exceeds. Objects, lists and members count as values, also under a repeated
+ * name. Their number is one more than the commas, plus one for each list or object that is not empty. The result is
+ * meaningless for a text that is not JSON.
  */
 export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOST_DEPTH): 'values' | 'depth' | null {
   let values = 1;
@@ -67,7 +69,7 @@ export function excessOf(json: Buffer, mostValues = MOST_VALUES, mostDepth = MOS
   return null;
 }
 
-/** The place of the closing quote of a string that opens at `at`; the end of the text when there is none. */
+/** Returns the index of the closing quote of a string that opens at `at`; the length of the text when there is none. */
 export function endOfString(json: Buffer, at: number): number {
   for (let end = at; ;) {
     end = json.indexOf(QUOTE, end + 1);

@@ -1,13 +1,13 @@
-/** By how much a refusal for too many requests is put off: who asks in a loop goes round it no faster. */
+/** Delay of a refusal for too many requests, which slows down callers that retry in a loop. */
 const LATE_MS = 500;
-/** More at a time are a flood of connections, which waiting would only pile up. */
+/** Beyond this number, delayed refusals would only pile up connections. */
 const MOST_WAITING = 256;
 
 let waiting = 0;
 
 /**
- * Sends a refusal for too many requests, late: otherwise a few connections that ask in a loop would keep a process busy
- * with refusing them.
+ * Sends a refusal for too many requests after a delay. Otherwise a few connections that retry in a loop would keep the
+ * process busy with refusals.
  */
 export function answerLate(send: () => void): void {
   if (waiting >= MOST_WAITING) {

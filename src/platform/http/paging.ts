@@ -16,10 +16,10 @@ declareFaults({
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
-/** No page takes more rows: for the planner, who does not see how many one does. */
+/** The most rows that any page reads; it tells the planner the size that it cannot see. */
 export const MOST_TAKEN = MOST + 1;
 
-/** `limit` of a list: a whole number from 1; more than 200 is taken as 200. */
+/** The rule of a list's `limit`: a whole number from 1; more than 200 counts as 200. */
 export const limitRule: Rule = {
   schema: {
     type: 'integer',
@@ -48,7 +48,7 @@ const cursorRule: Rule = {
   },
 };
 
-/** Query parameters of every list. */
+/** The query parameters of every list. */
 export class PageQuery {
   @Field(limitRule)
   limit?: string;
@@ -57,7 +57,7 @@ export class PageQuery {
   cursor?: string;
 }
 
-/** A page to fetch: `take` is one more than the page's size, so that its last row tells whether there is a next page. */
+/** A requested page. `take` is one more than the page's size: an extra row shows that there is a next page. */
 export interface Page {
   readonly size: number;
   readonly take: number;
@@ -66,14 +66,14 @@ export interface Page {
 }
 
 /**
- * SQL: the row comes after the cursor, whose parameter may be null. A plan for any value of it begins in the index where
- * the page does; with `… IS NULL OR …` it would read all pages before.
+ * Builds the SQL condition that a row follows the cursor, whose parameter may be null. With this condition the scan
+ * starts at the page's place in the index. With `… IS NULL OR …` it would read all earlier pages.
  */
 export function afterCursor(parameter: string): string {
   return `position < coalesce(${parameter}::bigint, 9223372036854775807)`;
 }
 
-/** The rows of a page of entities, newest first: what `EntityManager.find` takes. */
+/** Builds the options of `EntityManager.find` for a page of entities, newest first. */
 export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
   return {
     where: { ...where, ...(page.after === null ? {} : { position: LessThan(page.after) }) },
@@ -82,7 +82,7 @@ export function newestFirst(page: Page, where: Record<string, unknown> = {}) {
   };
 }
 
-/** How many rows a page with this `limit` has at most. */
+/** Returns the maximum number of rows of a page with this `limit`. */
 export function pageSize(limit: string | undefined): number {
   return Math.min(Number(limit ?? DEFAULT_LIMIT), MOST);
 }
@@ -92,15 +92,15 @@ export function pageOf(query: PageQuery): Page {
   return { size, take: size + 1, after: query.cursor === undefined ? null : readCursor(query.cursor) };
 }
 
-/** The position in a cursor; null when it is none of ours. */
+/** Returns the position in a cursor; null when the service did not issue the cursor. */
 function readCursor(cursor: string): number | null {
   const position = openCursor(cursor);
   return position !== null && /^\d{1,15}$/.test(position) ? Number(position) : null;
 }
 
 /**
- * The rows of the page, and the `Link` header (RFC 8288) of the next one on the answer.
- * Rows come in the order of their `position`, which never changes: pages stay stable while records are written.
+ * Returns the rows of the page, and sets the answer's `Link` header (RFC 8288) for the next page. Rows are sorted by
+ * `position`, which never changes: pages stay stable while records are written.
  */
 export function sendPage<Row extends { position: number }>(
   rows: Row[],
@@ -115,7 +115,7 @@ export function sendPage<Row extends { position: number }>(
   return kept;
 }
 
-/** The `Link` header (RFC 8288) of the next page: this request with another parameter. */
+/** Sets the `Link` header (RFC 8288) of the next page: this request with another parameter. */
 export function linkNext(request: Request, response: Response, config: Config, parameter: string, value: string): void {
   const url = new URL(request.originalUrl, 'http://localhost');
   url.searchParams.set(parameter, value);

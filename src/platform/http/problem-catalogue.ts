@@ -1,19 +1,19 @@
 import { faultCatalogue, problemCatalogue } from '../errors.js';
 import { statusOf } from './problem.filter.js';
 
-/** An entry of the error catalogue: a problem, or what can be wrong with one member of a request. */
+/** An entry of the error catalogue: a problem, or a fault of one member of a request. */
 export interface CatalogueEntry {
   readonly code: string;
   readonly status: number;
   readonly title: string;
   readonly description: string;
-  /** The remedy; null where the description has it. */
+  /** The remedy; null when the description contains it. */
   readonly remedy: string | null;
   /** Extension members that the problem document may carry. */
   readonly members: readonly string[];
 }
 
-/** Every value of `code` and `errors[].code`, in alphabetical order. */
+/** Returns an entry for every value of `code` and `errors[].code`, in alphabetical order. */
 export function catalogueEntries(): CatalogueEntry[] {
   const problems = problemCatalogue().map(({ code, kind, title, description, members }) => ({
     ...{ code, status: statusOf(kind), title, description, remedy: null, members },
@@ -34,7 +34,7 @@ export function catalogueEntries(): CatalogueEntry[] {
   return [...problems, ...faults].sort((a, b) => (a.code < b.code ? -1 : 1));
 }
 
-/** The entries as a page for people. */
+/** Renders the entries as an HTML page. */
 export function cataloguePage(
   title: string,
   entries: readonly CatalogueEntry[],
@@ -59,7 +59,7 @@ ${shown.join('\n')}
 `;
 }
 
-/** The entries as a document: what the guide has. */
+/** Renders the entries as Markdown for the guide. */
 export function catalogueMarkdown(): string {
   const shown = catalogueEntries().map(({ code, status, title, description, remedy, members }) => {
     const further =

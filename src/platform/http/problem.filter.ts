@@ -26,7 +26,7 @@ import { allowedMethods } from './routes.js';
 
 export const UNAVAILABLE_RETRY_AFTER_S = 5;
 
-/** The refusals that anybody can have for the asking. */
+/** The refusals that an unauthenticated caller can provoke. */
 const COUNTED_REFUSALS: ReadonlySet<ProblemKind> = new Set(['unauthorized', 'not_found', 'method_not_allowed']);
 
 export function statusOf(kind: ProblemKind): number {
@@ -64,7 +64,9 @@ export function statusOf(kind: ProblemKind): number {
   }
 }
 
-/** Turns any thrown error into an RFC 9457 problem document. An unknown error is an internal error, and is logged. */
+/**
+ * Turns any thrown error into an RFC 9457 problem document. An unknown error becomes an internal error and is logged.
+ */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -88,7 +90,7 @@ export class ProblemFilter implements ExceptionFilter {
     else this.send(error, request, response);
   }
 
-  /** Counts refusals of strangers for their address, and refuses an address that asks without end. */
+  /** Counts refusals of unauthenticated callers per address, and refuses an address that exceeds its quota. */
   private counted(error: DomainError, request: Request, response: Response): DomainError {
     if (requestContext().caller !== null) return error;
     try {
@@ -100,7 +102,7 @@ export class ProblemFilter implements ExceptionFilter {
     }
   }
 
-  /** The status of the answer: that of the problem's kind, where a route has no other for it. */
+  /** Returns the status of the answer: by the kind of the problem, unless a route overrides it. */
   protected statusFor(error: DomainError): number {
     return statusOf(error.problem.kind);
   }
@@ -116,7 +118,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** The document as text. `instance` is left out where no address was read. */
+/** Renders the document. `instance` is omitted when the request has no readable address. */
 export function problemDocument(
   config: Config,
   error: DomainError,
@@ -137,11 +139,11 @@ export function problemDocument(
   });
 }
 
-/** The path without the query, which may hold what should not be repeated. */
+/** Returns the path without the query, which may hold sensitive values. */
 function instanceOf(request: Request, error: DomainError): string {
   const path = request.originalUrl.split('?', 1)[0];
   const pattern = (request.route as { path?: string } | undefined)?.path;
-  // The answer for a foreign account and for one that does not exist is the same, byte for byte.
+  // The answers for a foreign account and for an unknown account are identical, byte for byte.
   return error.problem === accountForbidden && pattern ? pattern.replaceAll(/:(\w+)/g, '{$1}') : path;
 }
 
@@ -152,7 +154,7 @@ function toDomainError(thrown: unknown, request: Request): DomainError {
       cause: thrown,
       headers: { 'Retry-After': String(UNAVAILABLE_RETRY_AFTER_S) },
     });
-  // body-parser and Express throw http-errors: `status` and, for body-parser, `type`
+  // body-parser and Express throw http-errors with `status` and, for body-parser, `type`.
   const { status, type } = thrown as { status?: unknown; type?: unknown };
   if (type === 'entity.parse.failed') return malformedJson.error();
   if (thrown instanceof HttpException && thrown.getStatus() === 404) return unknownRoute(request);

@@ -27,7 +27,7 @@ const answered = (description: string, schema: object) =>
     content: { 'application/json': { schema }, 'text/html': { schema: { type: 'string' } } },
   });
 
-/** The error catalogue: what the `type` of every problem document points to. A browser gets a page. */
+/** Serves the error catalogue, to which the `type` of every problem document points. A browser gets an HTML page. */
 @ApiTags('Errors')
 @Controller('problems')
 export class ProblemsController {

@@ -5,20 +5,20 @@ import type { Config } from '../../config.js';
 import { notFound } from '../errors.js';
 import { AddressLimit } from '../overload/address-limit.js';
 
-/** Personal resources that are open to unknown callers. */
+/** Personal resources that unauthenticated callers can reach. */
 const COUNTED = /^\/(launch|console\/(sessions?|sign-in))(\/|$)/;
-/** Documents and pages: the same for everybody, so a caller may keep them and ask whether they have changed. */
+/** Documents and pages that are the same for everybody: a caller may cache and revalidate them. */
 const DOCUMENTS =
   /^\/?$|^\/(openapi(\.json|\.yaml|\/schemas)|docs|problems|console|guide|llms\.txt|\.well-known)(\/|$)/;
-/** Of the folder that Swagger UI comes in: no source maps, no package files. */
+/** The files of Swagger UI's folder that are served: no source maps and no package files. */
 const DOCS_FILE = /^\/docs\/./;
 const SERVED_DOCS_FILE =
   /^\/docs\/(docs\/)?(index\.html|swagger-ui-init\.js|swagger-ui\.css|swagger-ui-bundle\.js|swagger-ui-standalone-preset\.js|favicon-(16x16|32x32)\.png)$/;
 const MOST_REMEMBERED = 1000;
 
 /**
- * The common parts of open routes: a quota for each address, and an `ETag` for documents. A caller
- * that has the current one gets 304.
+ * Handles the public routes: a quota for each address, and an `ETag` for documents. A caller with the current version
+ * gets 304.
  */
 export function publicRoutes(app: INestApplication, config: Config): RequestHandler {
   const limit = app.get(AddressLimit);
@@ -33,7 +33,7 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
         tags.add(request, response, path);
         chargeLength(limit, request, response);
       }
-      // The caller's own quota takes its place.
+      // The caller's own quota applies instead.
       else if (!/^bearer /i.test(request.headers.authorization ?? '')) limit.show(request, response);
     } catch (error) {
       next(error);
@@ -43,7 +43,7 @@ export function publicRoutes(app: INestApplication, config: Config): RequestHand
   };
 }
 
-/** Charges the length of the answer once it is known, which is when its head is written; streamed files have theirs too. */
+/** Charges the length of the answer when its head is written; the head of a streamed file has the length as well. */
 function chargeLength(limit: AddressLimit, request: Request, response: Response): void {
   const writeHead = response.writeHead.bind(response) as (...rest: unknown[]) => Response;
   response.writeHead = ((...rest: unknown[]) => {
@@ -52,7 +52,7 @@ function chargeLength(limit: AddressLimit, request: Request, response: Response)
   }) as Response['writeHead'];
 }
 
-/** Gives answers an `ETag` when they are sent (RFC 9110 §8.8.3). Files that are streamed have one already. */
+/** Gives answers an `ETag` when they are sent (RFC 9110 §8.8.3). Streamed files already have an `ETag`. */
 class EntityTags {
   /** The last content of each path with its tag: most documents never change. */
   private readonly known = new Map<string, { content: string | Buffer; tag: string }>();
@@ -60,12 +60,12 @@ class EntityTags {
   add(request: Request, response: Response, path: string): void {
     const end = response.end.bind(response) as (...rest: unknown[]) => Response;
     const forbidden = response.getHeader('Cache-Control');
-    // RFC 9111 §5.2.1: what it asks of caches; here it would turn a condition off.
+    // RFC 9111 §5.2.1: the header instructs caches; here it would disable a conditional request.
     delete request.headers['cache-control'];
-    // To be kept, but asked for again each time.
+    // Caches may store the document, but must revalidate it each time.
     response.setHeader('Cache-Control', 'no-cache');
     response.removeHeader('Pragma');
-    // Of an answer to HEAD, Express passes no content on.
+    // For an answer to HEAD, Express does not pass the content on.
     let headed: unknown;
     if (request.method === 'HEAD') {
       const send = response.send.bind(response) as (content?: unknown) => Response;

@@ -22,22 +22,27 @@ const CHECKS_MORE = 'checks more';
 const CHECK_OF_HEADERS = 'check of headers';
 const READER = Symbol('reader of the body');
 
-/** The handler has more to check: it takes the {@link RequestFaults}, adds its own and refuses with all of them. */
+/**
+ * Declares that the handler checks more: it receives the {@link RequestFaults}, adds its own and refuses with all of
+ * them.
+ */
 export const ChecksMore = () => SetMetadata(CHECKS_MORE, 'readable');
 
-/** As {@link ChecksMore}, of a path and a query that have faults as well: the handler refuses before it works with them. */
+/**
+ * Does the same as {@link ChecksMore} when path or query have faults as well: the handler refuses before it uses them.
+ */
 export const ChecksParameters = () => SetMetadata(CHECKS_MORE, 'any');
 
-/** The faults of the form of the request, as the argument of a handler that checks more; of others there are none. */
+/** Injects the faults found so far into a handler that checks more; other handlers get none. */
 export const RequestFaults = createParamDecorator((_data: unknown, context: ExecutionContext): Faults => {
   return received.get(context.switchToHttp().getRequest<Request>())?.faults ?? new Faults();
 });
 
-/** Faults in the headers of a request, named with the faults of the rest of its form. */
+/** Declares a check of a request's headers, whose faults are reported together with the other faults. */
 export const ChecksHeaders = (faultsOf: (request: Request) => readonly Fault[]) =>
   SetMetadata(CHECK_OF_HEADERS, faultsOf);
 
-/** How a body of this class is read that is not an object of its members. */
+/** Declares how to read a body of this class that is not an object of its members. */
 export const ReadBodyBy =
   <T extends object>(read: (value: unknown, faults: Faults) => T) =>
   (target: Dto<T>): void =>
@@ -50,27 +55,27 @@ interface Received {
 
 const received = new WeakMap<Request, Received>();
 
-/** The body as it came: what the handler gets has only the members that its class declares. */
+/** Returns the body as received: the handler's copy has only the members that its class declares. */
 export function receivedBody(request: Request): unknown {
   return received.get(request)?.body;
 }
 
-/** The classes of what a handler takes; null where it takes nothing, or reads it itself. */
+/** The classes of a handler's arguments; null for arguments that it does not have, or reads itself. */
 interface Taken {
   readonly path: Dto | null;
   readonly query: Dto | null;
   readonly body: Dto | null;
   readonly readsQueryItself: boolean;
-  /** Its answer is a page of a list: as large as the caller asks for. */
+  /** Whether the answer is a page of a list, whose size the caller chooses. */
   readonly isPage: boolean;
 }
 
 /**
- * Reads path, query and body into the classes that the handler declares for them, or refuses the request with one
- * `validation_error` that names every fault. Classes are made of the decorators of fields.ts.
+ * Reads path, query and body into the classes that the handler declares. A faulty request is refused with one
+ * `validation_error` that lists every fault. The classes' rules come from the decorators of fields.ts.
  *
- * A guard, after those that let the caller in and read the body: all of a request is checked in one place, before any part
- * of it is handed on. Pipes are asked one argument at a time.
+ * It is a guard that runs after the caller is admitted and the body is read: the whole request is checked before any
+ * part is used. Pipes would check one argument at a time.
  */
 @Injectable()
 export class RequestForm implements CanActivate {
@@ -89,24 +94,27 @@ export class RequestForm implements CanActivate {
     const isStrict = !readsQueryItself && this.isStrict(request);
     if (query !== null || isStrict) {
       const value = readParameters(query, request.query, isStrict, faults);
-      // Express reads the query anew each time that it is asked for.
+      // Express parses the query again at each access.
       Object.defineProperty(request, 'query', { value, configurable: true });
     }
-    // Most handlers work with path and query whatever they have to say of the body.
+    // Most handlers use path and query even when the body has faults.
     const isUnreadable = faults.list.some(({ code }) => code !== 'unknown_parameter');
     faults.add(...this.headerFaults(request, context));
     received.set(request, { body: request.body as unknown, faults });
     if (body !== null) {
       const sent: unknown = request.body;
       request.body = readBody(body, sent, faults);
-      // The audit log does not repeat unknown names.
+      // The audit log must not repeat unknown names.
       if (faults.isEmpty && isObject(sent)) requestContext().members = Object.keys(sent);
     }
     if (!faults.isEmpty && (faults.isFull || !this.checksMore(context, isUnreadable))) faults.refuse();
     return isPage ? takeReadTurn(context.switchToHttp().getResponse<Response>()) : true;
   }
 
-  /** A mistyped filter must never widen a list or a resend. Routes take an address in any case. */
+  /**
+   * Returns whether unknown parameters are refused: a mistyped filter must never widen a list or a resend. Routes match
+   * in any case.
+   */
   private isStrict({ path }: Request): boolean {
     const own = path.slice(this.config.basePath.length).toLowerCase();
     return own.startsWith('/accounts/') || own.startsWith('/admin/');
@@ -141,7 +149,7 @@ function readBody(dto: Dto, value: unknown, faults: Faults): object {
   return read ? read(value, faults) : inspectBody(dto, value, faults).body;
 }
 
-/** The classes that TypeScript emits for `unknown` and the plain types. */
+/** The classes that TypeScript emits for `unknown` and the primitive types. */
 const BUILT_IN = new Set<unknown>([Object, Array, String, Number, Boolean, Buffer]);
 
 function takenBy(controller: Type, method: string): Taken {

@@ -4,8 +4,7 @@ import { requestContext } from '../context/request-context.js';
 import type { RequestMetrics } from './request-metrics.js';
 
 /**
- * One line and one measurement for each answered request. The route's pattern stands for the path, whose values may be
- * personal data.
+ * Logs and measures each answered request. The route's pattern replaces the path, whose values may be personal data.
  */
 export function requestLog(logger: Logger, metrics: RequestMetrics) {
   return (request: Request, response: Response, next: NextFunction): void => {

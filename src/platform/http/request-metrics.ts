@@ -3,14 +3,14 @@ import { Gauge, Histogram } from 'prom-client';
 import { Config } from '../../config.js';
 import { Metrics } from '../observability/metrics.js';
 
-/** From a read that finds its plan to a request that waits for the database to come back, in seconds. */
+/** In seconds: from a simple read to a request that waits for the database to recover. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Metrics of every request, in a process that serves the API. The route's pattern stands for the path. */
+/** Metrics of every request, in a process that serves the API. The route's pattern replaces the path. */
 @Injectable()
 export class RequestMetrics {
   private readonly duration: Histogram;
-  /** Looking a child up by its labels costs more than the rest: each is looked up once. */
+  /** Caches the children, because looking a child up by its labels is expensive. */
   private readonly children = new Map<string, Histogram.Internal<string>>();
   private underWay = 0;
 
@@ -35,14 +35,14 @@ export class RequestMetrics {
     this.underWay += 1;
   }
 
-  /** @param route the pattern; null where no route has the path */
+  /** @param route the pattern; null when no route matches the path */
   ended(method: string, route: string | null, status: number, milliseconds: number): void {
     this.underWay -= 1;
     const group = Math.floor(status / 100);
     const key = `${method} ${group} ${route}`;
     let child = this.children.get(key);
     if (child === undefined) {
-      // A method that no route has could be anything: it would be a series of its own each time.
+      // An unknown method could be any text: each would create a new series.
       const labels = { method: route === null ? 'any' : method, route: route ?? 'none', status: `${group}xx` };
       child = this.duration.labels(labels);
       if (route !== null) this.children.set(key, child);

@@ -2,7 +2,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { currentSpan } from '../context/current-span.js';
 import { tracing } from '../observability/tracing.js';
 
-/** A span for each request, while spans are made. The route's pattern stands for the path. */
+/** Creates a span for each request while tracing is on. The route's pattern replaces the path. */
 export function requestSpans(): RequestHandler[] {
   if (tracing === null) return [];
   return [

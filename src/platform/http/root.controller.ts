@@ -12,7 +12,7 @@ const NAME = 'Candidate eligibility, assessment results and event notification s
 const DAY_MS = 86_400_000;
 const SECURITY_DAYS = 180;
 
-/** The pages by reader; names are the members of the answer to programs. */
+/** The pages by reader; the names are members of the JSON answer. */
 const WAYS = {
   guide: ['/guide/', 'How to begin, for clients, test drivers, partners and operators; concepts and reference.'],
   documents: ['/docs', 'Try every call out, with a token of your own.'],

@@ -5,11 +5,11 @@ interface RouteLayer {
   match(path: string): boolean;
 }
 
-/** The methods that some route takes at the path of the request, for `Allow`; empty when no route has the path. */
+/** Returns the methods of the request's path, for `Allow`; empty when no route matches. */
 export function allowedMethods(request: Request): string[] {
   const { stack } = (request.app as unknown as { router: { stack: RouteLayer[] } }).router;
   const methods = new Set<string>();
-  // Below a path prefix Express takes the prefix off `path`.
+  // Below a path prefix, Express removes the prefix from `path`.
   const path = request.baseUrl + request.path;
   for (const layer of stack) {
     if (!layer.route || !layer.match(path)) continue;

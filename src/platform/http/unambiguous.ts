@@ -1,13 +1,13 @@
 import type { NextFunction, Request, Response } from 'express';
 import { malformedRequest } from '../errors.js';
 
-/** Headers that a proxy and this process must read alike: of several, Node silently keeps the first. */
+/** Headers that a proxy and this process must read alike: Node silently keeps the first of several. */
 const ONCE = new Set(['host', 'authorization', 'content-type', 'transfer-encoding']);
 const LENGTHS = new Set([...ONCE].map(({ length }) => length));
 
 /**
- * Refuses a message that can be understood in two ways: a header twice that stands for one thing (RFC 9112 §3.2, RFC 9110
- * §5.3), or a transfer coding that is not `chunked` alone (RFC 9112 §6.1). One without a host is refused as well (§3.2).
+ * Refuses an ambiguous message: a repeated header that must be unique (RFC 9112 §3.2, RFC 9110 §5.3), or a transfer
+ * coding other than `chunked` alone (RFC 9112 §6.1). A message without a host is refused as well (§3.2).
  */
 export function refuseAmbiguous(request: Request, response: Response, next: NextFunction): void {
   const { rawHeaders, httpVersion } = request;

@@ -7,24 +7,24 @@ import { headersTooLarge, malformedRequest, payloadTooLarge, requestTimeout, typ
 import { linger } from './connection.js';
 import { problemDocument, statusOf } from './problem.filter.js';
 
-/** Faults that Node reports; every other one is malformed. */
+/** Node's errors with a specific problem; every other error means a malformed request. */
 const FOUND: Record<string, Problem | undefined> = {
   HPE_HEADER_OVERFLOW: headersTooLarge,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: payloadTooLarge,
   ERR_HTTP_REQUEST_TIMEOUT: requestTimeout,
 };
 
-/** Which answer is being written to the socket: Node's own name for it. */
+/** A socket with Node's internal reference to the answer that is being written. */
 type Answering = Socket & { _httpMessage?: ServerResponse };
 
 /**
- * Answers what cannot be read as a request as every other is answered, where Node has an empty body and none of the headers.
+ * Answers an unreadable request with a problem document and the usual headers; Node would send an empty body.
  *
- * @param headers those of every answer
+ * @param headers the headers of every answer
  */
 export function answerUnreadable(server: Server, config: Config, headers: readonly [string, string][]): void {
   const answer = (socket: Socket, problem: Problem) => {
-    // Behind the head of an answer that is under way this would be a part of it.
+    // After the head of a running answer, these bytes would become part of that answer.
     if (!socket.writable || (socket as Answering)._httpMessage?.headersSent) {
       socket.destroy();
       return;
@@ -45,6 +45,6 @@ export function answerUnreadable(server: Server, config: Config, headers: readon
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     answer(socket as Socket, FOUND[error.code ?? ''] ?? malformedRequest),
   );
-  // Not a proxy.
+  // The service is not a proxy.
   server.on('connect', (_request, socket: Duplex) => answer(socket as Socket, malformedRequest));
 }

@@ -4,13 +4,14 @@ export const JOB_KINDS = ['RESEND', 'REPLAY', 'RESOLVE', 'ERASE'] as const;
 export type JobKind = (typeof JOB_KINDS)[number];
 
 /**
- * PREPARING: its set is being made. RUNNING: it is worked on. PAUSED: by an operator, or because nothing of it can go on.
- * DONE: each of its items has an outcome. ABORTED: what it had not begun stays as it was.
+ * The states of a job. PREPARING: its items are being collected. RUNNING: it is being processed. PAUSED: by an
+ * operator, or because no item can proceed. DONE: each item has an outcome. ABORTED: items that had not started stay
+ * unchanged.
  */
 export const JOB_STATES = ['PREPARING', 'RUNNING', 'PAUSED', 'DONE', 'ABORTED'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** A bulk job that an operator asked for. Tables of the module that does the work have its items. */
+/** A bulk job that an operator requested. The module that does the work stores its items in its own tables. */
 @Entity('jobs')
 export class Job {
   @PrimaryColumn('uuid')
@@ -25,7 +26,7 @@ export class Job {
   @Column('text', { default: 'PREPARING' })
   state: JobState;
 
-  /** `operator`, or what keeps it from going on. */
+  /** `operator`, or the reason why the job cannot proceed. */
   @Column('text', { nullable: true })
   paused_because: string | null;
 
@@ -33,7 +34,7 @@ export class Job {
   @Column('text', { nullable: true })
   paused_by: string | null;
 
-  /** The account that it concerns; null when there may be several. */
+  /** The account that the job concerns; null when several accounts are possible. */
   @Column('text', { nullable: true })
   account_code: string | null;
 
@@ -43,19 +44,19 @@ export class Job {
   @Column('text')
   reason: string;
 
-  /** Of an erasure that is done: the results that only a name ties to the person, and that nobody has erased yet. */
+  /** For a finished erasure: the results that only a name links to the person, and that nobody has erased yet. */
   @Column('uuid', { array: true, nullable: true })
   unmatched_results: string[] | null;
 
-  /** User name of who asked for it. */
+  /** User name of the operator who requested the job. */
   @Column('text')
   actor: string;
 
-  /** How far its set has been made: a position of the rows it is made of. */
+  /** The position up to which the job's items have been collected. */
   @Column('bigint', { default: 0 })
   prepared_to: number;
 
-  /** How many items its set has; null until that is made. */
+  /** The number of the job's items; null until all are collected. */
   @Column('int', { nullable: true })
   matched: number | null;
 

@@ -14,7 +14,7 @@ export type JobAction = 'pause' | 'resume' | 'abort';
 export const BY_OPERATOR = 'operator';
 
 /**
- * The state that an operator's action leads to.
+ * Returns the state after an operator's action.
  * @throws DomainError `job_finished`
  */
 export function stateAfter(

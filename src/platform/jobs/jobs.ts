@@ -16,15 +16,15 @@ export interface NewJob {
 }
 
 /**
- * Bulk jobs.
+ * Creates and controls bulk jobs.
  *
- * 1. `make` stores the job as PREPARING, in the transaction of the request, and does nothing else: whoever does the work
- *    of its kind looks for jobs that are PREPARING or RUNNING.
- * 2. Its set is made in the background, in batches. `matched` says that the set is there; from then on it is frozen.
- * 3. `steer` takes the job's row lock, so that a worker that takes it too, for a batch at a time, does nothing more once
- *    the action has been answered.
+ * 1. `make` only stores the job as PREPARING, in the transaction of the request. Workers of its kind look for jobs that
+ *    are PREPARING or RUNNING.
+ * 2. A worker collects the items in the background, in batches. Once `matched` is set, the list of items is frozen.
+ * 3. `steer` locks the job's row. A worker locks the same row for each batch, so it does nothing more once the action
+ *    has been answered.
  *
- * A worker never holds the row of a job longer than a batch of a few hundred milliseconds takes.
+ * A worker never locks the row of a job longer than a batch of a few hundred milliseconds takes.
  */
 @Injectable()
 export class Jobs {
@@ -33,7 +33,7 @@ export class Jobs {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** In the running unit of work. Returns the id of the job. */
+  /** Stores a job in the running unit of work. Returns its id. */
   async make({ kind, filter, reason, accountCode }: NewJob): Promise<string> {
     const id = randomUUID();
     const actor = requestContext().caller?.username ?? 'system';
@@ -43,7 +43,7 @@ export class Jobs {
   }
 
   /**
-   * In the running unit of work. Returns the job as it was before.
+   * Applies an action in the running unit of work. Returns the job's previous state.
    * @throws DomainError `not_found`, `job_finished`
    */
   async steer(id: string, action: JobAction): Promise<Job> {

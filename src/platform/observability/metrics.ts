@@ -7,7 +7,10 @@ import { version } from '../../../package.json';
 
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Prometheus metrics on a listener of their own, which is never the public one. Modules register theirs on `registry`. */
+/**
+ * Serves Prometheus metrics on a separate listener, which is never the public one. Modules register their metrics on
+ * `registry`.
+ */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
@@ -15,7 +18,7 @@ export class Metrics {
 
   constructor(private readonly config: Config) {
     collectDefaultMetrics({ register: this.registry });
-    // Gauges whose names end as a counter's: promtool refuses them, and the gauges by type have the same figures.
+    // These gauges have the suffix of a counter: promtool refuses them, and the gauges by type have the same values.
     for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     new Gauge({
       name: 'build_info',

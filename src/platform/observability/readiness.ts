@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 
-/** A part of the service that can say whether it does its work; `null` means it does. */
+/** A check of a part of the service; `null` means that the part works. */
 export type ReadinessCheck = () => Promise<string | null>;
 
-/** Conditions for traffic to this process. Modules add the checks of their own parts. */
+/** Collects the conditions under which this process accepts traffic. Modules add checks of their own parts. */
 @Injectable()
 export class Readiness {
   private readonly checks = new Map<string, ReadinessCheck>();
@@ -13,7 +13,7 @@ export class Readiness {
     this.checks.set(name, check);
   }
 
-  /** The state of each part: `ok`, or one word for what is wrong. Never a reason from inside. */
+  /** Returns the state of each part: `ok`, or one word for the problem. It never contains internal details. */
   async report(): Promise<{ ready: boolean; parts: Record<string, string> }> {
     const parts: Record<string, string> = {};
     await Promise.all(
@@ -28,12 +28,12 @@ export class Readiness {
     return { ready: Object.values(parts).every((state) => state === 'ok'), parts };
   }
 
-  /** Whether the process is about to end. */
+  /** Whether the process is about to stop. */
   get isStopping(): boolean {
     return this.phase === 'stopping';
   }
 
-  /** Keeps readiness red until the process is up. */
+  /** Keeps readiness red until the process has started. */
   starting(): void {
     this.phase = 'starting';
   }
@@ -42,7 +42,7 @@ export class Readiness {
     if (this.phase === 'starting') this.phase = null;
   }
 
-  /** Turns readiness red for good: the process is about to drain. */
+  /** Turns readiness red permanently: the process is about to drain. */
   stop(): void {
     this.phase = 'stopping';
   }

@@ -1,15 +1,16 @@
 /**
- * Spans by OpenTelemetry's own packages, while `OTEL_EXPORTER_OTLP_ENDPOINT` is set. Else nothing of them is loaded, `tracing`
- * is null, and nothing is wrapped.
+ * Tracing by OpenTelemetry's packages, enabled by `OTEL_EXPORTER_OTLP_ENDPOINT`. Without the setting, no package is
+ * loaded, `tracing` is null, and nothing is wrapped.
  *
- * 1. A request is a span (SERVER), in the caller's trace if it names one; commands and statements are spans within it. A statement
- *    that serves several requests at once is in no trace.
- * 2. An event takes the span of its command along, in its column `traceparent`; the outbox's publication is a span of that
- *    trace, also when a sweep or another process does it, and the commands that follow from it are within that.
- * 3. A notification takes it further: the PUT to the partner is a span of the same trace (CLIENT), and the header
+ * 1. A request is a span (SERVER), in the caller's trace if the request names one. Commands and statements are child
+ *    spans. A statement that serves several requests at once belongs to no trace.
+ * 2. An event stores the span of its command in the column `traceparent`. The outbox's publication is a span of that
+ *    trace, also when a sweep or another process publishes the event. Commands that follow from it are child spans.
+ * 3. A notification continues the trace: the PUT to the partner is a span of the same trace (CLIENT), and the header
  *    `traceparent` names it.
  *
- * Names and attributes are OpenTelemetry's semantic conventions. No value of a path, a body or a statement is among them.
+ * Names and attributes follow OpenTelemetry's semantic conventions. They contain no value of a path, a body or a
+ * statement.
  */
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Attributes, Span, SpanKind } from '@opentelemetry/api';
@@ -32,7 +33,7 @@ class WorkSpan implements CurrentSpan {
     return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
   }
 
-  /** @param fault the kind of the error, never its words: they may quote values */
+  /** @param fault the kind of the error, never its message, which may quote values */
   end(attributes: Attributes = {}, fault: string | null = null): void {
     this.span.setAttributes(attributes);
     if (fault !== null) {
@@ -69,7 +70,7 @@ class Tracing {
     return new WorkSpan(this.api, this.tracer.startSpan(name, { kind: SpanKind[kind], attributes }, context));
   }
 
-  /** Does the work within a span of its own. */
+  /** Runs the work within a new span. */
   within<T>(
     name: string,
     kind: Kind,
@@ -91,16 +92,16 @@ class Tracing {
   }
 }
 
-/** Null while no spans are made. Set once, before anything that looks at it is made. */
+/** Null while tracing is off. It is set once, before any code that reads it is loaded. */
 export let tracing: Tracing | null = null;
 
-/** The kind of an error in one word: PostgreSQL's or Node's code, else the name of its class. */
+/** Returns the kind of an error in one word: PostgreSQL's or Node's code, else the name of its class. */
 export function kindOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? code : error instanceof Error ? error.constructor.name : typeof error;
 }
 
-/** @param endpoint of a collector that takes OTLP over HTTP */
+/** @param endpoint of a collector that accepts OTLP over HTTP */
 export async function startTracing(endpoint: string | null): Promise<void> {
   if (endpoint === null || tracing !== null) return;
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
@@ -120,13 +121,13 @@ export async function startTracing(endpoint: string | null): Promise<void> {
   tracing = new Tracing(api, provider);
 }
 
-/** Sends the last spans when the application has been shut down. */
+/** Sends the last spans after the application has shut down. */
 @Injectable()
 export class TracingShutdown implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     const stopped = tracing;
     tracing = null;
-    // A collector that is away must not hold up the end.
+    // An unavailable collector must not delay the shutdown.
     await stopped?.provider.shutdown().catch(() => undefined);
   }
 }

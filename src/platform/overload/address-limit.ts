@@ -8,20 +8,21 @@ import { showQuota } from './quota-headers.js';
 const QUOTA = 1200;
 const WINDOW_S = 60;
 const PER_MS = QUOTA / (WINDOW_S * 1000);
-/** A document counts as a request for each so many bytes of it. */
+/** A document counts as one request for each block of this many bytes. */
 const BYTES_OF_ONE = 32 * 1024;
 const MOST_BUCKETS = 10_000;
 
 interface Bucket {
-  /** The tokens left at the moment `at`, in milliseconds. */
+  /** The tokens left at the time `at`, in milliseconds. */
   left: number;
   at: number;
 }
 
 /**
- * Requests of public routes, and what strangers are refused, for each address, by a token bucket in this process: enough for
- * the people behind one address, too little to keep a process busy. Off when the callers' rate limit is.
- * rate-limiter-flexible was considered: it has windows and no bucket, and no bound of the keys that a flood of addresses makes.
+ * Limits requests of public routes and refusals of unauthenticated callers per address. It is a token bucket in this
+ * process: enough for the people behind one address, too little to keep a process busy. It is off when the callers'
+ * rate limit is off. rate-limiter-flexible was considered: it has windows instead of a bucket, and no limit on the
+ * number of keys.
  */
 @Injectable()
 export class AddressLimit {
@@ -34,7 +35,7 @@ export class AddressLimit {
   }
 
   /**
-   * Counts the request, once, and says on the answer what is left.
+   * Counts the request once and sets the quota headers.
    * @throws DomainError rate_limited
    */
   count(request: Request, response: Response): void {
@@ -48,17 +49,17 @@ export class AddressLimit {
       throw rateLimited.error({ headers: { 'Retry-After': String(Math.ceil((1 - bucket.left) / PER_MS / 1000)) } });
   }
 
-  /** Counts what is sent beyond the request itself; says anew what is left. */
+  /** Charges a large answer and updates the quota headers. */
   charge(request: Request, response: Response, bytes: number): void {
     const more = Math.floor(bytes / BYTES_OF_ONE);
     if (this.off || more === 0) return;
     const bucket = this.bucketOf(request);
-    // Documents that are asked for side by side do not make a debt of hours.
+    // Bounds the debt, so that documents requested in parallel do not block an address for hours.
     bucket.left = Math.max(-QUOTA, bucket.left - more);
     this.tell(bucket, response);
   }
 
-  /** Says on an answer without a caller what is left, and counts nothing. */
+  /** Sets the quota headers on an answer without a caller, without counting it. */
   show(request: Request, response: Response): void {
     if (!this.off) this.tell(this.bucketOf(request), response);
   }
@@ -81,7 +82,7 @@ export class AddressLimit {
     return bucket;
   }
 
-  /** Drops full buckets, or all of them when there are more addresses at a time than it counts. */
+  /** Removes full buckets, or all buckets when there are too many addresses at a time. */
   private forgetFull(now: number): void {
     for (const [key, { left, at }] of this.buckets) if (left + (now - at) * PER_MS >= QUOTA) this.buckets.delete(key);
     if (this.buckets.size >= MOST_BUCKETS) this.buckets.clear();

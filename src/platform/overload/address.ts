@@ -4,25 +4,26 @@ import type { Request } from 'express';
 declare const OF_A_CLIENT: unique symbol;
 
 /**
- * The network that limits and records take for a client: an IPv4 address, or the /64 of an IPv6 one, since a host has a whole
- * /64 to choose its addresses from. Only this file makes one, so that nothing counts by an address as it was written.
+ * The network by which limits and records identify a client: an IPv4 address, or the /64 of an IPv6 address, since a
+ * host can choose any address of its /64. Only this file creates the type, so that no code counts by an address as it
+ * was written.
  */
 export type ClientNetwork = string & { readonly [OF_A_CLIENT]: true };
 
 const BRACKETED = /^\[([^\]]*)\](?::\d+)?$/;
 const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
-/** Eight groups and a port. A shorter IPv6 address with a port is an address itself, of the same /64. */
+/** Eight groups and a port. A shorter IPv6 address with a port reads as another address of the same /64. */
 const IPV6_WITH_PORT = /^((?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}):\d+$/i;
 const MAPPED_IPV4 = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 const UNKNOWN = 'unknown' as ClientNetwork;
 
 /**
- * Returns the network of the client, as far as `TRUST_PROXY` believes `X-Forwarded-For`. Gateways write ports and brackets there
+ * Returns the network of the client, as far as `TRUST_PROXY` trusts `X-Forwarded-For`. Gateways add ports and brackets
  * (Azure, IIS), and words such as `unknown`. An entry without an address counts as the proxy that wrote it.
  */
 export function networkOf(request: Request): ClientNetwork {
   const forwarded = request.headers['x-forwarded-for'];
-  // Express compares the entries with the trusted networks, and takes an address with a port for none.
+  // Express compares the entries with the trusted networks, but does not recognize an address with a port.
   if (typeof forwarded === 'string')
     request.headers['x-forwarded-for'] = forwarded
       .split(',')
@@ -35,7 +36,7 @@ export function networkOf(request: Request): ClientNetwork {
   return networkOfPeer(request.socket.remoteAddress);
 }
 
-/** Returns the network of the other end of a connection, which may be closed already. */
+/** Returns the network of the peer of a connection, which may already be closed. */
 export function networkOfPeer(remoteAddress: string | undefined): ClientNetwork {
   return networkIn(remoteAddress ?? '') ?? UNKNOWN;
 }
@@ -51,14 +52,14 @@ export function networkIn(text: string): ClientNetwork | null {
   return [...front, ...zeros, ...back].slice(0, 4).join(':') as ClientNetwork;
 }
 
-/** Returns the address without port, brackets and zone, in the one way to write it; null where there is none. */
+/** Returns the address without port, brackets and zone, in canonical form; null when there is none. */
 function addressIn(text: string): string | null {
   const trimmed = text.trim();
   const written = (BRACKETED.exec(trimmed) ?? IPV4_WITH_PORT.exec(trimmed) ?? IPV6_WITH_PORT.exec(trimmed))?.[1];
   const bare = (written ?? trimmed).replace(/%.*$/, '');
   if (isIPv4(bare)) return bare;
   if (!isIPv6(bare)) return null;
-  // The URL parser writes every address in one way, without an IPv4 tail.
+  // The URL parser writes every address in canonical form, without an IPv4 tail.
   const address = new URL(`http://[${bare}]`).hostname.slice(1, -1);
   const mapped = MAPPED_IPV4.exec(address);
   return mapped ? ipv4Of(parseInt(mapped[1], 16), parseInt(mapped[2], 16)) : address;

@@ -1,18 +1,19 @@
 import { serviceUnavailable } from '../errors.js';
 
 /**
- * Bounds the memory that arriving bodies take, by what has come of them and not by what they announce.
+ * Bounds the memory of arriving bodies, by the bytes received rather than the announced length.
  *
- * 1. Each piece is charged to the body's caller when it has come. A body that finds no memory is not read on: its sender waits.
- * 2. A caller has a share of the memory and no more: a caller that sends much, or slowly, delays nobody else.
- * 3. Bodies that came side by side cannot keep each other from their end: the oldest unfinished body of a caller may go
- *    beyond the share, and the oldest of all beyond the memory.
+ * 1. Each received chunk is charged to the body's caller. Without free memory, the body is not read further:
+ *    backpressure makes its sender wait.
+ * 2. Each caller has a share of the memory: a caller that sends much, or slowly, delays nobody else.
+ * 3. Bodies cannot block each other forever: the oldest unfinished body of a caller may exceed the share, and the
+ *    oldest of all may exceed the memory.
  * 4. A body that waits too long is refused: 503.
- * 5. A body gives its bytes back when its request is answered.
+ * 5. A body releases its bytes when its request is answered.
  */
 export class BodyMemory {
   private taken = 0;
-  /** In the order in which they began. */
+  /** In order of their start. */
   private readonly unfinished = new Set<BodySpace>();
   private readonly callers = new Map<string, CallerSpace>();
   private readonly waiting = new Set<Waiting>();
@@ -23,7 +24,7 @@ export class BodyMemory {
     private readonly waitMs: number,
   ) {}
 
-  /** A body of the caller is about to arrive; whoever begins must `leave`. */
+  /** Registers a body of the caller before it arrives; the caller of `begin` must `leave`. */
   begin(name: string): BodySpace {
     let caller = this.callers.get(name);
     if (!caller) this.callers.set(name, (caller = { name, bytes: 0, bodies: 0, unfinished: new Set() }));
@@ -34,7 +35,7 @@ export class BodyMemory {
     return space;
   }
 
-  /** @internal null when there is memory; else resolves once there is */
+  /** @internal Returns null when there is memory; otherwise resolves once there is. */
   charge(space: BodySpace, bytes: number): Promise<void> | null {
     if (this.fits(space, bytes)) {
       this.take(space, bytes);
@@ -109,7 +110,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The memory that one body takes. */
+/** The memory charged to one body. */
 export class BodySpace {
   /** @internal */
   taken = 0;
@@ -121,19 +122,20 @@ export class BodySpace {
   ) {}
 
   /**
-   * Charges bytes that have come. Null when there is memory for them; else do not read on before it resolves.
-   * @throws DomainError service_unavailable (in the promise) when there is none for too long
+   * Charges received bytes. Returns null when there is memory for them; otherwise do not read on before the promise
+   * resolves.
+   * @throws DomainError service_unavailable (in the promise) when there is no memory for too long
    */
   charge(bytes: number): Promise<void> | null {
     return this.memory.charge(this, bytes);
   }
 
-  /** The body is here, whole. */
+  /** Marks the body as complete. */
   finish(): void {
     this.memory.finish(this);
   }
 
-  /** Gives back what was charged; once. */
+  /** Releases the charged bytes, once. */
   leave(): void {
     if (this.left) return;
     this.left = true;

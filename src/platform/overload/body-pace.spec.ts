@@ -3,7 +3,7 @@ import { BodyPace } from './body-pace.js';
 describe('the rate limit for expensive bodies', () => {
   let pace: BodyPace;
   let log: string[];
-  /** A body whose reading takes so long. */
+  /** Simulates a body that takes this long to read. */
   const read = (caller: string, name: string, workMs: number) =>
     void pace.rest(caller).then(
       () => {
@@ -26,7 +26,7 @@ describe('the rate limit for expensive bodies', () => {
     for (const name of ['a1', 'a2', 'a3']) read('a', name, 100);
     read('b', 'b1', 100);
     await pass(0);
-    // Those that came at once before anything was charged: nothing is known of them yet.
+    // Bodies that arrive before anything was charged are not delayed: the caller's cost is not known yet.
     expect(log.filter((name) => name.startsWith('b'))).toEqual(['b1']);
     log = [];
     for (const name of ['a4', 'a5']) read('a', name, 100);

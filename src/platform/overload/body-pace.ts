@@ -1,28 +1,29 @@
 import { Injectable } from '@nestjs/common';
 import { rateLimited } from '../errors.js';
 
-/** Of a core, for the laborious bodies of one caller; the rest of the time is rest. */
+/** The share of a core for the expensive bodies of one caller; the caller pauses for the rest of the time. */
 const SHARE = 1 / 4;
-/** A caller that sends one body after another waits, and is not refused. */
+/** A caller that sends one body after another is delayed, not refused. */
 const MOST_REST_MS = 5_000;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1000;
 
 /**
- * Bounds the processor time that laborious bodies of one caller take: reading them is work that others wait for.
+ * Bounds the processor time for the expensive bodies of one caller, because other callers wait meanwhile.
  *
  * 1. The reader of such a body charges the time to its caller.
- * 2. The caller's next one is put off until the caller has rested so long that a quarter of a core was taken, and no more.
- *    Others do not wait for it: rest before you take a turn.
+ * 2. The caller's next body is delayed until the caller's average is a quarter of a core. Other callers do not wait for
+ *    it: call `rest` before entering a queue.
  * 3. A body that would wait too long is refused: 429.
  */
 @Injectable()
 export class BodyPace {
-  /** When each caller has rested, by `performance.now()`. */
+  /** The time at which each caller's pause ends, by `performance.now()`. */
   private readonly restedAt = new Map<string, number>();
 
   /**
-   * Resolves when the caller has rested. Of those that wait, one goes on at a time: charge without an await in between.
+   * Resolves when the caller's pause is over. Waiting bodies continue one at a time: charge without an await in
+   * between.
    * @throws DomainError rate_limited
    */
   async rest(caller: string): Promise<void> {
@@ -40,7 +41,7 @@ export class BodyPace {
     this.restedAt.set(caller, performance.now() + Math.min(rest, MOST_REST_MS));
   }
 
-  /** Callers that are remembered. */
+  /** The number of remembered callers. */
   get size(): number {
     return this.restedAt.size;
   }

@@ -1,18 +1,18 @@
-/** The owner of an entry: groups take turns, and within a group its members do. */
+/** The owner of an entry. The queue serves groups in turn, and the members of a group in turn. */
 export interface Flow {
   readonly group: string;
   readonly member: string;
 }
 
 /**
- * A bounded fair queue in two levels, with the longest queue dropped from.
+ * A bounded fair queue in two levels that drops from the longest queue.
  *
- * 1. Groups take turns at the head, whatever the number of entries that each has; within a group its members do.
- * 2. When the queue is full, the newest entry of the longest member of the longest group makes room. A flood is refused by its
- *    own length, and keeps nobody out who has less waiting.
+ * 1. Groups are served in turn, however many entries each has; the same holds for the members of a group.
+ * 2. When the queue is full, the newest entry of the longest member of the longest group is dropped. A flood therefore
+ *    displaces only itself.
  */
 export class FairQueue<Entry> {
-  /** The group whose turn it is comes first; within it the member. */
+  /** The groups in order of their turns; each holds its members in order of their turns. */
   private readonly groups = new Map<string, Map<string, Entry[]>>();
   private count = 0;
 
@@ -22,7 +22,10 @@ export class FairQueue<Entry> {
     return this.count;
   }
 
-  /** Adds an entry at the end of its member's, and returns the one that has to leave for it: itself, another, or null. */
+  /**
+   * Appends an entry to its member's queue. Returns the entry that is dropped for it: the entry itself, another entry,
+   * or null.
+   */
   push({ group, member }: Flow, entry: Entry): Entry | null {
     const members = this.groups.get(group) ?? new Map<string, Entry[]>();
     const entries = members.get(member) ?? [];
@@ -36,7 +39,7 @@ export class FairQueue<Entry> {
     return this.groups.has(group);
   }
 
-  /** Takes the entry whose turn it is, of the groups that may have one now. */
+  /** Removes and returns the next entry, among the groups that may have one now. */
   shift(mayHaveOne: (group: string) => boolean = () => true): Entry | undefined {
     const first = [...this.groups].find(([group]) => mayHaveOne(group));
     if (first === undefined) return undefined;
@@ -44,7 +47,7 @@ export class FairQueue<Entry> {
     const [[member, entries]] = members;
     const entry = entries.shift()!;
     this.count--;
-    // To the end of the row, where they have more.
+    // Moves member and group to the end of the order while they have more entries.
     members.delete(member);
     if (entries.length > 0) members.set(member, entries);
     this.groups.delete(group);
@@ -52,7 +55,10 @@ export class FairQueue<Entry> {
     return entry;
   }
 
-  /** Of equally long ones, the flow of the newest entry is dropped from, or else the one whose turn is the last. */
+  /**
+   * Drops an entry of the longest flow. Among equally long flows, the flow of the newest entry is chosen, otherwise the
+   * flow whose turn is last.
+   */
   private drop(last: Flow): Entry {
     const group = longest(this.groups, last.group, (members) => sum(members.values()));
     const members = this.groups.get(group)!;

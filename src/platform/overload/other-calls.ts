@@ -2,19 +2,19 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HttpAdapterHost } from '@nestjs/core';
 
-/** Calls that came within this time are beside the work. */
+/** A call within this time counts as concurrent with the work. */
 const BESIDE_MS = 250;
-/** Beside calls work that can wait has a quarter of the time: it rests three times as long as it took. */
+/** During calls, deferrable work gets a quarter of the time: it pauses three times as long as it ran. */
 const REST = 3;
 
-/** The calls that somebody makes beside work that can wait, which leaves most of the time to them. */
+/** Detects calls during deferrable work, so that the work leaves them most of the time. */
 export class OtherCalls {
   private last = -Infinity;
 
-  /** @param own the routes of those who watch the work: they are not beside it */
+  /** @param own the routes that observe the work: they do not count as calls */
   constructor(private readonly own: RegExp) {}
 
-  /** Without a server, as in a tool, nobody calls. */
+  /** Watches the server's requests. A tool has no server, and so no calls. */
   watch(http: HttpAdapterHost): void {
     const server = http.httpAdapter?.getHttpServer() as NodeJS.EventEmitter | undefined;
     server?.on('request', ({ url = '' }: IncomingMessage) => {
@@ -26,7 +26,7 @@ export class OtherCalls {
     return performance.now() - this.last < BESIDE_MS;
   }
 
-  /** Beside calls, waits three times as long as the work took, and `mostMs` at most. */
+  /** Pauses three times as long as the work took, at most `mostMs`, while there are calls. */
   async leaveTime(workMs: number, mostMs = Infinity): Promise<void> {
     if (this.areThere) await pause(Math.min(workMs * REST, mostMs));
   }

@@ -8,9 +8,9 @@ import type { Caller } from '../context/caller.js';
 const WINDOW_MS = 60_000;
 
 /**
- * Requests a minute for each application and user, counted by this process alone: with n processes behind one address
- * the effective limit lies between the setting and n times the setting.
- * rate-limiter-flexible was considered: it keeps a timer for each key, where one Map for each minute is enough.
+ * Limits requests per minute for each application and user, counted by this process alone. With n processes behind one
+ * address, the effective limit lies between the setting and n times the setting. rate-limiter-flexible was considered:
+ * it keeps a timer for each key, while one Map for each minute is enough.
  */
 @Injectable()
 export class RateLimit {
@@ -19,7 +19,7 @@ export class RateLimit {
 
   constructor(private readonly config: Config) {}
 
-  /** Counts the request and says on the answer what is left (draft-ietf-httpapi-ratelimit-headers). */
+  /** Counts the request and sets the quota headers (draft-ietf-httpapi-ratelimit-headers). */
   count(caller: Caller, response: Response): void {
     const quota = this.config.rateLimitPerMinute;
     if (quota === 0) return;

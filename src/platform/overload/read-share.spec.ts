@@ -1,6 +1,6 @@
 import { ReadShare, type ReadTurn } from './read-share.js';
 
-/** As the database's turns: whether a read has begun is asked once everything that was ready has gone on. */
+/** Returns whether a read has begun, after everything that was ready has run. */
 const hasBegun = async ({ ready }: ReadTurn): Promise<boolean> => {
   if (ready === null) return true;
   const later = new Promise((resolve) => setImmediate(() => resolve('waits')));

@@ -2,31 +2,36 @@ import type { Response } from 'express';
 import { requestContext, type RequestContext } from '../context/request-context.js';
 import { rateLimited } from '../errors.js';
 
-/** Of a process' time, for the large reads of one account while others call; the rest of the time is rest. */
+/**
+ * The share of a process's time for the large reads of one account while others call; the account pauses for the rest
+ * of the time.
+ */
 const SHARE = 1 / 4;
-/** So much an account may read without a rest that has not read for a while, and so much is it in debt at most. */
+/** The maximum credit that an idle account collects, and the maximum debt. */
 const MOST_CREDIT_MS = 250;
 const MOST_DEBT_MS = 250;
-/** Large reads of one account at the same time: while the database does one, the process makes the answer of the other. */
+/**
+ * Large reads of one account at the same time: while the database runs one, the process builds the answer of the other.
+ */
 const AT_ONCE = 2;
-/** A caller within this time counts as beside the read. */
+/** A call by another caller within this time counts as concurrent with the read. */
 const BESIDE_MS = 1_000;
-/** How long a turn waits before it looks again whether others still call. */
+/** The interval at which a waiting read checks whether others still call. */
 const LOOK_MS = 100;
 const MOST_WAIT_MS = 8_000;
 const MOST_REMEMBERED = 1_000;
 
 interface Reader {
-  /** Milliseconds that may be read; below 0 the account rests. */
+  /** Milliseconds that the account may still read; below 0 the account pauses. */
   credit: number;
-  /** When the credit was counted, by `performance.now()`. */
+  /** The time of the credit, by `performance.now()`. */
   at: number;
   underWay: number;
   readonly waiting: Set<ReadTurn>;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** A large read: it begins when `ready` has resolved, at once where that is null, and must `end`. */
+/** A large read. It begins when `ready` resolves, or at once when `ready` is null, and must `end`. */
 export class ReadTurn {
   readonly ready: Promise<void> | null = null;
   private begunAt: number | null = null;
@@ -63,7 +68,7 @@ export class ReadTurn {
     this.enter();
   }
 
-  /** Charges the time that the read took; one that still waits is refused. Once. */
+  /** Charges the duration of the read, once. A read that still waits is refused. */
   end(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -79,22 +84,23 @@ export class ReadTurn {
 }
 
 /**
- * Bounds the time that the large reads of one account take: lists, feeds, exports. Reads by key are none of them.
+ * Bounds the time of one account's large reads: lists, feeds, exports. Reads by key do not count.
  *
- * 1. Each read is charged to its account, once it has been made, with the time that it took: in the database and in the process.
- * 2. While others call, the reads of an account are made one after another, and the account rests between them so long that it
- *    takes a quarter of the time, and no more. An account that reads now and then has credit, and does not rest.
- * 3. While nobody else calls, it does not rest. Two reads are under way, so that whoever comes next waits for no crowd.
+ * 1. After each read, its duration in the database and in the process is charged to its account.
+ * 2. While others call, an account's reads run one after another. Between them the account pauses, so that it gets a
+ *    quarter of the time. An account that reads rarely has credit and does not pause.
+ * 3. While nobody else calls, an account does not pause. Two of its reads run at once, so that a new caller waits for
+ *    few reads.
  * 4. Accounts do not wait for each other. A request that waits too long is refused: 429.
- * 5. An answer that is made as it is taken has a turn for each piece: a caller who is slow holds none.
+ * 5. A streamed answer queues for each chunk: a slow caller occupies no slot.
  */
 export class ReadShare {
   private readonly readers = new Map<string, Reader>();
   private last = { name: '', at: -Infinity };
-  /** The last of those who are not the last. */
+  /** The most recent call by a caller other than the last. */
   private other = this.last;
 
-  /** Somebody has called, for whatever it was. */
+  /** Records a call of any kind. */
   heard(name: string): void {
     const at = performance.now();
     if (name === this.last.name) {
@@ -127,7 +133,7 @@ export class ReadShare {
       reader.waiting.delete(turn);
       turn.begin();
     }
-    // The running read serves the next one.
+    // The running read starts the next one.
     if (reader.waiting.size === 0 || reader.underWay > 0 || reader.timer !== undefined) return;
     const restMs = Math.min(Math.max(-reader.credit / SHARE, 1), LOOK_MS);
     reader.timer = setTimeout(() => {
@@ -171,27 +177,30 @@ function refill(reader: Reader): void {
   reader.at = now;
 }
 
-/** Of this process: its time is what accounts share. */
+/** The share of this process: accounts share its time. */
 const share = new ReadShare();
 const turns = new WeakMap<Response, ReadTurn>();
 
-/** Of a client's call the account, whatever the number of its users and applications; of an operator's, who it is. */
+/**
+ * Returns the account for a client's call, whatever its users and applications; for an operator's call, the operator.
+ */
 function readerName({ caller, accountCode }: RequestContext): string {
   if (accountCode !== null && caller?.accountCodes.has(accountCode)) return accountCode;
   return `${caller?.consumerKey} ${caller?.username}`;
 }
 
-/** Called for every request whose caller is known. */
+/** Records the call of an authenticated caller. */
 export function heardCaller(): void {
   share.heard(readerName(requestContext()));
 }
 
 /**
- * Before a large answer is made. The turn ends when it is {@link answered}, or when the caller goes away.
+ * Waits for a slot before a large answer is built. The slot is released when the answer is {@link answered}, or when
+ * the caller disconnects.
  * @throws DomainError rate_limited (in the promise)
  */
 export function takeReadTurn(response: Response): true | Promise<true> {
-  // A caller that is already gone reports nothing more, and would hold the turn for ever.
+  // A disconnected caller emits no further event, and would occupy the slot forever.
   if (response.destroyed) return true;
   const turn = share.begin(readerName(requestContext()));
   turns.set(response, turn);
@@ -199,12 +208,12 @@ export function takeReadTurn(response: Response): true | Promise<true> {
   return turn.ready === null ? true : turn.ready.then(() => true as const);
 }
 
-/** The answer is made, or is from now on made piece by piece: what the caller takes to read it is nobody's time. */
+/** Releases the slot when the answer is built, or when streaming begins: the caller's reading time is not charged. */
 export function answered(response: Response): void {
   turns.get(response)?.end();
 }
 
-/** The same pieces, a turn for each. */
+/** Yields the same chunks, and queues for a slot for each. */
 export async function* inReadTurns<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
   const name = readerName(requestContext());
   const iterator = pieces[Symbol.asyncIterator]();

@@ -4,22 +4,22 @@ interface Waiting {
 }
 
 /**
- * Bounds what is under way at the same time. Callers take turns at free places, whatever the number of entries that
- * each has waiting: a flood delays only its own caller. An entry larger than the bound is admitted alone.
+ * A fair semaphore: it bounds the work in progress. Callers get free slots in turn, however many entries each has
+ * waiting: a flood delays only its own caller. An entry larger than the bound is admitted alone.
  */
 export class Turns {
   private taken = 0;
-  /** The caller whose turn it is comes first. */
+  /** The waiting entries by caller, in order of the callers' turns. */
   private readonly waitingOf = new Map<string, Waiting[]>();
 
-  /** @param refusal what those are refused with whose turn does not come in time */
+  /** @param refusal builds the error for entries that waited too long */
   constructor(
     private readonly most: number,
     private readonly waitMs: number,
     private readonly refusal: () => Error,
   ) {}
 
-  /** How many wait. */
+  /** The number of waiting entries. */
   get waiting(): number {
     let sum = 0;
     for (const queue of this.waitingOf.values()) sum += queue.length;
@@ -27,8 +27,9 @@ export class Turns {
   }
 
   /**
-   * Null when it may begin at once; else resolves when it is its turn. An admitted caller must `leave`.
-   * @throws what `refusal` makes (in the promise)
+   * Returns null when the entry may begin at once; otherwise resolves when it is admitted. An admitted caller must
+   * `leave`.
+   * @throws the error of `refusal` (in the promise)
    */
   enter(caller: string, size: number): Promise<void> | null {
     if (this.waitingOf.size > 0 || !this.hasRoomFor(size)) return this.turn(caller, size);
@@ -41,7 +42,7 @@ export class Turns {
     for (const [caller, queue] of this.waitingOf) {
       if (!this.hasRoomFor(queue[0].size)) return;
       const next = queue.shift()!;
-      // To the end of the row: a Map iterates over what is added meanwhile.
+      // Moves the caller to the end of the queue: a Map iterates over entries that are added during the iteration.
       this.waitingOf.delete(caller);
       if (queue.length > 0) this.waitingOf.set(caller, queue);
       this.taken += next.size;

@@ -18,7 +18,8 @@ import { SigningKey } from './signing-key.entity.js';
 
 const KEY_PURPOSE = 'signing_keys.private_key';
 
-// Those that sign, or did within a day: whoever verifies may have fetched the set before the newest was made.
+// The keys that sign now or signed within the last day: a verifier may have fetched the set before the newest key was
+// created.
 const SHOWN = prepared(
   'signing-keys-shown',
   `SELECT public_jwk FROM signing_keys key
@@ -28,8 +29,9 @@ const SHOWN = prepared(
 );
 
 /**
- * The ES256 keys that sign launch tokens and client assertions (RFC 7523): made by the service, shared by all processes, their
- * private parts encrypted at rest. The newest signs from the moment it is made; the one before stays in the key set for a day.
+ * The ES256 keys that sign launch tokens and client assertions (RFC 7523). The service creates them, all processes
+ * share them, and their private parts are encrypted at rest. The newest key signs from its creation; the previous key
+ * stays in the key set for a day.
  */
 @Injectable()
 export class SigningKeys {
@@ -59,14 +61,14 @@ export class SigningKeys {
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' }).sign(privateKey);
   }
 
-  /** RFC 7517 key set for those who verify what the service signed. */
+  /** Returns the RFC 7517 key set for verifiers of the service's signatures. */
   async jwks(): Promise<{ keys: JWK[] }> {
     await this.ensureKey();
     const rows = await this.database.query<{ public_jwk: JWK }>(SHOWN);
     return { keys: rows.map((row) => row.public_jwk) };
   }
 
-  /** A new key, which signs from now on. */
+  /** Creates a new key, which signs from now on. */
   async rotate(): Promise<SigningKey> {
     return this.unitOfWork.run(async () => {
       const made = await this.make();

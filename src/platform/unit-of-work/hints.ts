@@ -6,11 +6,11 @@ import { UnitOfWork } from './unit-of-work.js';
 const NOTIFY = prepared('hints-notify', 'SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload');
 
 /**
- * Messages to the listeners of other processes (NOTIFY; database/listener.ts).
+ * Sends messages to the listeners of other processes (NOTIFY; database/listener.ts).
  *
- * A transaction with a NOTIFY fails at COMMIT when the queue of the server is full, which any session of any database may
- * cause. So a hint is sent after the commit, on another connection, and one that is lost changes nothing: whoever listens
- * looks for itself as well.
+ * A transaction with a NOTIFY fails at COMMIT when the server's queue is full, which any session of any database may
+ * cause. A hint is therefore sent after the commit, on another connection. A lost hint does no harm: every listener
+ * also polls.
  */
 @Injectable()
 export class Hints {
@@ -20,7 +20,7 @@ export class Hints {
     private readonly logger: Logger,
   ) {}
 
-  /** Sends these messages once the running transaction has committed; at once outside of one. */
+  /** Sends these messages once the running transaction has committed; at once outside a transaction. */
   send(channel: string, payloads: readonly string[]): void {
     if (payloads.length > 0) this.unitOfWork.afterCommit(() => void this.notify(channel, payloads));
   }

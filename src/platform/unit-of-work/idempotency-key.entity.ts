@@ -20,7 +20,7 @@ export class IdempotencyKey {
   @Column('text', { nullable: true })
   body: string | null;
 
-  /** Codes and ids of what the call was about: its answer may have no body that names them. */
+  /** Codes and ids that the call concerned: its answer may have no body that names them. */
   @Column('text', { array: true, default: '{}' })
   subjects: string[];
 

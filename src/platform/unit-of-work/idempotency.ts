@@ -41,10 +41,10 @@ const idempotencyKeyInUse = defineProblem(
 
 const WithOthers = Reflector.createDecorator<boolean>();
 
-/** The route honours `Idempotency-Key`. */
+/** Declares that the route honours `Idempotency-Key`. */
 export const Idempotent = () => applyDecorators(UseInterceptors(IdempotencyInterceptor), ChecksHeaders(keyFaults));
 
-/** As {@link Idempotent}, of a command that may share its transaction (`UnitOfWork.runWithOthers`). */
+/** Does the same as {@link Idempotent} for a command that may share its transaction (`UnitOfWork.runWithOthers`). */
 export const IdempotentWithOthers = () => applyDecorators(Idempotent(), WithOthers(true));
 
 const TRY_LOCK = prepared(
@@ -77,14 +77,15 @@ type Owner = Pick<IdempotencyKey, 'consumer_key' | 'username' | 'idempotency_key
 type Kept = Pick<IdempotencyKey, 'request_hash' | 'status' | 'body'>;
 
 /**
- * `Idempotency-Key`, in the transaction of the change:
+ * Handles `Idempotency-Key` in the transaction of the change:
  *
- * 1. A transaction-level advisory lock on application, user and key: a call that does not get it meets a first request in progress.
- * 2. A kept answer of the same request is replayed; of another request, refused.
- * 3. The handler runs inside this transaction (its unit of work joins), and its answer is kept in it.
- * 4. Any refusal rolls all of it back: the key is free again.
+ * 1. It takes a transaction-level advisory lock on application, user and key. A call that does not get the lock is
+ *    refused, because the first request is in progress.
+ * 2. The stored answer of the same request is replayed; a different request is refused.
+ * 3. The handler runs inside this transaction (its unit of work joins), and its answer is stored in it.
+ * 4. Any refusal rolls everything back: the key is free again.
  *
- * Never keep an answer outside of the transaction: after a crash it would report a change that was not made.
+ * Never store an answer outside the transaction: after a crash it would report a change that was rolled back.
  */
 @Injectable()
 class IdempotencyInterceptor implements NestInterceptor {
@@ -104,7 +105,7 @@ class IdempotencyInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const key = keyOf(request);
-    // One that is none is among the faults of the request: the handler refuses it, with its own.
+    // An invalid key is among the faults of the request: the handler refuses it together with its own faults.
     if (key === null || keyFaults(request).length > 0) return next.handle();
     const withOthers = this.reflector.get(WithOthers, context.getHandler()) ?? false;
     return from(this.once(key, withOthers, request, http.getResponse<Response>(), next));
@@ -147,7 +148,7 @@ class IdempotencyInterceptor implements NestInterceptor {
   }
 }
 
-/** `Idempotency-Key` of a route that takes its body in as it comes, and knows what it is once it has ended. */
+/** Handles `Idempotency-Key` for a route that streams its body and knows the body's hash only at the end. */
 @Injectable()
 export class StreamedIdempotency {
   constructor(
@@ -155,13 +156,14 @@ export class StreamedIdempotency {
     private readonly unitOfWork: UnitOfWork,
   ) {}
 
-  /** Whether an answer is kept under the key of the running request. */
+  /** Returns whether an answer is stored under the key of the running request. */
   async isKept(key: string): Promise<boolean> {
     return (await this.database.query(FIND, numbered([ownerOf(key)]))).length > 0;
   }
 
   /**
-   * The kept answer of the same request; null when there is none. In the caller's transaction, which keeps others with the key out.
+   * Returns the stored answer of the same request; null when there is none. It runs in the caller's transaction, whose
+   * lock excludes others with the same key.
    * @throws DomainError idempotency_key_reused, idempotency_key_in_use
    */
   async keptAnswer<T>(key: string, request: Request, bodyHash: string): Promise<T | null> {
@@ -175,7 +177,7 @@ export class StreamedIdempotency {
     return JSON.parse(kept.body!) as T;
   }
 
-  /** Keeps the answer in the caller's transaction. */
+  /** Stores the answer in the caller's transaction. */
   keep(key: string, request: Request, bodyHash: string, status: number, answer: object): void {
     this.unitOfWork.keep(KEEP, {
       ...ownerOf(key),

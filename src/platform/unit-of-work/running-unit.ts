@@ -6,19 +6,19 @@ import { numbered } from '../database/batched.js';
 import type { Statement, Transaction } from '../database/database.js';
 import type { DomainEvent } from '../events/domain-event.js';
 
-/** The running transaction and what it will write and do at its end. */
+/** The running transaction, its buffered writes, and its callbacks. */
 export class RunningUnit implements Transaction {
-  /** Answers that nobody has waited for yet. */
+  /** Results that have not been awaited yet. */
   readonly sent: Promise<unknown>[] = [];
-  /** Rows to be written, of each statement. */
+  /** Buffered rows by statement. */
   readonly kept = new Map<Statement, object[]>();
   readonly events: DomainEvent[] = [];
-  /** Events that are written, to be published after COMMIT. */
+  /** Events that are written and will be published after COMMIT. */
   readonly recorded: DomainEvent[] = [];
   readonly audit: AuditEntry[] = [];
   readonly changes: RecordChange[] = [];
   readonly afterCommit: (() => void)[] = [];
-  /** COMMIT is on its way: what is heard no more may have happened. */
+  /** COMMIT has been sent: without an answer, the outcome is unknown. */
   isCommitting = false;
 
   constructor(
@@ -28,7 +28,7 @@ export class RunningUnit implements Transaction {
 
   send(statement: Statement, values: unknown[]): void {
     const answer = this.client.query({ ...statement, values });
-    // Looked at when the work is done, which may be later.
+    // The result is awaited at the end of the work.
     answer.catch(() => undefined);
     this.sent.push(answer);
   }
@@ -45,10 +45,10 @@ export class RunningUnit implements Transaction {
   }
 
   writes(): void {
-    // It is undone with the transaction.
+    // Rolled back with the transaction.
   }
 
-  /** Takes over the rows that a joined unit has kept. */
+  /** Adds the buffered rows of a joined unit. */
   take(guest: RunningUnit): void {
     for (const [statement, rows] of guest.kept) this.keep(statement, rows);
     this.events.push(...guest.events);
@@ -58,12 +58,12 @@ export class RunningUnit implements Transaction {
   }
 }
 
-/** The part of one command in a transaction that several share: it keeps, so that leaving it undoes it. */
+/** The part of one command in a shared transaction. Its writes are buffered, so that a refusal discards them. */
 export class GuestUnit extends RunningUnit {
-  /** It has written at once: it leaves with the transaction alone. */
+  /** It has written to the database: only a rollback of the whole transaction undoes it. */
   hasWritten = false;
 
-  /** @param claims of the transaction: who changes what */
+  /** @param claims the keys that each joined unit changes in the transaction */
   constructor(
     host: RunningUnit,
     private readonly claims: Map<string, GuestUnit>,
@@ -71,7 +71,7 @@ export class GuestUnit extends RunningUnit {
     super(host.runner, host.client);
   }
 
-  /** @throws MustBeAlone when another joined unit changes it */
+  /** @throws MustBeAlone when another joined unit changes the same key */
   claim(key: string): void {
     const holder = this.claims.get(key);
     if (holder && holder !== this) throw new MustBeAlone();
@@ -87,5 +87,5 @@ export class GuestUnit extends RunningUnit {
   }
 }
 
-/** A command cannot share its transaction with others. */
+/** Thrown when a command cannot share its transaction with others. */
 export class MustBeAlone extends Error {}

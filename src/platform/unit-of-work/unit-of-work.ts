@@ -23,7 +23,7 @@ import { GuestUnit, MustBeAlone, RunningUnit } from './running-unit.js';
 const DEADLOCK = '40P01';
 const SERIALIZATION_FAILURE = '40001';
 const ATTEMPTS = 3;
-/** Before it is done again, in milliseconds: at least as long, at most twice. */
+/** The pause before a retry, in milliseconds: between one and two times this value. */
 const RETRY_PAUSE_MS = 25;
 
 const RECORD = prepared(
@@ -31,10 +31,10 @@ const RECORD = prepared(
   `WITH events AS (${INSERT_EVENTS}), audited AS (${insertAudit(10)}) ${insertChanges('$9')}`,
 );
 
-/** Nobody waits long for a lock while others wait for the transaction. */
+/** Keeps lock waits short while other commands share the transaction. */
 const WAIT_LITTLE = { text: `SET LOCAL lock_timeout = '200ms'` };
 
-/** A command that waits for a transaction to share. */
+/** A command that waits for a shared transaction. */
 interface Guest {
   readonly key: string;
   /** Does the command's work, in the context of its request, as a part of the transaction. */
@@ -46,24 +46,27 @@ interface Guest {
 const MOST_GUESTS = 50;
 
 /**
- * One transaction for each command.
+ * Runs each command in one transaction.
  *
  * 1. `run(work)` opens a transaction; every `Database` call inside `work` is part of it, through any number of awaits.
- * 2. A nested `run` joins: there is one BEGIN and one COMMIT, by the outermost.
- * 3. `raise(event)`, `audit(action, subject, details)` and `change(change)` are kept and written just before COMMIT, in that transaction:
- *    state, event, audit row and entry of the change feed exist together or not at all.
- * 4. `send(statement)` does not wait for the answer: what is sent, those and COMMIT go out together, which
- *    saves their round trips. PostgreSQL answers in order, and commits nothing once one statement was refused.
- * 5. After COMMIT the outbox hands the events to the event bus. A crash before that loses nothing: the rows are swept.
+ * 2. A nested `run` joins: the outermost call does the only BEGIN and COMMIT.
+ * 3. `raise(event)`, `audit(action, subject, details)` and `change(change)` are buffered and written just before
+ *    COMMIT. State, event, audit row and change feed entry therefore exist together or not at all.
+ * 4. `send(statement)` does not wait for the answer: sent statements, buffered rows and COMMIT leave together, which
+ *    saves round trips. PostgreSQL answers in order, and commits nothing after a refused statement.
+ * 5. After COMMIT the outbox passes the events to the event bus. A crash before that loses nothing: a sweep finds the
+ *    rows.
  * 6. `part(work)` is a savepoint: work that may fail without failing the unit.
- * 7. `runWithOthers(key, work)` shares its transaction with commands that come at the same time, under other keys; a nested one adds
- *    its key. An error of the work is its own refusal and changes nothing; the work may read, and `keep` rows of statements that
- *    are sent for all joined units together. Work that cannot share, because a record is locked say, throws
- *    {@link MustBeAlone} and gets a transaction of its own. So does work with a nested `run`, and so do all joined units when
- *    their transaction fails, or when one leaves it that has written. Once COMMIT is on its way only PostgreSQL's own
- *    refusal says that nothing happened: work with an unknown end is not repeated.
- * 8. A deadlock starts the whole work again, at most twice; so `work` has no effect outside the database. The pause before
- *    lets the other transaction take the lock that it waits for: begun at once, the work can take it back from under it.
+ * 7. `runWithOthers(key, work)` shares its transaction with concurrent commands under other keys; a nested call adds
+ *    its key.
+ * - An error of the work refuses that command alone. The work may read, and may `keep` rows for statements that are
+ *   sent for all joined units together.
+ * - Work that cannot share, for example because a record is locked, throws {@link MustBeAlone} and gets its own
+ *   transaction. So does work with a nested `run`.
+ * - All joined units get their own transactions when the shared one fails, or when a unit that has written is refused.
+ * - Once COMMIT is sent, only PostgreSQL's refusal proves a rollback: work with an unknown outcome is not repeated.
+ * 8. After a deadlock the whole work is retried, at most twice; `work` must have no effect outside the database. The
+ *    pause before a retry lets the other transaction get the lock that it waits for.
  *
  * Never do HTTP inside `work`, and never let a promise outlive it.
  */
@@ -92,8 +95,8 @@ export class UnitOfWork {
   }
 
   /**
-   * @param key of what the work changes: two that change the same do not share a transaction
-   * @param work may be done again
+   * @param key of the record that the work changes: two commands with the same key do not share a transaction
+   * @param work may be retried
    */
   async runWithOthers<T>(key: string, work: () => Promise<T>): Promise<T> {
     const unit = currentTransaction.current;
@@ -115,12 +118,12 @@ export class UnitOfWork {
     }
   }
 
-  /** Whether others share the running transaction, and would wait for whatever it waits for. */
+  /** Whether other commands share the running transaction, and would wait together with it. */
   get isShared(): boolean {
     return currentTransaction.current instanceof GuestUnit;
   }
 
-  /** Tells each its outcome when the transaction has ended, and with it the locks of those that have left. */
+  /** Settles each command when the transaction has ended, and with it the locks of the commands that were refused. */
   private async host(guests: readonly Guest[]): Promise<void> {
     const values = new Map<Guest, unknown>();
     const refusals = new Map<Guest, unknown>();
@@ -155,8 +158,8 @@ export class UnitOfWork {
   }
 
   /**
-   * Does a part of the running unit of work that may fail alone: when it throws, what it wrote, raised and audited is as
-   * if it had never been, and the unit goes on. Parts come one after another, or within one another.
+   * Runs a part of the unit of work that may fail alone. When the part throws, its writes, events and audit rows are
+   * rolled back, and the unit continues. Parts run one after another, or nested.
    */
   async part<T>(work: () => Promise<T>): Promise<T> {
     const unit = this.running();
@@ -177,7 +180,7 @@ export class UnitOfWork {
       lists.forEach((list, index) => list.splice(0, list.length, ...before[index]));
       unit.kept.clear();
       await unit.client.query('ROLLBACK TO SAVEPOINT part');
-      // It would hide the one around it.
+      // The error of the release would hide the first error.
       await unit.client.query('RELEASE SAVEPOINT part');
       throw refused?.reason ?? error;
     }
@@ -188,42 +191,45 @@ export class UnitOfWork {
     this.running().events.push(event);
   }
 
-  /** Leaves an audit row, by the caller of the running request, when the running transaction commits. */
+  /** Writes an audit row of the running request's caller when the running transaction commits. */
   audit(action: string, subject: string, details?: AuditDetails): void {
     this.running().audit.push(auditEntry(action, subject, details));
   }
 
-  /** The subjects of the audit rows that the running unit of work leaves. */
+  /** Returns the subjects of the running unit's audit rows. */
   subjects(): string[] {
     return [...new Set(this.running().audit.map(({ subject }) => subject))];
   }
 
-  /** Tells the change feed, when the running transaction commits. */
+  /** Appends to the change feed when the running transaction commits. */
   change(change: RecordChange): void {
     this.running().changes.push(change);
   }
 
-  /** Writes something in the running transaction whose outcome nobody asks for; a refusal fails the unit of work. */
+  /** Sends a statement in the running transaction without waiting for its result; a refusal fails the unit of work. */
   send(statement: Statement, values: unknown[]): void {
     this.running().send(statement, values);
   }
 
   /**
-   * Keeps a row for a statement that writes any number of them, the members of `json_to_recordset($1)`, each with its number
-   * `n`. It is sent before what is asked next, and at the end: of one record, keep one row for a statement until then.
+   * Buffers a row for a statement that writes any number of rows: the members of `json_to_recordset($1)`, each with its
+   * number `n`. The rows are sent before the next query, and at the end. Until then, keep at most one row per record
+   * for a statement.
    */
   keep(statement: Statement, row: object): void {
     this.running().keep(statement, [row]);
   }
 
-  /** Calls back once the running transaction has committed; at once outside of one. */
+  /** Calls back once the running transaction has committed; at once outside a transaction. */
   afterCommit(callback: () => void): void {
     const unit = currentTransaction.current;
     if (unit instanceof RunningUnit) unit.afterCommit.push(callback);
     else callback();
   }
 
-  /** Writes what was raised, audited and told so far: what follows in the unit sees it, and may change it. */
+  /**
+   * Writes the buffered events, audit rows and changes now: later statements of the unit see them and may change them.
+   */
   recordNow(): void {
     this.record(this.running());
   }
@@ -257,7 +263,7 @@ export class UnitOfWork {
       await Promise.all(sent);
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
-      // A refused statement makes PostgreSQL refuse the following ones: the first refusal is the cause.
+      // PostgreSQL refuses all statements after a refused one: the first refusal is the cause.
       const refused = (await Promise.allSettled(sent)).find(isRejected);
       throw refused?.reason ?? error;
     } finally {
@@ -281,7 +287,9 @@ function ownRefusal(error: unknown): unknown {
   return isFinal ? error : new MustBeAlone();
 }
 
-/** PostgreSQL has answered, and undone the transaction; 57P and 25P03 end the connection, when the COMMIT may have been done. */
+/**
+ * Returns whether PostgreSQL has answered and rolled back. 57P and 25P03 end the connection, possibly after the COMMIT.
+ */
 function isPostgresRefusal(error: unknown): boolean {
   const { driverError = error } = error as { driverError?: unknown };
   return driverError instanceof DatabaseError && !/^(08|57P|25P03)/.test(driverError.code ?? '08');

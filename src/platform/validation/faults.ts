@@ -4,10 +4,10 @@ declareFaults({
   too_many_faults: ['The request has more faults than are named.', 'Correct the named faults and send it again.'],
 });
 
-/** More than a person or a program will read; bounds what a hostile request costs. */
+/** More faults than anybody reads; it bounds the cost of a hostile request. */
 const MOST_FAULTS = 100;
 
-/** The faults as an answer names them. */
+/** Returns the faults that an answer lists. */
 export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
   if (faults.length <= MOST_FAULTS) return faults;
   const more = { pointer: '', code: 'too_many_faults', detail: `Only the first ${MOST_FAULTS} faults are named.` };
@@ -15,8 +15,8 @@ export function namedFaults(faults: readonly Fault[]): readonly Fault[] {
 }
 
 /**
- * The faults of one request. A check of a part adds to them and hands them on; the last check refuses the request with all
- * of them. The first {@link MOST_FAULTS} are named; of the others only that there are some.
+ * The faults of one request. Each check adds its faults and passes them on; the last check refuses the request with all
+ * of them. The first {@link MOST_FAULTS} are listed; an entry says that there are more.
  */
 export class Faults {
   private readonly found: Fault[];
@@ -33,7 +33,7 @@ export class Faults {
     return this.found.length === 0;
   }
 
-  /** Nothing more will be named: whoever checks may stop. */
+  /** Whether no more faults will be listed: further checks can stop. */
   get isFull(): boolean {
     return this.found.length > MOST_FAULTS;
   }
@@ -42,24 +42,24 @@ export class Faults {
     return this.found;
   }
 
-  /** Whether there is a fault at exactly this place. */
+  /** Returns whether there is a fault at exactly this pointer. */
   at(pointer: string): boolean {
     return this.found.some((fault) => fault.pointer === pointer);
   }
 
-  /** Whether the member, something in it, or the body as a whole is at fault. */
+  /** Returns whether the member, something in it, or the body as a whole has a fault. */
   concern(pointer: string): boolean {
     return this.found.some(
       (fault) => fault.pointer === '' || fault.pointer === pointer || fault.pointer?.startsWith(`${pointer}/`),
     );
   }
 
-  /** The value, unless it is at fault as a whole; its members may be at fault. */
+  /** Returns the value, unless the value as a whole has a fault; its members may have faults. */
   member<T>(pointer: string, value: T): T | undefined {
     return this.at('') || this.at(pointer) ? undefined : value;
   }
 
-  /** The entries of a list in their places; undefined where an entry has a fault. */
+  /** Returns the entries of a list at their indices; undefined for an entry with a fault. */
   entries<T>(pointer: string, value: readonly T[] | null | undefined): (T | undefined)[] {
     if (!Array.isArray(this.member(pointer, value))) return [];
     return value!.map((entry, index) => (this.concern(`${pointer}/${index}`) ? undefined : entry));

@@ -8,40 +8,40 @@ const TOLERANT_READER = Symbol('tolerant reader');
 
 export type Dto<T extends object = object> = new () => T;
 
-/** The rule of a member together with others of its object. */
+/** A rule for a member in combination with other members of its object. */
 interface Agreement<Body = never> {
   readonly code: string;
   readonly detail: string;
-  /** Asked when the member is given. The members of the body may have any type yet. */
+  /** Called when the member is given. The members of the body may still have any type. */
   holds(body: Body): boolean;
 }
 
-/** A member as its decorator declares it. */
+/** A member as declared by its decorator. */
 export interface DeclaredField {
   readonly name: string;
-  /** The rules of its own value. */
+  /** The rules of the member's own value. */
   readonly rules: readonly Rule[];
-  /** The class of the objects in it. */
+  /** The class of nested objects. */
   readonly nested: (() => Dto) | null;
   readonly required: boolean;
-  /** It may be left out, but has no empty value: null is a fault. */
+  /** Whether the member may be omitted but not null. */
   readonly notNull: boolean;
   readonly agreements: readonly Agreement<Record<string, unknown>>[];
 }
 
-/** All that a class says of its members. */
+/** Everything that a class declares about its members. */
 export interface Form {
-  /** Those of the class and its ancestors, by name. */
+  /** The members of the class and its ancestors, by name. */
   readonly fields: ReadonlyMap<string, DeclaredField>;
-  /** Members that only the service sets: accepted and without effect. */
+  /** Members that only the service sets: they are accepted and ignored. */
   readonly readOnly: ReadonlySet<string>;
-  /** Unknown members are kept, never refused. */
+  /** Whether unknown members are kept rather than refused. */
   readonly isTolerant: boolean;
 }
 
 const forms = new Map<Dto, Form>();
 
-/** Read once for each class. */
+/** Returns the form of a class, cached per class. */
 export function formOf(dto: Dto): Form {
   let form = forms.get(dto);
   if (form === undefined) {
@@ -59,22 +59,22 @@ function declaredFields(dto: Dto): readonly DeclaredField[] {
   return (Reflect.getMetadata(DECLARED, dto.prototype as object) as DeclaredField[] | undefined) ?? [];
 }
 
-/** A class with the members of both. */
+/** Returns a class with the members of both. */
 export function joined<A extends object, B extends object>(first: Dto<A>, second: Dto<B>): Dto<A & B> {
   const both = IntersectionType(first, second);
   Reflect.defineMetadata(DECLARED, [...declaredFields(first), ...declaredFields(second)], both.prototype as object);
   return both as Dto<A & B>;
 }
 
-/** Members of the resource that only the service sets: accepted in a body of this class and without effect. */
+/** Declares members that only the service sets: a body of this class may contain them, and they are ignored. */
 export const ReadOnlyMembers =
   (...names: string[]) =>
   (target: Dto): void =>
     Reflect.defineMetadata(READ_ONLY_MEMBERS, names, target);
 
 /**
- * Unknown members are kept in bodies of this class, never refused. Such a body is judged where it stands and not copied:
- * it may be large, and what is kept of it is what came.
+ * Declares that unknown members are kept in bodies of this class. Such a body is checked in place rather than copied,
+ * because it may be large, and is stored as received.
  */
 export const TolerantReader =
   () =>
@@ -83,9 +83,9 @@ export const TolerantReader =
 
 interface FieldOptions<Body = never> {
   required?: boolean;
-  /** Of a change: it may be left out, but not cleared. */
+  /** For a change: the member may be omitted but not cleared. */
   notNull?: boolean;
-  /** Of an answer: never left out, although it may be null. */
+  /** For an answer: the member is always present, although it may be null. */
   always?: boolean;
   description?: string;
   example?: unknown;
@@ -117,12 +117,14 @@ function declare(
     );
 }
 
-/** The description of the member, then the part of its rule that no pattern can express. */
+/** Joins the member's description with the part of its rule that no pattern can express. */
 function withDescription({ description }: { description?: string }, own: string): string {
   return description === undefined ? own : `${own} ${description}`;
 }
 
-/** The schema of the member in the OpenAPI document: `nullable` is OpenAPI 3.0's; documents.ts writes it the way of 3.1. */
+/**
+ * Builds the member's schema for the OpenAPI document: `nullable` is OpenAPI 3.0's; documents.ts converts it to 3.1.
+ */
 function documented(
   schema: object,
   { required = false, notNull = required, always = required, description, example, and }: FieldOptions,
@@ -138,19 +140,19 @@ function documented(
 }
 
 /**
- * A member of a request body, path or query: one statement of its rule, for the check and for OpenAPI alike.
- * Optional members may be null or left out.
+ * Declares a member of a request body, path or query: one rule serves the check and OpenAPI alike. Optional members may
+ * be null or omitted.
  */
 export function Field<Body = never>(rule: Rule, options: FieldOptions<Body> = {}): PropertyDecorator {
   return applyDecorators(declare(rule, null, options), documented(rule.schema, options));
 }
 
-/** A nested object, checked by its own class. */
+/** Declares a nested object, checked by its own class. */
 export function ObjectField(type: () => Dto, options: FieldOptions = {}): PropertyDecorator {
   return applyDecorators(declare(anObject, type, options), documented({ type: () => type() }, options));
 }
 
-/** An array of nested objects. */
+/** Declares an array of nested objects. */
 export function ObjectListField(type: () => Dto, maxItems: number, options: FieldOptions = {}): PropertyDecorator {
   return applyDecorators(
     declare(listOf(anObject, maxItems), type, options),

@@ -8,11 +8,11 @@ declareFaults({
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The code of an account as the service makes it. */
+/** The rule of an account code that the service generated. */
 export const accountCodeRule = text({ min: 1, max: 50, example: 'K7MWQ2XA9PDR' });
 
 const TEST_CODE = /^[A-Za-z0-9-]+$/;
-/** Dashes that word processors write for a hyphen. */
+/** Dashes that word processors insert instead of a hyphen. */
 const DASHES = /[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g;
 
 const plainTestCode = text({
@@ -36,7 +36,7 @@ export const testCodeRule: Rule = {
 
 export const uuidRule = text({ max: 36, pattern: UUID, form: 'Must be a UUID in lower case.' });
 
-/** Whether PostgreSQL would take the text for a uuid as the service writes it. */
+/** Returns whether the text is a uuid in the form that the service writes. */
 export function isUuid(value: string): boolean {
   return UUID.test(value);
 }

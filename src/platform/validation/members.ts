@@ -13,7 +13,7 @@ declareFaults({
   ],
 });
 
-/** A body with the faults of its form, for whoever has more to check before it names all of them. */
+/** A body with the faults found so far, for a caller that checks more before it reports all of them. */
 export interface Inspected<T> {
   body: T;
   faults: Faults;
@@ -27,8 +27,8 @@ export function readBody<T extends object>(dto: Dto<T>, value: unknown): T {
 }
 
 /**
- * The body as an instance of the class, as far as it can be one; without a JSON object there is nothing but the fault that
- * says so. A body of a tolerant class is judged where it stands and not copied.
+ * Reads the body as an instance of the class, as far as possible. Without a JSON object, the result has only the fault
+ * that says so. A body of a tolerant class is checked in place rather than copied.
  */
 export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, faults = new Faults()): Inspected<T> {
   if (value === undefined) faults.add(fault('required', 'A JSON body is needed.'));
@@ -43,8 +43,8 @@ export function inspectBody<T extends object>(dto: Dto<T>, value: unknown, fault
 }
 
 /**
- * Path or query parameters as an instance of the class.
- * @param strict whether a parameter that the class does not declare is a fault
+ * Reads path or query parameters as an instance of the class.
+ * @param strict whether an undeclared parameter is a fault
  */
 export function readParameters(
   dto: Dto | null,
@@ -68,7 +68,7 @@ export function readParameters(
   return instance;
 }
 
-/** The one walk over the members: those that nobody declares, then each that is declared, in its order. */
+/** Walks the members: first the undeclared ones, then the declared ones in order of declaration. */
 function readMembers<T extends object>(dto: Dto<T>, value: Record<string, unknown>, faults: Faults, path = ''): T {
   const form = formOf(dto);
   for (const name of Object.keys(value)) {
@@ -96,11 +96,11 @@ function readMember(
   (instance as Record<string, unknown>)[field.name] = nestedIn(field, member, path, faults);
 }
 
-/** The member with what it holds read as well, where it can be. */
+/** Returns the member with its nested objects read, where possible. */
 function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string, faults: Faults): unknown {
   if (nested === null || faults.isFull || typeof member !== 'object' || member === null) return member;
   const pointer = `${path}/${escapePointer(name)}`;
-  // A value that is wrong as a whole is not searched.
+  // A value that is wrong as a whole is not searched further.
   if (!faults.isEmpty && faults.at(pointer)) return member;
   if (!Array.isArray(member)) return readMembers(nested(), member as Record<string, unknown>, faults, pointer);
   return member.map((entry: unknown, index) =>
@@ -108,7 +108,7 @@ function nestedIn({ name, nested }: DeclaredField, member: unknown, path: string
   );
 }
 
-/** Adds what the field's own rules have against the member. */
+/** Adds the faults of the member under the field's rules. */
 function checkMember(field: DeclaredField, value: Record<string, unknown>, path: string, faults: Faults): void {
   const { name, rules, agreements, required, notNull } = field;
   const member = value[name];
@@ -125,7 +125,7 @@ function checkMember(field: DeclaredField, value: Record<string, unknown>, path:
     if (!agreement.holds(value)) faults.add(fault(agreement.code, agreement.detail, `${path}/${escapePointer(name)}`));
 }
 
-/** The faults of the members that the class declares, at every level; nothing is copied. */
+/** Adds the faults of the declared members, at every level, without copying. */
 function checkMembers(form: Form, value: Record<string, unknown>, path: string, faults: Faults): void {
   for (const field of form.fields.values()) {
     if (faults.isFull) return;
@@ -144,7 +144,7 @@ function checkMembers(form: Form, value: Record<string, unknown>, path: string, 
   }
 }
 
-/** Characters that no database column can keep: NUL and halves of surrogate pairs, in names too. */
+/** Adds faults for characters that no database column can store, also in names: NUL and unpaired surrogates. */
 function checkKept(value: unknown, path: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
@@ -173,23 +173,23 @@ function isKeepable(value: unknown): boolean {
   );
 }
 
-/** Members without effect may have any shape, but not hold what is refused wherever it stands. */
+/** Checks ignored members, which may have any shape but must not contain forbidden characters. */
 function checkIdle(value: unknown, pointer: string, faults: Faults): void {
   if (faults.isFull) return;
   if (typeof value === 'string') {
-    // A body that GET returned may be sent back: a status message repeats the reason of a hold, with its lines.
+    // A client may send back a body from GET: its status message repeats the reason of a hold, with line breaks.
     const found = characterFault(value, true);
     if (found) faults.add({ ...found, pointer });
   } else if (typeof value === 'object' && value !== null)
     for (const [name, member] of Object.entries(value)) checkIdle(member, `${pointer}/${escapePointer(name)}`, faults);
 }
 
-/** Made for the faults that are named, and for no other. */
+/** Builds the fault of an unknown member; only faults that will be listed are built. */
 function unknownMember(name: string, pointer: string, form: Form): Fault {
   return fault('unknown_field', `There is no such member.${nearestHint(name, [...form.fields.keys()])}`, pointer);
 }
 
-/** Names that other systems give to members, without blanks and in small letters. */
+/** Other systems' names for members, without blanks and in lower case. */
 const OTHER_NAMES = new Map([
   ['familyname', 'last_name'],
   ['surname', 'last_name'],
@@ -208,13 +208,16 @@ const OTHER_NAMES = new Map([
   ['emailaddress', 'email'],
 ]);
 
-/** The end of a sentence: the known name that was probably meant, where one is near. */
+/** Returns the end of a sentence that names the probably intended name, if a similar one exists. */
 export function nearestHint(name: string, known: readonly string[]): string {
   const meant = name.length > 64 ? null : meantName(name, known);
   return meant === null ? '' : ` Did you mean "${meant}"?`;
 }
 
-/** By its letters, by another name for it, by the words that it has alone, or by letters that are mistyped. */
+/**
+ * Returns the intended name: by equal letters, by a synonym, by the words that it alone contains, or by mistyped
+ * letters.
+ */
 function meantName(name: string, known: readonly string[]): string | null {
   const letters = bare(name);
   const same = known.find((one) => bare(one) === letters);
@@ -235,7 +238,7 @@ function meantName(name: string, known: readonly string[]): string | null {
 
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-/** Words are set apart by blanks, by signs and by capitals. */
+/** Splits a name into words at blanks, punctuation and capitals. */
 function wordsOf(name: string): string[] {
   return name
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, ' ')

@@ -4,10 +4,12 @@ import { declareFaults, type Fault } from '../errors.js';
 /** A JSON Schema of OpenAPI 3.1. */
 export type Schema = Record<string, unknown>;
 
-/** One rule of a member: what it checks and how the OpenAPI document states it. */
+/** One rule of a member: its check and its statement in the OpenAPI document. */
 export interface Rule {
   readonly schema: Schema;
-  /** The faults of a value that is neither undefined nor null; pointers are relative to the value (`""`, `/3`). */
+  /**
+   * Returns the faults of a value that is neither undefined nor null; pointers are relative to the value (`""`, `/3`).
+   */
   faults(value: unknown): Fault[];
 }
 
@@ -43,47 +45,47 @@ export function fault(code: string, detail: string, pointer = ''): Fault {
   return { pointer, code, detail };
 }
 
-// C0, DEL and C1; in free text the line breaks and tabs are allowed. Overrides of direction show a text as another one, and U+FFFD
-// stands where one was lost.
+// C0, DEL and C1; free text may contain line breaks and tabs. Direction overrides disguise a text, and U+FFFD replaces
+// a lost character.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
 const CONTROL_BUT_LINES = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202d\u202e\ufffd]/;
-/** Of these alone a text has nothing to see: blanks, joiners, marks, fillers and the empty pattern of Braille. */
+/** Characters that are invisible on their own: blanks, joiners, marks, fillers and the empty pattern of Braille. */
 const UNSEEN = /[\s\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]+/gu;
 
 interface TextOptions {
   min?: number;
   max: number;
-  /** Code of the fault when the form is wrong. */
+  /** The fault code when the form is wrong. */
   code?: string;
   pattern?: RegExp;
   /**
-   * The pattern that the OpenAPI document shows instead of this one: it must mean the same in every dialect, so no \\p, \\s, \\d,
-   * look-around or flags. The description has the rest.
+   * The pattern in the OpenAPI document, instead of this one. It must mean the same in every dialect: no \\p, \\s, \\d,
+   * look-around or flags. The description covers the rest.
    */
   portable?: RegExp;
   /** The pattern in words. */
   form?: string;
   format?: string;
-  /** Refuse a text of blanks only. */
+  /** Refuses a text of blanks only. */
   notBlank?: boolean;
-  /** Line breaks and tabs allowed. */
+  /** Allows line breaks and tabs. */
   lines?: boolean;
   example?: string;
   accepts?: (value: string) => boolean;
   description?: string;
 }
 
-/** A character that is neither a control character nor a blank: what \\S says means something else in each dialect. */
+/** Matches a character that is neither a control character nor a blank: \\S differs between dialects. */
 const VISIBLE = '[^\\x00-\\x20\\x7f-\\xa0]';
 
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** Whether there is nothing to see; what is ASCII can be seen. */
+/** Returns whether the text has no visible character; printable ASCII is visible. */
 function isUnseen(text: string): boolean {
   return !/[!-~]/.test(text) && text.replaceAll(UNSEEN, '') === '';
 }
 
-/** Lengths count Unicode code points, as PostgreSQL and JSON Schema do. */
+/** Counts Unicode code points, as PostgreSQL and JSON Schema do. */
 function codePoints(text: string): number {
   if (!SURROGATE.test(text)) return text.length;
   let count = 0;
@@ -91,7 +93,7 @@ function codePoints(text: string): number {
   return count;
 }
 
-/** The fault of characters that no text may hold, else null. */
+/** Returns the fault of forbidden characters in any text, else null. */
 export function characterFault(value: string, lines = false): Fault | null {
   if ((lines ? CONTROL_BUT_LINES : CONTROL).test(value))
     return fault('control_character', 'Control characters are not allowed.');
@@ -157,7 +159,7 @@ export function boolean(): Rule {
   };
 }
 
-/** A boolean in the address. */
+/** Builds the rule for a boolean query parameter. */
 export function flag(): Rule {
   return {
     schema: { type: 'string', enum: ['true', 'false'] },
@@ -166,9 +168,9 @@ export function flag(): Rule {
   };
 }
 
-/** One of a list of texts; `anyCase` accepts and keeps them in any case. */
+/** Builds the rule for one of several texts; `anyCase` accepts and stores them in any case. */
 export function oneOf(values: readonly string[], code: string, { anyCase = false } = {}): Rule {
-  // Letter by letter: `toLowerCase` would also take characters such as the Kelvin sign for ASCII letters.
+  // Matches letter by letter: `toLowerCase` would also map characters such as the Kelvin sign to ASCII letters.
   const pattern = anyCase ? `^(${values.map(inAnyCase).join('|')})$` : null;
   const form = pattern === null ? null : new RegExp(pattern);
   const isKnown = (value: string) => (form === null ? values.includes(value) : form.test(value));
@@ -207,7 +209,7 @@ export function listOf(item: Rule, maxItems: number, minItems = 0): Rule {
 const DATE_ALONE = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 
-/** The moments that may stand for a date: its first, its last, and the one that ends it where a bound is excluded. */
+/** The moments that a date can mean: its first, its last, or the one after its end for an exclusive bound. */
 const MOMENTS_OF_DATE = {
   first: (date: string) => `${date}T00:00:00Z`,
   last: (date: string) => `${date}T23:59:59Z`,
@@ -221,8 +223,8 @@ function momentOfDate(value: string, meant: keyof typeof MOMENTS_OF_DATE): strin
 }
 
 /**
- * `YYYY-MM-DDThh:mm:ssZ`, and a moment that exists.
- * @param meant the moment that the remedy names for a date without a time
+ * Builds the rule for `YYYY-MM-DDThh:mm:ssZ` and a moment that exists.
+ * @param meant the moment that the remedy suggests for a date without a time
  */
 export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
   return {
@@ -235,7 +237,7 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
     faults(value) {
       if (typeof value !== 'string') return [fault('type_invalid', 'Must be a string.')];
       const date = parseDateTime(value);
-      // Year 0 has no place in PostgreSQL's timestamps.
+      // PostgreSQL's timestamps have no year 0.
       if (date !== null && date.getUTCFullYear() >= 1) return [];
       const moment = momentOfDate(value, meant);
       const remedy = moment === null ? '' : ` A date needs a time: write ${moment}.`;
@@ -245,8 +247,9 @@ export function dateTime(meant: keyof typeof MOMENTS_OF_DATE = 'first'): Rule {
 }
 
 /**
- * A code or id that somebody gives to something: it must fit in one segment of a path, and the eye must distinguish
- * it from others. So no invisible characters (Unicode's "other": controls, marks of direction, joiners, unassigned).
+ * Builds the rule for a user-given code or id. It must fit into one path segment, and people must be able to tell codes
+ * apart. Invisible characters are therefore refused (Unicode's "other": controls, direction marks, joiners,
+ * unassigned).
  */
 export function code(
   max = 50,
@@ -264,7 +267,7 @@ export function code(
   });
 }
 
-/** A code of an account's catalogue: in a cell of a file `;` separates the entries of a list. */
+/** Builds the rule for a code of an account's catalogue: in a cell of a file, `;` separates the entries of a list. */
 export function catalogueCode(): Rule {
   return code(50, {
     form: 'Must be printable, without / \\ and ; and without blanks at its ends.',

@@ -1,4 +1,6 @@
-/** Names of the tz database (2025c, file `backward` and its like) that Intl takes and does not list, in their exact spelling. */
+/**
+ * Names of the tz database (2025c, file `backward` and similar) that Intl accepts but does not list, in exact spelling.
+ */
 export const TIME_ZONE_LINKS: ReadonlySet<string> = new Set(
   `
 Africa/Asmara Africa/Timbuktu America/Argentina/Buenos_Aires America/Argentina/Catamarca

@@ -1,20 +1,20 @@
 import { endOfString, parseJson } from '../../platform/http/json-text.js';
 
 /**
- * Keeps some members apart from the text of a body, at whatever depth they occur.
+ * Separates some members from the text of a body, at any depth.
  *
- * 1. `takeApart` copies the text without them, and remembers at which byte of the copy each of them was. Members inside of
- *    such a member are taken out with it. Blanks between members are not copied.
- * 2. `putBack` puts any of them in again at their places: the text is well-formed whichever of them are there.
- * 3. The text is walked once, by bytes: a body may have megabytes and 100,000 values.
+ * 1. `takeApart` copies the text without these members, and records the byte offset of each in the copy. Members inside
+ *    such a member are removed with it. Blanks between members are not copied.
+ * 2. `putBack` reinserts any of them at their offsets: the text is well-formed with any subset of them.
+ * 3. The text is scanned once, by bytes: a body may have megabytes and 100,000 values.
  *
- * Never give `putBack` another text than `takeApart` left.
+ * Never pass to `putBack` any text but the result of `takeApart`.
  */
 export interface MemberApart {
   readonly name: string;
-  /** Its place among all that were taken out. */
+  /** Its index among the removed members. */
   readonly order: number;
-  /** The byte of the copy at which it stood. */
+  /** Its byte offset in the copy. */
   readonly at: number;
   /** The text of name, colon and value. */
   readonly member: string;
@@ -27,10 +27,10 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const COMMA = 0x2c;
 const NULL = 0x6e;
-/** An escape in a name may spell any of them. */
+/** An escape sequence can spell any character of a name. */
 const ESCAPE = '\\u';
 
-/** Takes the members of these names out of a well-formed JSON text. A member that is null stays. */
+/** Removes the members of these names from a well-formed JSON text. A member that is null stays. */
 export function takeApart(json: Buffer, names: readonly string[]): { text: Buffer; apart: MemberApart[] } {
   if (!json.includes(ESCAPE) && !names.some((name) => json.includes(name))) return { text: json, apart: [] };
   const copy = new Copy(json, new Set(names));
@@ -38,7 +38,7 @@ export function takeApart(json: Buffer, names: readonly string[]): { text: Buffe
   return copy.apart.length === 0 ? { text: json, apart: [] } : { text: copy.text, apart: copy.apart };
 }
 
-/** Puts members back into the text that {@link takeApart} left. */
+/** Reinserts members into the text from {@link takeApart}. */
 export function putBack(text: string, apart: readonly Omit<MemberApart, 'name'>[]): string {
   if (apart.length === 0) return text;
   const bytes = Buffer.from(text);
@@ -72,7 +72,7 @@ class Copy {
     return Buffer.from(this.out.subarray(0, this.length));
   }
 
-  /** Copies the value that begins at the byte; returns the byte behind it. */
+  /** Copies the value that begins at this byte; returns the index of the following byte. */
   value(at: number): number {
     const opening = this.json[at];
     if (opening === OPEN) return this.object(at);
@@ -132,7 +132,7 @@ class Copy {
   }
 }
 
-/** A name as it means, whatever escapes it is written with. */
+/** Returns the name with its escapes decoded. */
 function nameOf(literal: Buffer): string {
   return literal.includes('\\')
     ? (parseJson(literal.toString('utf8')) as string)

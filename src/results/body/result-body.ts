@@ -9,39 +9,39 @@ import { judge, type Judged, type KeptFault } from './result-judgement.js';
 import { putBack, takeApart, type MemberApart } from './members-apart.js';
 
 /**
- * A result's body as it came, in parts.
+ * Splits a result's body, as received, into parts.
  *
- * 1. The bytes are split at the borders of the outermost members; photo and video link are taken out, each as the JSON
- *    text of its value. They are kept encrypted, and put back for callers who may see them.
- *    So are the members of {@link CREDENTIALS} at any depth, and photos and links deeper than that (members-apart.ts).
- * 2. The rest is kept as text, so that numbers beyond a double, repeated names and the order of members stay; as bytes, which
- *    a thread hands over and PostgreSQL takes as they are.
- * 3. The values are parsed beside it, to be checked, matched and hashed.
+ * 1. The bytes are split at the outermost members. Photo and video link are removed, each as the JSON text of its
+ *    value, stored encrypted, and reinserted for callers who may see them. So are the members of {@link CREDENTIALS} at
+ *    any depth, and nested photos and links (members-apart.ts).
+ * 2. The rest is stored as text, which preserves numbers beyond a double, repeated names and the order of members. It
+ *    stays in bytes, which a thread can transfer and PostgreSQL accepts unchanged.
+ * 3. The values are parsed separately, for checks, matching and hashing.
  *
- * Never rebuild the kept text from parsed values.
+ * Never rebuild the stored text from parsed values.
  */
 export const PHOTO = 'userPhotoBase64String';
 export const VIDEO_LINK = 'videoReviewLink';
-/** The members that open the exam at the driver. */
+/** The members that give access to the exam at the driver. */
 const CREDENTIALS = ['examPassword', 'extExamToken'];
 const APART = [...CREDENTIALS, PHOTO, VIDEO_LINK];
 
 type Dto = new () => object;
 
-/** The parts of a body that are kept. */
+/** The parts of a body that are stored. */
 export interface KeptBody {
   /** The JSON text without photo, video link and credentials, in UTF-8. */
   readonly text: Buffer;
-  /** JSON text of the outermost members' values, with those that stand deeper as {@link Kept} has them; null without any. */
+  /** JSON text of the outermost members' values, with nested ones in the form of {@link Kept}; null without any. */
   readonly photo: Buffer | null;
   readonly videoLink: Buffer | null;
-  /** The members of {@link CREDENTIALS}, as {@link Kept} has them; null without any. */
+  /** The members of {@link CREDENTIALS} in the form of {@link Kept}; null without any. */
   readonly credentials: Buffer | null;
-  /** Equal for bodies that say the same, whatever the order of their members. */
+  /** Equal for equivalent bodies, regardless of the order of members. */
   readonly hash: Buffer;
 }
 
-/** A result as it was delivered, by whom and when. */
+/** A result as delivered, with its sender and time. */
 export interface Delivery {
   readonly body: KeptBody;
   readonly faults: readonly KeptFault[];
@@ -54,9 +54,9 @@ const BACKSLASH = 0x5c;
 const NULL_TEXT = 'null';
 
 /**
- * Reads a body that is a JSON object, whatever is wrong with its members: `faults` names that.
- * @param deciding as {@link judge} has it
- * @throws DomainError malformed_json, payload_too_large, validation_error for what is no object
+ * Reads a body that is a JSON object; `faults` lists the faults of its members.
+ * @param deciding as in {@link judge}
+ * @throws DomainError malformed_json, payload_too_large, validation_error when the body is not an object
  */
 export function readResultBody<T extends object>(
   dto: new () => T,
@@ -70,7 +70,7 @@ export function readResultBody<T extends object>(
   return { value: value as T, kept: { text, photo, videoLink, credentials, hash }, ...judged };
 }
 
-/** The kept text with photo and video link in it again. */
+/** Reinserts photo and video link into the stored text. */
 export function withMembers(text: string, members: Record<string, string | null>): string {
   const added = Object.entries(members).flatMap(([name, value]) =>
     value === null ? [] : [`${JSON.stringify(name)}:${value}`],
@@ -80,12 +80,12 @@ export function withMembers(text: string, members: Record<string, string | null>
   return `{${[...(inner === '' ? [] : [inner]), ...added].join(',')}}`;
 }
 
-/** The hash of a body that is no JSON object: that of its bytes, and never that of an object. */
+/** Returns the hash of the bytes of a body that is not a JSON object; it never equals the hash of an object. */
 export function hashOfRaw(bytes: Buffer): Buffer {
   return createHash('sha256').update('raw ').update(bytes).digest();
 }
 
-/** Begins what is kept of members that are not the outermost ones; no JSON text does. */
+/** Prefix of the stored form of nested members; no JSON text begins with it. */
 const DEEPER = '@';
 type Kept = { value: string | null; members: [order: number, at: number, member: string][] };
 
@@ -102,7 +102,7 @@ function readKept(kept: Buffer | null): Kept {
   return text.startsWith(DEEPER) ? (JSON.parse(text.slice(1)) as Kept) : { value: text, members: [] };
 }
 
-/** The kept text with whatever of it is kept apart and not null. */
+/** Reinserts every separated part that is not null into the stored text. */
 export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>): string {
   const [photo, videoLink, credentials] = [apart.photo, apart.videoLink, apart.credentials].map(readKept);
   const members = [photo, videoLink, credentials].flatMap((kept) => kept.members);
@@ -113,7 +113,7 @@ export function wholeText(text: string, apart: Pick<KeptBody, 'photo' | 'videoLi
   return withMembers(whole, { [PHOTO]: photo.value, [VIDEO_LINK]: videoLink.value });
 }
 
-/** `whole` is the text with what is kept apart deeper than its outermost members. */
+/** `whole` is the text with the separated nested members. */
 type Parts = Omit<KeptBody, 'hash'> & { value: unknown; whole: Buffer };
 
 const EMPTY = Buffer.alloc(0);
@@ -146,7 +146,7 @@ function split(json: Buffer): Parts {
   return { value, whole, text, photo: of(PHOTO), videoLink: of(VIDEO_LINK), credentials };
 }
 
-/** The value of a JSON text. A plain text of megabytes is read with one copy. */
+/** Parses a JSON text. A plain string of megabytes is read with a single copy. */
 function valueOf(literal: Buffer): unknown {
   const plain = literal[0] === QUOTE && isAscii(literal) && !literal.includes(BACKSLASH);
   if (!plain) return parseJson(literal.toString('utf8'));
@@ -160,7 +160,7 @@ const OPEN = Buffer.from('{');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from('}');
 
-/** The text of the object with these members. */
+/** Builds the text of an object with these members. */
 function objectOf(members: readonly Buffer[]): Buffer {
   const parts: Buffer[] = [OPEN];
   for (const member of members) {
@@ -177,7 +177,9 @@ interface Member {
   readonly value: Buffer;
 }
 
-/** The members of a JSON object, null when the text is none. The inside of a value is left to JSON.parse. */
+/**
+ * Returns the members of a JSON object; null when the text is not an object. JSON.parse checks the inside of values.
+ */
 function membersOf(json: Buffer): Member[] | null {
   let at = afterBlanks(json, 0);
   if (json[at] !== 0x7b) return null;
@@ -214,7 +216,7 @@ function afterBlanks(json: Buffer, at: number): number {
   return at;
 }
 
-/** `at` is the place of the opening quote. */
+/** Returns the index after the string; `at` is the index of the opening quote. */
 function afterString(json: Buffer, at: number): number {
   const end = endOfString(json, at);
   return end < json.length ? end + 1 : malformed();
@@ -244,7 +246,10 @@ function hashOf(dto: Dto, body: Record<string, unknown>, text: Buffer): Buffer {
   return hash.digest();
 }
 
-/** As `canonicalJson`; null for a known member is as left out. Nothing is copied: a body may have 100,000 members. */
+/**
+ * Writes canonical JSON like `canonicalJson`, except that null for a known member counts as omitted. Nothing is copied:
+ * a body may have 100,000 members.
+ */
 function canonicalBody(dto: Dto, value: Record<string, unknown>, leftOut: readonly string[] = []): string {
   const { fields } = formOf(dto);
   const members: string[] = [];
@@ -263,7 +268,7 @@ function canonicalMember(dto: Dto, member: unknown): string {
   return isObject(member) ? canonicalBody(dto, member) : canonicalJson(member);
 }
 
-/** The numbers that a double may not hold exactly: parsed, two of them could look alike. */
+/** Finds numbers that a double may not hold exactly: two of them could be equal after parsing. */
 function longNumbers(bytes: Buffer): string[] {
   const found: string[] = [];
   for (let at = 0; at < bytes.length;) {

@@ -5,7 +5,10 @@ import type { ResultSource } from './results.rules.js';
 
 type Kept = { readonly [name: string]: true | Kept };
 
-/** The members that stay of a body: the achievement, its time and its kind. Members that a driver added are removed. */
+/**
+ * The members of a body that survive an erasure: the achievement, its time and its kind. Members that a driver added
+ * are removed.
+ */
 const KEPT: Record<ResultSource, Kept> = {
   REGISTRATION: {
     examDate: true,
@@ -40,7 +43,7 @@ const KEPT: Record<ResultSource, Kept> = {
   },
 };
 
-/** The JSON text of a body without whom it is about; the candidate that it names is the pseudonym. */
+/** Returns the JSON text of a body without personal data; the pseudonym replaces the candidate. */
 export function erasedBody(source: ResultSource, text: string, pseudonym: string): string {
   const body = JSON.parse(text) as Record<string, unknown>;
   const left = keep(body, KEPT[source]) as Record<string, unknown>;
@@ -48,8 +51,8 @@ export function erasedBody(source: ResultSource, text: string, pseudonym: string
 }
 
 /**
- * Returns the part that is kept of a body for an erased record; null for any other record, of which the whole body is kept.
- * The hash recognises the same body when it comes again.
+ * Returns the part of a body to store for an erased record; null for any other record, which stores the whole body. The
+ * hash recognizes the same body when it is delivered again.
  */
 export function keptOf(
   { erased_datetime, candidate_id }: LockedEligibility,
@@ -74,7 +77,7 @@ function keep(value: unknown, kept: Kept): unknown {
   );
 }
 
-/** A known member has no objects in it; what is one is a driver's addition. */
+/** Returns null for an object: known members contain none, so it is a driver's addition. */
 function scalar(value: unknown): unknown {
   return typeof value === 'object' ? null : value;
 }

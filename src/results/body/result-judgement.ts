@@ -14,7 +14,7 @@ const repeatedFault = (pointer: string): Fault => ({
   detail: 'The member stands more than once, with different values. Send it once.',
 });
 
-/** A fault as it is kept with a result. */
+/** A fault as stored with a result. */
 export interface KeptFault {
   readonly pointer: string;
   readonly code: string;
@@ -22,16 +22,16 @@ export interface KeptFault {
 
 export interface Judged {
   readonly faults: readonly Fault[];
-  /** A member that decides or is a score is at fault, or an unknown one holds what no text may. */
+  /** Whether a deciding member or a score has a fault, or an unknown member contains forbidden characters. */
   readonly isRefused: boolean;
 }
 
 /**
- * Judges a body: which of its members are at fault, and whether the result is refused for it. Faults of members that only
- * describe the exam refuse nothing.
- * @param deciding the members that decide, by their names from the outermost one; null when every known member does
- * @param repeated members that stand more than once: of two values, nobody can tell which one is meant
- * @throws DomainError validation_error when it is no object, payload_too_large
+ * Checks a body: lists faulty members, and decides whether the result is refused. Faults of members that only describe
+ * the exam do not refuse the result.
+ * @param deciding the deciding members, by their path of names; null when every known member decides
+ * @param repeated members that occur more than once: the intended value is unknown
+ * @throws DomainError validation_error when the body is not an object, payload_too_large
  */
 export function judge(
   dto: Dto,
@@ -40,7 +40,7 @@ export function judge(
   repeated: readonly RepeatedMember[] = [],
 ): Judged {
   const { faults } = inspectBody(dto, value);
-  // More entries than any exam has are a matter of size, not of form.
+  // More entries than any exam has are reported as a matter of size.
   if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   if (!isObject(value)) throw validationError.error({ errors: [...faults.list] });
   const form = formOf(dto);
@@ -59,12 +59,12 @@ export function judge(
   const refusing = faults.list.filter(
     ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
   );
-  // The walk ends at the most faults that are named: a member that decides may follow them.
+  // The scan stops at the maximum number of faults: a deciding member may follow them.
   const others = faults.isFull && refusing.length === 0 ? inspectBody(dto, only(value, deciding)).faults.list : [];
   return { faults: [...others, ...faults.list], isRefused: refusing.length + others.length > 0 };
 }
 
-/** The faults as they are kept: as many as an answer names. */
+/** Returns the faults to store: as many as an answer lists. */
 export function keptFaults(faults: readonly Fault[]): KeptFault[] {
   return namedFaults(faults).map(({ pointer = '', code }) => ({ pointer, code }));
 }
@@ -79,7 +79,7 @@ function only(value: Record<string, unknown>, deciding: readonly (readonly strin
   return picked;
 }
 
-/** Whether the pointer leads to or into a member that the form does not declare. */
+/** Returns whether the pointer leads to or into an undeclared member. */
 function isUnknown(form: Form, pointer: string): boolean {
   let at: Form | null = form;
   for (const segment of pointer.split('/').slice(1)) {

@@ -1,4 +1,4 @@
-// A thread that reads large results; result-reader.ts is its other side.
+// The thread that reads large results; result-reader.ts is its caller.
 require('reflect-metadata');
 require('../../platform/low-priority.cjs');
 const { threadMs } = require('../../platform/thread-time.cjs');
@@ -12,7 +12,7 @@ parentPort.on('message', ({ source, bytes }) => {
     parentPort.postMessage({ result: { ...said, workMs: threadMs() - begun } }, transferred);
   try {
     const { kept, ...read } = readDelivered(source, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
-    // A view would take the whole body behind it along.
+    // Copies, because transferring a view would transfer the whole underlying buffer.
     const own = Object.entries(kept).map(([name, value]) => [
       name,
       Buffer.isBuffer(value) ? new Uint8Array(value) : value,
@@ -21,7 +21,7 @@ parentPort.on('message', ({ source, bytes }) => {
     answer({ kept: Object.fromEntries(own), ...read }, transferred);
   } catch (error) {
     const { code, detail, errors } = error;
-    // The bytes are kept by whoever asked.
+    // The caller stores the bytes.
     if (error instanceof DomainError)
       answer(
         { refusal: { code, detail, errors }, bytes },

@@ -8,7 +8,7 @@ import { WorkerThread } from '../../platform/worker-thread.js';
 import { readDelivered, type Delivered, type FactsOf } from './result-delivered.js';
 import type { ResultSource } from './results.rules.js';
 
-/** A body of 8 MiB and 100,000 values takes a third of it. */
+/** A body of 8 MiB with 100,000 values takes a third of it. */
 const MOST_HEAP_MB = 256;
 
 interface Refusal {
@@ -20,36 +20,40 @@ type Answer = { workMs: number } & (
   { kept: object; facts: object; faults: Fault[]; isRefused: boolean } | { refusal: Refusal; bytes: Uint8Array }
 );
 
-/** Bytes that are no JSON object, and what is said of them. */
+/** Bytes that are not a JSON object, and their refusal. */
 export interface Unread {
   readonly refusal: DomainError;
   readonly bytes: Buffer | undefined;
 }
 
-/** The milliseconds that a mebibyte costs on its way to the thread. */
+/** The milliseconds per byte for passing a body to the thread. */
 const ARRIVAL_MS_PER_BYTE = 1 / (1024 * 1024);
-/** Charged for a body at which the thread dies. */
+/** The charge for a body that crashes the thread. */
 const MOST_WORK_MS = 10_000;
-/** A body that is refused for its form is charged manifold: one in a second. */
+/** A body that is refused for its form is charged at a multiple: about one a second is allowed. */
 const CHARGE_OF_REFUSED = 40;
 
-/** Reads results: parses, checks and hashes them. Large ones in a thread, so that no body keeps the event loop. */
+/**
+ * Reads results: parses, checks and hashes them. Large results are read in a thread, so that no body blocks the event
+ * loop.
+ */
 @Injectable()
 export class ResultReader implements OnApplicationShutdown {
-  /** How the thread's program is started, beyond what it is by itself: the tests run the sources. */
+  /** Additional start options of the thread's program: the tests run the sources. */
   static readonly execArgv: string[] = [];
 
   private readonly thread = new WorkerThread<{ source: ResultSource; bytes: Buffer }, Answer>(
     join(__dirname, 'result-reader-thread.cjs'),
     { execArgv: ResultReader.execArgv, resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB } },
   );
-  /** The job before; one at a time. */
+  /** The previous job; jobs run one at a time. */
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly pace: BodyPace) {}
 
   /**
-   * A body that is no JSON object is answered with, not thrown: whoever asks still has its bytes.
+   * Reads a body. A body that is not a JSON object is returned rather than thrown, so that the caller still has its
+   * bytes.
    * @throws DomainError rate_limited
    */
   async read<Source extends ResultSource>(
@@ -57,7 +61,7 @@ export class ResultReader implements OnApplicationShutdown {
     bytes: Buffer | undefined,
   ): Promise<Delivered<FactsOf[Source]> | Unread> {
     if (bytes === undefined || bytes.length <= LABORIOUS_BYTES) return readHere(source, bytes);
-    // A buffer that is handed to the thread is detached here.
+    // A buffer that is transferred to the thread is detached here.
     const { length } = bytes;
     let workMs = MOST_WORK_MS;
     try {
@@ -77,7 +81,7 @@ export class ResultReader implements OnApplicationShutdown {
   }
 }
 
-/** A body that is alone in its memory is handed over with it, and not copied. */
+/** Returns the buffer of a body that fills it alone, for a transfer without a copy. */
 function own({ buffer, byteLength }: Buffer): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer as ArrayBuffer] : [];
 }
@@ -106,7 +110,7 @@ function refused({ code, detail, errors }: Refusal): DomainError {
     .error({ detail, errors });
 }
 
-/** Buffers come out of a thread as plain bytes. */
+/** Restores Buffers: a thread returns them as plain bytes. */
 function withBuffers(kept: object): object {
   return Object.fromEntries(
     Object.entries(kept).map(([name, value]: [string, unknown]) => [

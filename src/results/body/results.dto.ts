@@ -2,7 +2,7 @@ import { Field, ObjectField, ObjectListField, TolerantReader } from '../../platf
 import type { Rule } from '../../platform/validation/rules.js';
 import { photo, spelledId, spelledInteger, spelledText } from './spelled-rules.js';
 
-// The limit of the body bounds the whole; these keep single members within what can be indexed, shown and worked on.
+// The body limit bounds the whole; these limits keep single members small enough to index, show and process.
 const MOST_PHOTO_BYTES = 5 * 1024 * 1024;
 const MOST_ENTRIES = 50_000;
 export const MOST_LETTERS_OF_CODE = 500;
@@ -16,7 +16,7 @@ const comments = spelledText({ max: MOST_LETTERS_OF_COMMENTS, lines: true });
 const driverCode = spelledId(MOST_LETTERS_OF_CODE);
 const count = spelledInteger(-MOST_COUNT, MOST_COUNT);
 
-/** A JSON boolean, or what drivers write for it. */
+/** A JSON boolean, or a driver's spelling of one. */
 const flag: Rule = {
   schema: {
     anyOf: [
@@ -215,7 +215,7 @@ export class CandidateResultData {
   result_id?: string | null;
 }
 
-/** The members that a registration result is matched by, by their names from the outermost one. */
+/** The members that match a registration result, by their path of names. */
 export const DECIDING_OF_REGISTRATION = [
   ['examMetaData', 'examCode'],
   ['examMetaData', 'extRecordLocator'],

@@ -19,29 +19,29 @@ import { idIn } from './spelled-rules.js';
 export const RESULT_SOURCES = ['REGISTRATION', 'ACCOUNT'] as const;
 export type ResultSource = (typeof RESULT_SOURCES)[number];
 
-/** The id of the eligibility whose exam it is, or why there is none. */
+/** The id of the eligibility whose exam the result belongs to, or the refusal. */
 export type Match = { svcEligibilityId: string } | { refusal: Problem };
 
 const refuse = (refusal: Problem): Match => ({ refusal });
 
-/** The kinds of code that an exam code may be, in the order in which they are tried. */
+/** The kinds of code that an exam code can be, in the order in which they are tried. */
 const CODES = ['svc_eligiblity_id', 'booking_code', 'client_eligibility_id'] as const;
 
-/** A registration that something in the result leads to. `status` is the one of this moment. */
+/** A registration that a member of the result leads to, with its current `status`. */
 export interface FoundRegistration {
   by: (typeof CODES)[number] | 'locator' | 'test_and_email';
   svc_eligiblity_id: string;
   status: EligibilityStatus;
-  /** The record locator that it has, as {@link locatorKey}. */
+  /** The registration's record locator, as {@link locatorKey}. */
   locator_key: string | null;
 }
 
-/** Record locators are compared in any case. */
+/** Returns the key for comparing record locators in any case. */
 export function locatorKey(locator: string): string {
   return locator.toLowerCase();
 }
 
-/** Finds the registration of a result. Names never decide; a wrong match is worse than a refusal. */
+/** Finds the registration of a result. Names never decide: a wrong match is worse than a refusal. */
 export function matchRegistration(found: readonly FoundRegistration[], locator: string | null): Match {
   const open = found.filter(({ status }) => status !== 'CANCELLED');
   const foundBy = (way: FoundRegistration['by']) => open.filter(({ by }) => by === way);
@@ -60,18 +60,18 @@ export function matchRegistration(found: readonly FoundRegistration[], locator: 
   return { svcEligibilityId: matched.svc_eligiblity_id };
 }
 
-/** An exam of the candidate that the result names. `status` is the one of this moment. */
+/** An exam of the candidate in the result, with its current `status`. */
 export interface CandidateExam {
   svc_eligiblity_id: string;
   status: EligibilityStatus;
-  /** Of the booking that is open, or under which the exam was taken. */
+  /** The time of the booking that is open, or under which the exam was taken. */
   booking_on: Date | null;
   has_account_result: boolean;
 }
 
 const UNBOOKED: readonly EligibilityStatus[] = ['ELIGIBLE', 'PENDING', 'EXPIRED', 'ABSENT'];
 
-/** Finds the exam of a candidate that waits for an account result: taken, booked and over, booked, or not booked. */
+/** Finds the candidate's exam that waits for an account result: taken, booked and over, booked, or not booked. */
 export function matchCandidateExam(exams: readonly CandidateExam[], now: Date): Match {
   const waiting = exams.filter((exam) => !exam.has_account_result);
   const isPast = ({ booking_on }: CandidateExam) => booking_on !== null && booking_on <= now;
@@ -92,7 +92,7 @@ function timeOf({ booking_on }: CandidateExam): number {
   return booking_on?.getTime() ?? 0;
 }
 
-/** The exam of a `result_id` that the account has seen, for a result that names this candidate or none. */
+/** Finds the exam of a known `result_id`, for a result that names this candidate or none. */
 export function matchResultId(
   seen: { svc_eligiblity_id: string; candidate_id: string },
   candidateId: string | null,
@@ -102,10 +102,7 @@ export function matchResultId(
     : refuse(resultIdConflict);
 }
 
-/**
- * Returns the members of a registration result that decide. An empty text counts as a member that was left out, and so does
- * a member of a wrong type.
- */
+/** The deciding members of a registration result. An empty text or a value of a wrong type counts as omitted. */
 export interface RegistrationFacts {
   examCode: string | null;
   locator: string | null;
@@ -126,7 +123,7 @@ export function registrationFacts({
   };
 }
 
-/** Returns the members of an account result that decide. */
+/** The deciding members of an account result. */
 export interface AccountFacts {
   candidateId: string | null;
   resultId: string | null;

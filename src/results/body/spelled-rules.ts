@@ -1,20 +1,20 @@
 import { characterFault, fault, integer, text, type Rule } from '../../platform/validation/rules.js';
 
-/** Reads values that test drivers write in another type: they mean the same, and are kept as they came. */
+/** Rules for values that test drivers write in another type; the values are accepted and stored as received. */
 
-/** A text, or a number in its place. */
+/** Accepts a text or a number. */
 export function spelledText(options: { max: number; lines?: boolean }): Rule {
   const rule = text(options);
   return { schema: rule.schema, faults: (value) => (typeof value === 'number' ? [] : rule.faults(value)) };
 }
 
-/** A text that a record is found by, or a number that is written in one way only. */
+/** Accepts a text that identifies a record, or a number with only one spelling. */
 export function spelledId(max: number): Rule {
   const rule = text({ max });
   return { schema: rule.schema, faults: (value) => (textOfNumber(value) === null ? rule.faults(value) : []) };
 }
 
-/** An integer, or a text of one. */
+/** Accepts an integer or its text. */
 export function spelledInteger(min: number, max: number): Rule {
   const rule = integer(min, max);
   const read = (value: unknown) =>
@@ -22,14 +22,14 @@ export function spelledInteger(min: number, max: number): Rule {
   return { schema: rule.schema, faults: (value) => rule.faults(read(value)) };
 }
 
-/** Returns the text by which a record is found; null when the member is empty or cannot be searched for. */
+/** Returns the text that identifies a record; null when the member is empty or cannot be searched for. */
 export function idIn(value: unknown, max: number): string | null {
   if (typeof value === 'number') return textOfNumber(value);
   if (typeof value !== 'string' || value === '' || value.length > 2 * max) return null;
   return characterFault(value, true) === null ? value : null;
 }
 
-/** A number of so many digits may have been another one before it was parsed. */
+/** A number with more digits may have changed when it was parsed. */
 const MOST_DIGITS = 15;
 
 function textOfNumber(value: unknown): string | null {
@@ -40,7 +40,10 @@ function textOfNumber(value: unknown): string | null {
     : null;
 }
 
-/** Base64 or base64url, in one line or several (RFC 2045), or a `data:` URL of either; the empty text is allowed. */
+/**
+ * Accepts Base64 or base64url, in one line or several (RFC 2045), or a `data:` URL of either; the empty text is
+ * allowed.
+ */
 export function photo(maxBytes: number): Rule {
   return {
     schema: { type: 'string', contentEncoding: 'base64' },
@@ -57,7 +60,7 @@ export function photo(maxBytes: number): Rule {
 
 const MOST_PREFIX = 200;
 
-/** Without what stands around and between the letters. */
+/** Removes the characters around and between the letters. */
 function lettersOf(value: string): string | null {
   let letters = value;
   if (/^\s*data:/i.test(value.slice(0, MOST_PREFIX))) {
@@ -68,7 +71,7 @@ function lettersOf(value: string): string | null {
   return /[ \t\r\n]/.test(letters) ? letters.replaceAll(/[ \t\r\n]+/g, '') : letters;
 }
 
-/** One pass over megabytes: a pattern with groups would fill the stack of the pattern matcher. */
+/** Checks megabytes in one pass: a pattern with groups would overflow the stack of the pattern matcher. */
 function isBase64(letters: string): boolean {
   const padding = letters.endsWith('==') ? 2 : letters.endsWith('=') ? 1 : 0;
   const inner = padding === 0 ? letters : letters.slice(0, -padding);

@@ -4,8 +4,8 @@ import type { DomainError } from '../../platform/errors.js';
 import { ProblemFilter, statusOf, UNAVAILABLE_RETRY_AFTER_S } from '../../platform/http/problem.filter.js';
 
 /**
- * Test drivers send again after 500, and after no other answer (specification, Errors): so whatever sending again would help
- * against is 500. The code says what it was.
+ * Answers every error that a retry may cure with 500, because test drivers retry only after 500 (specification,
+ * Errors). The problem's code names the cause.
  */
 @Catch()
 export class ComponentDownFilter extends ProblemFilter {

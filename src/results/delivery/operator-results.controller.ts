@@ -69,7 +69,7 @@ class RevisionQuery {
   media?: string;
 }
 
-/** Results as operators read them: never with examPassword and extExamToken. */
+/** Serves results to operators, always without examPassword and extExamToken. */
 @ApiTags('Administration')
 @Controller('admin')
 @Access('admin', 'support')

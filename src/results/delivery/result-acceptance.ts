@@ -35,19 +35,20 @@ const REFUSALS = new Set([
   candidateExamAmbiguous,
 ]);
 
-/** An operator has accepted the body for another exam: nothing that was written for this one stays. */
+/** Thrown when an operator has accepted the body for another exam: all writes for this exam are rolled back. */
 class SettledElsewhere extends Error {}
 
 /**
- * Accepts a result for an exam: shared by both routes and the operator.
+ * Accepts a result for an exam; both routes and the operator's command share it.
  *
- * 1. The eligibility is held first, then its booking (by CompleteExam): results and bookings never wait for each other.
- * 2. A match made before the row was locked is made again under the lock: nothing can change it from there on.
+ * 1. The eligibility is locked first, then its booking (by CompleteExam), so that results and bookings never deadlock.
+ * 2. A match from before the lock is repeated under the lock; nothing can change it from then on.
  * 3. The revision, the completion, the event and the audit row commit together.
- * 4. A refusal rolls back; only then is the body kept for an operator, in a transaction of its own (result-reception.ts).
- * 5. Behind the exam, its locator and its `result_id` come the rows of the same body among the unmatched results, in the
- *    operator's unit of work as in the driver's: one body completes one exam, and whoever comes second finds it settled.
- * 6. Of what comes for a record that is erased no more is kept than an erasure leaves: the held row says so.
+ * 4. A refusal rolls back; then the body is stored for an operator in a separate transaction (result-reception.ts).
+ * 5. After the exam, its locator and its `result_id`, the rows of the same body among the unmatched results are locked.
+ *    The operator's unit of work uses the same order. One body completes one exam: the second transaction finds it
+ *    settled.
+ * 6. For an erased record, only the data that an erasure leaves is stored; the locked row says whether it is erased.
  */
 @Injectable()
 export class ResultAcceptance {
@@ -63,8 +64,8 @@ export class ResultAcceptance {
   ) {}
 
   /**
-   * Adds the revision to an exam that is held; the same body as its newest changes nothing, and is answered with false.
-   * @param isOperators an operator has the last word, wherever the same body has been accepted before
+   * Adds the revision to a locked exam. The body of the newest revision changes nothing and returns false.
+   * @param isOperators the operator decides, even when the same body has been accepted before
    * @throws SettledElsewhere
    */
   async accept(
@@ -112,9 +113,9 @@ export class ResultAcceptance {
   }
 
   /**
-   * Does the work in a transaction; a body that it refuses to match is kept for an operator.
-   * @param work answers with the account that has a new revision by it, or null
-   * @throws DomainError result_quota_exceeded, and what `work` throws
+   * Runs the work in a transaction; a body that it refuses to match is stored for an operator.
+   * @param work returns the account that gets a new revision, or null
+   * @throws DomainError result_quota_exceeded, and the errors of `work`
    */
   async deliver(
     source: ResultSource,
@@ -140,12 +141,12 @@ export class ResultAcceptance {
     }
   }
 
-  /** Locks the eligibility of an exam: deliveries for it wait for each other. */
+  /** Locks the eligibility of an exam, so that deliveries for it are serialized. */
   lock(svcEligibilityId: string, reach: Reach): Promise<LockedEligibility | null> {
     return this.commandBus.execute(new LockEligibility(svcEligibilityId, reach));
   }
 
-  /** Finds the exam and holds it. */
+  /** Finds the exam and locks it. */
   async hold(find: () => Promise<string>): Promise<LockedEligibility> {
     let id = await find();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {

@@ -18,20 +18,20 @@ import type { ResultSource } from '../body/results.rules.js';
 import { SameBodies } from '../records/same-bodies.js';
 import { UnmatchedStore, type NewUnmatched } from '../unmatched/unmatched-store.js';
 
-/** A body that may be matched. */
+/** A body that is ready for matching. */
 interface Received<Facts> {
   readonly facts: Facts;
   readonly delivery: Delivery;
 }
 
 /**
- * Receives what drivers send, and loses nothing of it.
+ * Receives deliveries from drivers without losing any.
  *
- * 1. A body that is no JSON object is kept as the bytes that came; any other in parts, as a revision is.
- * 2. A refusal is answered only when the body is committed: where it cannot be kept, the answer is 429 or 500, and the driver
- *    sends it again.
- * 3. The refusal names the id under which operators find it.
- * 4. A body beyond the limits (413) is not kept, nor is one of no bytes.
+ * 1. A body that is not a JSON object is stored as raw bytes; any other is stored in parts, like a revision.
+ * 2. A refusal is answered only after the body is committed. When the body cannot be stored, the answer is 429 or 500,
+ *    and the driver retries.
+ * 3. The refusal contains the id under which operators find the body.
+ * 4. A body beyond the limits (413) and an empty body are not stored.
  */
 @Injectable()
 export class ResultReception {
@@ -47,8 +47,8 @@ export class ResultReception {
   ) {}
 
   /**
-   * Reads a body. Returns null when it was refused before and an operator has accepted it since: nothing is left to do.
-   * @throws DomainError the refusal, once the body is kept; payload_too_large, result_quota_exceeded, rate_limited
+   * Reads a body. Returns null when an operator has accepted the same, previously refused body.
+   * @throws DomainError the refusal, once the body is stored; payload_too_large, result_quota_exceeded, rate_limited
    */
   async receive<Source extends ResultSource>(
     source: Source,
@@ -69,7 +69,7 @@ export class ResultReception {
   }
 
   /**
-   * Keeps a body that is refused, for an operator, in a transaction of its own. Returns the refusal that says so.
+   * Stores a refused body for an operator in a separate transaction. Returns the refusal with the body's id.
    * @throws DomainError result_quota_exceeded
    */
   keep(
@@ -120,7 +120,10 @@ export class ResultReception {
     });
   }
 
-  /** Returns the part to keep of a body that names an erased record by its code; the record is locked until the body is kept. */
+  /**
+   * Returns the part to store of a body whose code names an erased record; the record stays locked until the body is
+   * stored.
+   */
   private async leftOf(examCode: string, source: ResultSource, body: KeptBody): Promise<KeptBody | null> {
     const booked = await this.store.findExamOfBooking(examCode, ACROSS_ACCOUNTS);
     const exam = await this.commandBus.execute(

@@ -71,7 +71,7 @@ export class DeliveryController {
   }
 }
 
-/** A fault of the path or the query refuses the body no sooner than it is kept. */
+/** Builds the delivery. A fault of the path or the query refuses the body only after it is stored. */
 function deliveredBody(body: unknown, faults: Faults, username: string): DeliveredBody {
   if (body instanceof UnsupportedBody) return { ...body, username, isOpaque: true };
   return { bytes: body as Buffer | undefined, username, refusal: faults.isEmpty ? undefined : faults.error() };

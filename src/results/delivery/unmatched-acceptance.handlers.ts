@@ -39,10 +39,10 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
       if (exam.status === 'CANCELLED')
         throw forbiddenOperation.error({ detail: 'A record that is CANCELLED does not take a result.' });
       const facts = factsOf(source, found.body);
-      // The operator has the last word: a locator or result_id that belongs elsewhere stays there.
+      // The operator decides; a locator or result_id of another exam stays there.
       if (facts.locator !== null && !facts.simulated) await this.store.addLocator(exam, facts.locator);
       if (facts.resultId !== null) await this.store.addResultId(exam, facts.resultId);
-      // Behind the exam, as every delivery holds it: whoever settled it meanwhile was first.
+      // Locked after the exam, like every delivery: another transaction may have settled the result first.
       const { body } = assertOpen(await this.unmatched.lock(id));
       if (await this.sameBodies.isAcceptedElsewhere(exam, source, body!.hash, username))
         throw unmatchedResultSettled.error();
@@ -61,7 +61,7 @@ export class AcceptUnmatchedResultHandler implements ICommandHandler<AcceptUnmat
     return exam;
   }
 
-  /** A later booking of the record is another appointment. */
+  /** Returns the record, unless it has a later booking: that is another appointment. */
   private async recordBooked(bookingCode: string, reach: Reach): Promise<string> {
     const booked = await this.store.findExamOfBooking(bookingCode, reach);
     if (booked === null) throw bookingNotFound.error();

@@ -22,12 +22,12 @@ export type OperatorRevision = ListedRevision &
     test_code: string;
   };
 
-/** Revisions of results as operators list them. */
+/** Reads revisions of results for operators' lists. */
 @Injectable()
 export class OperatorRevisions {
   constructor(private readonly database: Database) {}
 
-  /** All revisions of these records, newest first. */
+  /** Returns all revisions of these records, newest first. */
   ofRecords(svcEligibilityIds: readonly string[]): Promise<OperatorRevision[]> {
     return this.database.query<OperatorRevision>(OF_RECORDS, [svcEligibilityIds]);
   }

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The driver's name for a registration: one each, and unique in the account in any case. */
+/** The driver's name for a registration: one per registration, and unique in the account in any case. */
 @Entity('registration_locators')
 export class RegistrationLocator {
   @PrimaryColumn('text')
@@ -12,7 +12,7 @@ export class RegistrationLocator {
   @Column('text')
   locator: string;
 
-  /** The locator in lower case: what is compared. */
+  /** The locator in lower case, for comparison. */
   @Column('text')
   locator_key: string;
 }

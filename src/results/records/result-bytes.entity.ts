@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Bytes of results that were stored in a day. */
+/** The number of result bytes stored in a day. */
 @Entity('result_bytes')
 export class ResultBytes {
   /** `account` and its code, or `unmatched` and an account code or a consumer key. */
@@ -13,7 +13,7 @@ export class ResultBytes {
   @Column('bigint')
   bytes: number;
 
-  /** The most that `bytes` may be, by the settings of who wrote last. */
+  /** The maximum of `bytes`, by the settings of the last writer. */
   @Column('bigint')
   quota: number;
 }

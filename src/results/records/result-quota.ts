@@ -8,10 +8,10 @@ import { resultQuotaExceeded } from '../results.errors.js';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
-/** The share of the quota that unmatched results may take, counted apart from matched ones. */
+/** The share of the quota for unmatched results, counted separately from matched results. */
 const UNMATCHED_SHARE = 0.25;
 
-/** $1 owner, $2 bytes, $3 quota. The constraint has the last word: no number of parallel deliveries gets beyond the quota. */
+/** $1: owner; $2: bytes; $3: quota. A constraint enforces the quota against parallel deliveries. */
 const COUNT = prepared(
   'result-bytes-count',
   `INSERT INTO result_bytes AS kept (owner, day, bytes, quota)
@@ -26,8 +26,8 @@ const SWEEP = prepared(
 );
 
 /**
- * How many bytes of results are stored in a day: for an account what found its exam there, and apart from it what found none,
- * for the account of the path or else the application. Days are those of UTC.
+ * Bounds the bytes of results stored in a day (UTC). Results with an exam count for the exam's account. Unmatched
+ * results count separately, for the account of the path or else for the application.
  */
 @Injectable()
 export class ResultQuota {
@@ -42,18 +42,21 @@ export class ResultQuota {
     this.quota = config.resultMibPerDay * MIB;
   }
 
-  /** At the end of the running unit of work: the row is held until COMMIT, by all deliveries of the owner in turn. */
+  /**
+   * Counts at the end of the running unit of work. The row is locked until COMMIT, so deliveries of one owner commit in
+   * turn.
+   */
   countMatched(accountCode: string, body: KeptBody): void {
     this.count(`account ${accountCode}`, body, this.quota);
   }
 
-  /** As {@link countMatched}. @param owner an account code or a consumer key */
+  /** Counts as {@link countMatched}. @param owner an account code or a consumer key */
   countUnmatched(owner: string, body: KeptBody | Buffer): void {
     this.count(`unmatched ${owner}`, body, Math.floor(this.quota * UNMATCHED_SHARE));
   }
 
   /**
-   * Runs a unit of work that counts.
+   * Runs a unit of work that counts, and reports an exceeded quota.
    * @throws DomainError result_quota_exceeded
    */
   async explaining<T>(unit: () => Promise<T>): Promise<T> {
@@ -64,7 +67,7 @@ export class ResultQuota {
     }
   }
 
-  /** Returns the error of a unit of work that was refused: beyond the quota, the problem of the quota. */
+  /** Returns the quota's problem when the unit of work exceeded the quota; otherwise the original error. */
   private explained(error: unknown): unknown {
     if (violatedConstraint(error) !== 'result_bytes_within_quota') return error;
     const now = this.clock.now().getTime();
@@ -72,7 +75,7 @@ export class ResultQuota {
     return resultQuotaExceeded.error({ headers: { 'Retry-After': String(seconds) } });
   }
 
-  /** Takes away the counts of days that are over, at most so many. */
+  /** Deletes at most this many counts of past days. */
   sweep(most: number): Promise<number> {
     return this.database.execute(SWEEP, [most]);
   }

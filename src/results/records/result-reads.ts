@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { UnitOfWork } from '../../platform/unit-of-work/unit-of-work.js';
 
-/** The parts of one subject that a caller is about to be shown. */
+/** The parts of one result that a caller is about to see. */
 export interface ResultRead {
   readonly subject: string;
   readonly accountCode: string | null;
@@ -9,7 +9,9 @@ export interface ResultRead {
   readonly videoLink: boolean;
 }
 
-/** Photos and video links show people: who reads one leaves an audit row before it is sent. */
+/**
+ * Audits reads of photos and video links, because they show people: the audit row is written before the answer is sent.
+ */
 @Injectable()
 export class ResultReads {
   constructor(private readonly unitOfWork: UnitOfWork) {}
@@ -29,7 +31,7 @@ export class ResultReads {
     });
   }
 
-  /** As {@link record}, of bytes in which anything may stand. */
+  /** Audits as {@link record} does, for raw bytes of unknown content. */
   recordRaw(subject: string, accountCode: string | null): Promise<void> {
     return this.unitOfWork.run(() => {
       this.unitOfWork.audit('unmatched-result.read-raw', subject, { accountCode });

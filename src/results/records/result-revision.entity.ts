@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-/** One accepted body. Written once, never changed. */
+/** One accepted body; the row never changes. */
 @Entity('result_revisions')
 export class ResultRevision {
   @PrimaryColumn('text')
@@ -13,7 +13,7 @@ export class ResultRevision {
   @PrimaryColumn('int')
   revision: number;
 
-  /** Newer revisions have higher ones, whatever their exam. */
+  /** Increases across all exams: newer revisions have higher positions. */
   @Column({ type: 'bigint', insert: false, update: false })
   position: number;
 
@@ -23,7 +23,7 @@ export class ResultRevision {
   @Column('text')
   source: ResultSource;
 
-  /** The JSON text as it came, without photo and video link. */
+  /** The JSON text as received, without photo and video link. */
   @Column('text')
   body: string;
 
@@ -42,7 +42,7 @@ export class ResultRevision {
   @Column('bytea', { nullable: true })
   credentials: Buffer | null;
 
-  /** Of known members that decide nothing: the body was accepted with them. */
+  /** Faults of known members that decide nothing: the body was accepted in spite of them. */
   @Column('json', { default: [] })
   faults: KeptFault[];
 
@@ -52,7 +52,7 @@ export class ResultRevision {
   @Column('boolean')
   simulated: boolean;
 
-  /** The user who delivered it. */
+  /** The user who delivered the body. */
   @Column('text')
   username: string;
 

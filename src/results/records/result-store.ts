@@ -16,7 +16,7 @@ import {
 } from '../body/results.rules.js';
 
 const STATE = 'status, hold_reason, approval_pending, decline_reason, schedule_start_date, eligibility_end_date';
-/** The accounts of the caller, named one by one so that the indexes serve. */
+/** Matches the accounts of the caller; they are listed so that indexes can be used. */
 const MINE = 'ANY ($1::text[])';
 
 const FIND_REGISTRATIONS = prepared(
@@ -112,7 +112,7 @@ export type NewRevision = Omit<
 export type ReadRevision = Pick<ResultRevision, 'revision' | 'source' | 'body' | 'received_datetime' | 'faults'> &
   Pick<KeptBody, 'photo' | 'videoLink' | 'credentials'>;
 
-/** Results in the database. Photos and video links pass through here in clear, and nowhere else. */
+/** Stores results. Photos and video links are decrypted only here. */
 @Injectable()
 export class ResultStore {
   constructor(
@@ -129,7 +129,7 @@ export class ResultStore {
     });
   }
 
-  /** Everything in these accounts that something in the result leads to. */
+  /** Returns all registrations in these accounts that a member of the result leads to. */
   async findRegistrations(
     { examCode, locator, email }: RegistrationFacts,
     accountCodes: string[],
@@ -166,7 +166,7 @@ export class ResultStore {
     return this.database.queryOne(FIND_RESULT_ID, [accountCode, [resultId, this.erasedKey(resultId)]]);
   }
 
-  /** Adds a revision to an exam that is held; returns its number. */
+  /** Adds a revision to a locked exam; returns its number. */
   async add(newest: Newest, revision: NewRevision): Promise<number> {
     const { svc_eligiblity_id: id, body } = revision;
     const number = newest.revision + 1;
@@ -189,7 +189,10 @@ export class ResultStore {
     return number;
   }
 
-  /** False when the registration has another locator, or another registration of the account has this one. */
+  /**
+   * Adds a locator. Returns false when the registration has another locator, or another registration of the account has
+   * this one.
+   */
   async addLocator(exam: LockedEligibility, locator: string): Promise<boolean> {
     const { svc_eligiblity_id: id, account_code, erased_datetime } = exam;
     const key = locatorKey(locator);
@@ -199,7 +202,7 @@ export class ResultStore {
     return (await this.database.queryOne(HAS_LOCATOR, [id, [key, erased]])) !== null;
   }
 
-  /** False when another exam of the account has it. */
+  /** Adds a result id. Returns false when another exam of the account has it. */
   async addResultId(exam: LockedEligibility, resultId: string): Promise<boolean> {
     const { svc_eligiblity_id: id, account_code, erased_datetime } = exam;
     const erased = this.erasedKey(resultId);
@@ -208,17 +211,17 @@ export class ResultStore {
     return (await this.database.queryOne(HAS_RESULT_ID, [id, account_code, [resultId, erased]])) !== null;
   }
 
-  /** Replaces an id of the driver's once the candidate is erased: a revision that names the id still finds its exam. */
+  /** Returns the replacement for a driver's id after an erasure: a revision that names the id still finds its exam. */
   erasedKey(id: string): string {
     return `ERASED-${this.secrets.keyedHash('an erased id of a result', id).toString('base64url')}`;
   }
 
-  /** The revisions of a candidate's exams of a test, newest first. */
+  /** Returns the revisions of a candidate's exams of a test, newest first. */
   list(accountCode: string, candidateId: string, testCode: string): Promise<ListedRevision[]> {
     return this.database.query<ListedRevision>(LIST, [accountCode, candidateId, testCode]);
   }
 
-  /** Members that are kept apart are null when they are not asked for. */
+  /** Returns a revision; separated members are null unless they are requested. */
   async get({ svc_eligiblity_id: id, revision }: RevisionKey, withSecrets: boolean): Promise<ReadRevision> {
     const row = await this.database.queryOne<ResultRevision>(GET, [id, revision, withSecrets]);
     const { photo, video_link, credentials, ...rest } = row!;

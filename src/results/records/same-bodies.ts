@@ -31,7 +31,8 @@ const IS_ACCEPTED_ELSEWHERE = prepared(
 );
 const FIND_NEWEST = prepared(
   'results-find-newest',
-  // The same body from the same user as it is kept for operators: whoever settles one holds its row behind that of the exam.
+  // The same body from the same user among the unmatched results. A transaction that settles one locks its row after
+  // the exam's.
   `WITH same AS (
      SELECT accepted_datetime IS NULL AS is_waiting, settled_by = 'OPERATOR' AND svc_eligiblity_id <> $1 AS is_elsewhere
      FROM unmatched_results
@@ -47,25 +48,28 @@ const FIND_NEWEST = prepared(
    FROM result_revisions WHERE svc_eligiblity_id = $1`,
   acrossAccounts.matching,
 );
-/** The state of the exam that a body meets. */
+/** The state of the exam that a body is delivered for. */
 export interface Newest {
   /** The number of the newest revision; 0 before the first. */
   readonly revision: number;
   readonly booking_code: string | null;
-  /** Of the newest revision of the same source. */
+  /** The body's hash of the newest revision of the same source. */
   readonly body_hash: Buffer | null;
-  /** The same body from the same user waits for an operator. */
+  /** Whether the same body from the same user waits for an operator. */
   readonly is_waiting: boolean;
-  /** An operator has accepted the same body from the same user for another exam. */
+  /** Whether an operator has accepted the same body from the same user for another exam. */
   readonly is_elsewhere: boolean;
 }
 
-/** Finds where the same body has been accepted, or waits for an operator. */
+/** Finds exams for which the same body was accepted, and unmatched results with it. */
 @Injectable()
 export class SameBodies {
   constructor(private readonly database: Database) {}
 
-  /** Whether the body is the newest account result of some exam of the account; null: registration result of one in reach. */
+  /**
+   * Returns whether the body equals the newest account result of any exam of the account; for a null account, the
+   * newest registration result of an exam that the caller may see.
+   */
   async isNewestSomewhere(accountCode: string | null, { hash }: KeptBody): Promise<boolean> {
     const found =
       accountCode === null
@@ -74,7 +78,7 @@ export class SameBodies {
     return (await found) !== null;
   }
 
-  /** Whether the body, from the same user, is the newest of its source of another exam of the account. */
+  /** Returns whether the body, from the same user, is the newest of its source for another exam of the account. */
   async isAcceptedElsewhere(
     { svc_eligiblity_id, account_code }: LockedEligibility,
     source: ResultSource,
@@ -86,8 +90,8 @@ export class SameBodies {
   }
 
   /**
-   * Finds what a body comes upon at an exam that is held. The rows of the same body among the unmatched results are held
-   * from here on.
+   * Returns the state of a locked exam for a body. From then on, the rows of the same body among the unmatched results
+   * are locked.
    */
   async findNewest(exam: LockedEligibility, source: ResultSource, hash: Buffer, username: string): Promise<Newest> {
     const account = source === 'ACCOUNT' ? exam.account_code : null;

@@ -1,4 +1,4 @@
-/** How an exam resembles an unmatched result, the strongest first. */
+/** The similarities between an exam and an unmatched result, strongest first. */
 export const LIKENESSES = [
   'SVC_ELIGIBLITY_ID',
   'BOOKING_CODE',
@@ -19,19 +19,19 @@ export interface LikelyExam {
   readonly bookingOn: Date | null;
 }
 
-/** Each likeness counts for more than all weaker ones together. */
+/** Weighs each similarity higher than all weaker ones together. */
 function weightOf({ because }: LikelyExam): number {
   return [...because].reduce((sum, likeness) => sum + 2 ** (LIKENESSES.length - LIKENESSES.indexOf(likeness)), 0);
 }
 
-/** The likeliest first; of those that resemble it equally, the one whose booking is nearest to the result's arrival. */
+/** Sorts exams by likelihood; among equally likely exams, the booking nearest to the result's arrival comes first. */
 export function mostLikely<Exam extends LikelyExam>(exams: readonly Exam[], received: Date, most: number): Exam[] {
   const away = ({ bookingOn }: LikelyExam) =>
     bookingOn === null ? Number.MAX_SAFE_INTEGER : Math.abs(bookingOn.getTime() - received.getTime());
   return [...exams].sort((left, right) => weightOf(right) - weightOf(left) || away(left) - away(right)).slice(0, most);
 }
 
-/** The likenesses of equal ids: beside one of them, another spelling of the id says nothing more. */
+/** The similarities of equal ids: next to them, a different spelling of the id adds nothing. */
 const EQUAL_IDS: readonly Likeness[] = [
   'SVC_ELIGIBLITY_ID',
   'BOOKING_CODE',
@@ -40,7 +40,7 @@ const EQUAL_IDS: readonly Likeness[] = [
   'CANDIDATE_ID',
 ];
 
-/** Returns the likenesses without those of an id that is spelled otherwise, where it is found as it is too. */
+/** Returns the similarities without the differently spelled ids, when the exact id matches as well. */
 export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likeness> {
   const isEqual = EQUAL_IDS.some((likeness) => likenesses.has(likeness));
   const isSpelled = isEqual || likenesses.has('ID_SPELLING');
@@ -51,17 +51,19 @@ export function withoutWeakerIds(likenesses: ReadonlySet<Likeness>): Set<Likenes
   );
 }
 
-/** Shorter ones have too many others within a character, and longer ones too many spellings. */
+/** Shorter ids have too many neighbours within one character, and longer ids too many spellings. */
 const LEAST_CHARACTERS = 4;
 const MOST_CHARACTERS = 32;
 const CHARACTERS = [...'abcdefghijklmnopqrstuvwxyz0123456789'];
 
-/** Returns an id without what people and programs leave out, add or change: case, blanks and punctuation. As SQL's `plain_id`. */
+/**
+ * Normalizes an id: removes case, blanks and punctuation, which people and programs change. Equals SQL's `plain_id`.
+ */
 export function plainId(id: string): string {
   return id.toLowerCase().replaceAll(/[\u0000-/:-@[-`{-\u007f]/g, '');
 }
 
-/** Returns what a plain id may be if one character is missing, is one too many, is another, or changed places with the next. */
+/** Returns all ids one edit away: a character missing, added, replaced or swapped with the next. */
 export function oneCharacterFrom(plain: string): string[] {
   const characters = [...plain];
   if (characters.length < LEAST_CHARACTERS || characters.length > MOST_CHARACTERS) return [];

@@ -18,7 +18,7 @@ import {
 } from './likely-exams.rules.js';
 import type { LikelyExamModel } from './likely-exams.fields.js';
 
-/** How many a likeness may bring: a name that many have says little. */
+/** The maximum number of exams per similarity: a name that many people have says little. */
 const MOST_OF_ONE = 20;
 const MOST = 10;
 
@@ -26,7 +26,8 @@ const ACCOUNTS = `ANY (${opaque('$1::text[]')}::text[])`;
 const CODES = `ANY (${opaque('$2::text[]')}::text[])`;
 const OPEN = `status <> 'CANCELLED'`;
 const KNOWN = `account_code = ${ACCOUNTS} AND ${OPEN}`;
-// In the order of the index of the search, account by account: the planner has no other way that it could take for cheaper.
+// Scans in the order of the search index, account by account, so that the planner has no alternative that it could
+// misjudge as cheaper.
 const like = (likeness: Likeness, value: string, parameter: string, where = '') => `(
   SELECT '${likeness}' AS likeness, svc_eligiblity_id FROM unnest(${opaque('$1::text[]')}) AS mine (account)
   CROSS JOIN LATERAL (
@@ -37,7 +38,10 @@ const like = (likeness: Likeness, value: string, parameter: string, where = '') 
     ORDER BY case_folded(${value}) USING ~<~, position LIMIT ${MOST_OF_ONE}) AS hit
   WHERE status <> 'CANCELLED' LIMIT ${MOST_OF_ONE})`;
 
-/** Whether a row is of an account in reach; in each of these, `given` is one spelling of an id. */
+/**
+ * SQL: whether a row belongs to an account that the caller may see. In each of these queries, `given` is one spelling
+ * of an id.
+ */
 const MINE = `account_code = ${ACCOUNTS}`;
 const OF_ONE_SPELLING = [
   `SELECT svc_eligiblity_id FROM eligibilities WHERE svc_eligiblity_id = upper(given) AND ${KNOWN}`,
@@ -47,7 +51,10 @@ const OF_ONE_SPELLING = [
    WHERE plain_id(client_eligibility_id) = given AND client_eligibility_id IS NOT NULL AND ${KNOWN}`,
   `SELECT svc_eligiblity_id FROM registration_locators WHERE plain_id(locator) = given AND ${MINE}`,
 ];
-/** The records with an id that is written in one of these ways. Each way is looked up by itself: there may be thousands. */
+/**
+ * Selects the records with an id in one of these spellings. Each spelling is looked up separately: there may be
+ * thousands.
+ */
 const spelled = (likeness: Likeness, parameter: string) =>
   OF_ONE_SPELLING.map(
     (select) => `(
@@ -55,7 +62,10 @@ const spelled = (likeness: Likeness, parameter: string) =>
       CROSS JOIN LATERAL (${select} LIMIT ${MOST_OF_ONE}) AS hit LIMIT ${MOST_OF_ONE})`,
   ).join(' UNION ALL ');
 
-/** $1 accounts, $2 codes, $3 locator, $4 e-mail, $5 candidate_id, $6 first and last name, $7 last name, $8 plain ids, $9 others within a character of them. Each by an index. */
+/**
+ * $1: accounts; $2: codes; $3: locator; $4: e-mail; $5: candidate_id; $6: first and last name; $7: last name; $8: plain
+ * ids; $9: ids one edit away. Each part uses an index.
+ */
 const FIND = prepared(
   'results-likely-exams',
   `SELECT likeness, svc_eligiblity_id FROM (
@@ -92,7 +102,7 @@ interface Unmatched {
   readonly received_datetime: Date;
 }
 
-/** Finds the exams that an unmatched result may belong to. It only proposes: names never decide. */
+/** Finds the exams that an unmatched result may belong to. They are only proposals: names never decide. */
 @Injectable()
 export class LikelyExams {
   constructor(
@@ -129,7 +139,10 @@ export class LikelyExams {
     }));
   }
 
-  /** Where its exam may be: the account that it names, else those of its sender, as far as the caller reaches. */
+  /**
+   * Returns the accounts that may have the exam: the named account, else the sender's accounts, limited to the
+   * caller's.
+   */
   private async accountsOf({ account_codes }: Unmatched): Promise<string[]> {
     const reach = currentReach();
     if (reach !== null) return account_codes.filter((account) => reach.includes(account));

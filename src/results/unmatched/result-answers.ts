@@ -15,12 +15,12 @@ import type { ReadUnmatched, UnmatchedSummary } from './unmatched-store.js';
 
 const MOST_WAIT_MS = 8_000;
 
-/** Any body that a driver may send. */
+/** Accepts any body that a driver may send. */
 const anyObject: Rule = { schema: { type: 'object', additionalProperties: true }, faults: () => [] };
 
 export const FAULTS_OF_REVISION = 'Of known members that decide nothing: the result was accepted with them.';
 
-/** Faults as they are kept with a body. */
+/** The faults stored with a body. */
 export const anyFaults: Rule = {
   schema: {
     type: 'array',
@@ -107,7 +107,7 @@ export class UnmatchedResultDetailModel extends UnmatchedResultModel {
   reject_reason: string | null;
 }
 
-/** The JSON text of a {@link ResultModel}: the body is put in as it came, not as it would be written again. */
+/** Builds the JSON text of a {@link ResultModel}: the body is inserted as received rather than serialized again. */
 export function resultText(read: ReadRevision): string {
   const { source, revision, received_datetime, faults, body, photo, videoLink, credentials } = read;
   return withBody(
@@ -116,12 +116,12 @@ export function resultText(read: ReadRevision): string {
   );
 }
 
-/** The JSON text of an {@link UnmatchedResultModel}. */
+/** Builds the JSON text of an {@link UnmatchedResultModel}. */
 export function unmatchedText(summary: UnmatchedSummary, body: string | null): string {
   return withBody(summaryOf(summary), body ?? 'null');
 }
 
-/** The JSON text of an {@link UnmatchedResultDetailModel}. */
+/** Builds the JSON text of an {@link UnmatchedResultDetailModel}. */
 export function unmatchedDetailText(result: ReadUnmatched): string {
   const { accepted_datetime, settled_by, svc_eligiblity_id, rejected_datetime, rejected_by, reject_reason } = result;
   const { accept_reason, body } = result;
@@ -148,22 +148,22 @@ function withBody(members: object, body: string): string {
   return `${JSON.stringify(members).slice(0, -1)},"body":${body}}`;
 }
 
-/** Answers under way at once, of all callers and of one application: each holds an entry, of megabytes, until it is taken. */
+/** Bounds the running answers, in total and per application: each holds an entry of megabytes until it is sent. */
 const underWay = new BodyMemory(24, 6, MOST_WAIT_MS);
 
 /**
- * Sends a JSON array entry by entry, as the caller takes them: bodies are large, and never all in memory. A caller that
- * waits for a place has queried nothing yet.
- * @param find what to send; called when there is a place
- * @throws DomainError service_unavailable while the caller's application has too many such answers under way
+ * Sends a JSON array entry by entry, at the caller's reading speed: bodies are large and never all in memory. A caller
+ * that waits for a slot has not queried anything yet.
+ * @param find returns the entries; it is called when there is a slot
+ * @throws DomainError service_unavailable while the caller's application has too many such answers running
  */
 export async function sendArray(response: Response, find: () => Promise<AsyncIterable<string>>): Promise<void> {
-  // Each entry has a turn of its own.
+  // Each entry waits for its own slot.
   answered(response);
   const place = underWay.begin(requestContext().caller?.consumerKey ?? '');
   try {
     await place.charge(1);
-    // A caller that has gone while it waited is sent nothing.
+    // A caller that disconnected while waiting is sent nothing.
     if (response.destroyed) return;
     await stream(response, await find());
   } finally {
@@ -180,7 +180,7 @@ async function stream(response: Response, entries: AsyncIterable<string>): Promi
   try {
     await pipeline(Readable.from(arrayText(inReadTurns(entries)), { highWaterMark: 1 }), response);
   } catch (error) {
-    // The caller went away.
+    // The caller disconnected.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }

@@ -43,7 +43,7 @@ const READ_UNMATCHED = {
          WHERE id > $1 ORDER BY id LIMIT $2`,
   across: acrossAccounts.matching,
 };
-// As the matching compares them.
+// Compares like the matching.
 const SAME_EMAILS = {
   text: `SELECT given FROM unnest($1::text[]) AS given
          WHERE case_folded(btrim(given)) IN (SELECT case_folded(known) FROM unnest($2::text[]) AS known)`,
@@ -58,7 +58,7 @@ const REPLACE_REASONS = {
          WHERE id = ANY ($1::uuid[])`,
   across: acrossAccounts.keyInHand,
 };
-/** Of the ids that results name, those that are exactly another candidate's. */
+/** Selects, of the ids in results, those that exactly equal another candidate's id. */
 const OTHERS = {
   text: `SELECT DISTINCT candidate_id FROM eligibilities
          WHERE account_code = $1 AND candidate_id = ANY ($2::text[]) AND candidate_id <> $3`,
@@ -70,31 +70,34 @@ interface UnmatchedRow {
   source: ResultSource;
   account_code: string | null;
   account_codes: string[];
-  /** Null of one that is no JSON object. */
+  /** Null for a body that is not a JSON object. */
   body: Record<string, unknown> | null;
   svc_eligiblity_id: string | null;
   reject_reason: string | null;
   accept_reason: string | null;
 }
 
-/** Of all unmatched results: those that are the subject's, that only a name ties to them, and whose rejection names them. */
+/**
+ * Unmatched results that belong to the subject, that only a name links to the subject, or whose rejection names the
+ * subject.
+ */
 interface Tied {
   readonly own: string[];
   readonly byName: string[];
   readonly reasons: string[];
 }
 
-/** The members by which a registration result may name the subject, beside their codes. */
+/** The members by which a registration result may name the subject, in addition to the subject's codes. */
 interface Clues {
   readonly locators: ReadonlySet<string>;
   readonly resultIds: ReadonlySet<unknown>;
-  /** Exactly the ids of others. */
+  /** Ids that exactly equal another candidate's. */
   readonly others: ReadonlySet<string>;
-  /** As results have them. */
+  /** The subject's addresses in the spelling of the results. */
   readonly emails: ReadonlySet<unknown>;
 }
 
-/** Results of a candidate, and those that no exam was found for but that name them. */
+/** Handles results of a candidate, and unmatched results that name the candidate. */
 @Injectable()
 export class ResultPersonalData extends PersonalData {
   constructor(
@@ -125,7 +128,7 @@ export class ResultPersonalData extends PersonalData {
 
   async erase(subject: Subject, pseudonym: string): Promise<void> {
     const ids = subject.svcEligibilityIds;
-    // While locators and ids of results still lead to them.
+    // Runs first, while locators and result ids still lead to the unmatched results.
     const { own, reasons } = await this.findUnmatched(subject);
     await this.database.execute(REMOVE_UNMATCHED, [own]);
     await this.database.execute(REPLACE_REASONS, [reasons]);
@@ -155,7 +158,7 @@ export class ResultPersonalData extends PersonalData {
     return (await this.findUnmatched(subject)).byName;
   }
 
-  /** Nothing in a body is indexed: all are read, a stretch at a time; there are thirty days of them. */
+  /** Finds the unmatched results of the subject. Bodies have no index, so thirty days of them are read in batches. */
   private async findUnmatched(subject: Subject): Promise<Tied> {
     const locators = new Set((await this.locatorsOf(subject.svcEligibilityIds)).map((known) => known.locator_key));
     const known = await this.database.query<{ result_id: string }>(FIND_RESULT_IDS, [subject.svcEligibilityIds]);
@@ -182,7 +185,10 @@ export class ResultPersonalData extends PersonalData {
     }
   }
 
-  /** Whether somebody should look at it: it contains the subject's name, or an id in bytes that are no JSON object. */
+  /**
+   * Returns whether a person should look at the result: it contains the subject's name, or an id in bytes that are not
+   * a JSON object.
+   */
   private async isLike({ id, body }: UnmatchedRow, { person }: Subject): Promise<boolean> {
     if (body !== null) return hasFullName(textsOf(body), person);
     const text = (await this.unmatched.readRaw(id)).toString('utf8');
@@ -207,7 +213,7 @@ export class ResultPersonalData extends PersonalData {
     return new Set(others.map((other) => other.candidate_id));
   }
 
-  /** Of the addresses that the results name, those of the subject. */
+  /** Returns those of the results' addresses that are the subject's. */
   private async emailsOf({ emails }: Subject, rows: readonly UnmatchedRow[]): Promise<ReadonlySet<string>> {
     const given = rows.map(({ body }) => body?.['examTakerEmail']).filter((email) => typeof email === 'string');
     const same = await this.database.query<{ given: string }>(SAME_EMAILS, [given, emails]);
@@ -232,19 +238,19 @@ function isAbout(row: UnmatchedRow, subject: Subject, clues: Clues): boolean {
   const codes = [meta['examCode'], api['examCode']].map(idOf);
   const names = (ids: readonly string[]) => codes.some((code) => isSame(code, ids));
   if (names(subject.svcEligibilityIds) || names(subject.bookingCodes)) return true;
-  // An id that is unique within an account alone identifies nobody in a result of another account.
+  // An id that is unique only within an account identifies nobody in a result of another account.
   if (account_codes.length > 0 && !account_codes.includes(subject.accountCode)) return false;
   if (names(subject.clientEligibilityIds) || clues.emails.has(body['examTakerEmail'])) return true;
   const locator = idOf(meta['extRecordLocator']);
   return locator !== null && clues.locators.has(locatorKey(locator));
 }
 
-/** An id as it means: one that came as a number is the text of it. */
+/** Returns an id as text, also when it was sent as a number. */
 function idOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-/** Every text of a body, however deep. */
+/** Returns every text of a body, at any depth. */
 function textsOf(value: unknown, texts: string[] = []): string[] {
   if (typeof value === 'string') texts.push(value);
   else if (typeof value === 'object' && value !== null)

@@ -3,7 +3,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { KeptFault } from '../body/result-judgement.js';
 import type { ResultSource } from '../body/results.rules.js';
 
-/** A body that was refused, for its form or because no exam could be found for it, until an operator accepts it for one or its time is over. */
+/**
+ * A refused body: its form was wrong, or it matched no exam. It is kept until an operator accepts it for an exam or its
+ * period is over.
+ */
 @Entity('unmatched_results')
 export class UnmatchedResult {
   @PrimaryColumn('uuid')
@@ -15,22 +18,25 @@ export class UnmatchedResult {
   @Column('text')
   source: ResultSource;
 
-  /** That of the path; null for a registration result, which names none. */
+  /** The account of the path; null for a registration result, whose path names none. */
   @Column('text', { nullable: true })
   account_code: string | null;
 
-  /** Every account that the result may belong to: of its path, else of its sender and of the exam that it names. */
+  /**
+   * Every account that the result may belong to: the account of its path, else the accounts of its sender and of the
+   * exam that it names.
+   */
   @Column('text', { array: true, default: '{}' })
   account_codes: string[];
 
   /**
-   * The accounts whose staff may read and settle the result: of its path, else of the exam that it names, and of its
-   * sender if the sender belongs to a single account.
+   * The accounts whose staff may read and settle the result: the account of its path, else that of the exam that it
+   * names, and the sender's account if the sender belongs to a single account.
    */
   @Column('text', { array: true, default: '{}' })
   staff_account_codes: string[];
 
-  /** Of the problem that refused it. */
+  /** The code of the problem that refused the body. */
   @Column('text')
   code: string;
 
@@ -41,11 +47,11 @@ export class UnmatchedResult {
   @Column('json', { default: [] })
   faults: KeptFault[];
 
-  /** The JSON text as it came, without photo, video link and credentials; null where `raw` has the bytes. */
+  /** The JSON text as received, without photo, video link and credentials; null when `raw` has the bytes. */
   @Column('text', { nullable: true })
   body: string | null;
 
-  /** Encrypted bytes of a body that is no JSON object. */
+  /** Encrypted bytes of a body that is not a JSON object. */
   @Column('bytea', { nullable: true })
   raw: Buffer | null;
 
@@ -70,15 +76,15 @@ export class UnmatchedResult {
   @Column('timestamptz', { nullable: true })
   accepted_datetime: Date | null;
 
-  /** Why the operator accepted it for the exam. */
+  /** The operator's reason for accepting the body for the exam. */
   @Column('text', { nullable: true })
   accept_reason: string | null;
 
-  /** How its exam was found: by an operator, or by the same body that came again. */
+  /** How the exam was found: by an operator, or by another delivery of the same body. */
   @Column('text', { nullable: true })
   settled_by: 'OPERATOR' | 'MATCHED' | null;
 
-  /** When an operator said that it belongs to no exam; it may be accepted still. */
+  /** The time at which an operator rejected the result; it may still be accepted. */
   @Column('timestamptz', { nullable: true })
   rejected_datetime: Date | null;
 
@@ -88,7 +94,7 @@ export class UnmatchedResult {
   @Column('text', { nullable: true })
   reject_reason: string | null;
 
-  /** The exam that it was accepted for. */
+  /** The exam for which the result was accepted. */
   @Column('text', { nullable: true })
   svc_eligiblity_id: string | null;
 }

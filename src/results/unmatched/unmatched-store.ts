@@ -16,7 +16,7 @@ import type { UnmatchedResult } from './unmatched-result.entity.js';
 
 const SUMMARY = 'id, position, source, received_datetime, code, faults, username, account_code';
 
-// The same body again is the same result: what changes is why it is refused.
+// A repeated body is the same result: only the reason of its refusal changes.
 const KEEP = prepared(
   'unmatched-keep',
   `INSERT INTO unmatched_results
@@ -56,7 +56,7 @@ const GET_RAW = prepared(
 const ONE = 'SELECT * FROM unmatched_results WHERE id = $1 AND ($2::text[] IS NULL OR staff_account_codes && $2)';
 const FIND = prepared('unmatched-find', ONE);
 const LOCK = prepared('unmatched-lock', `${ONE} FOR UPDATE`);
-// The exam has the photo and the link now; one copy is enough.
+// The exam's revision has the photo and the link; one copy is enough.
 const SETTLE = prepared(
   'unmatched-settle',
   `UPDATE unmatched_results
@@ -103,11 +103,11 @@ export type ReadUnmatched = UnmatchedSummary &
     | 'account_codes'
     | 'accept_reason'
   > & {
-    /** Null of a body that is no JSON object. */
+    /** Null for a body that is not a JSON object. */
     body: KeptBody | null;
   };
 
-/** A body that is refused: in parts, or as the bytes that came. */
+/** A refused body: in parts, or as raw bytes. */
 export type NewUnmatched = {
   readonly source: ResultSource;
   readonly accountCode: string | null;
@@ -115,13 +115,13 @@ export type NewUnmatched = {
   readonly username: string;
   readonly receivedAt: Date;
   readonly hash: Buffer;
-  /** The code by which it names its exam. */
+  /** The code by which the body names its exam. */
   readonly examCode: string | null;
 } & ({ readonly body: KeptBody; readonly raw: null } | { readonly body: null; readonly raw: Buffer });
 
 type ExamKey = Pick<LockedEligibility, 'account_code' | 'svc_eligiblity_id'>;
 
-/** Unmatched results in the database. */
+/** Stores unmatched results. */
 @Injectable()
 export class UnmatchedStore {
   constructor(
@@ -138,7 +138,7 @@ export class UnmatchedStore {
     });
   }
 
-  /** Keeps a refused body; answers with its id, and whether it was not there yet. */
+  /** Stores a refused body; returns its id, and whether it is new. */
   async keep(code: string, result: NewUnmatched): Promise<{ id: string; added: boolean }> {
     const { source, accountCode, username, body, raw, receivedAt } = result;
     const id = uuid();
@@ -163,45 +163,51 @@ export class UnmatchedStore {
     return kept!;
   }
 
-  /** The hash of bytes that are no JSON object. */
+  /** Returns the hash of bytes that are not a JSON object. */
   hashOfRaw(bytes: Buffer): Buffer {
     return hashOfRaw(bytes);
   }
 
-  /** Those that wait for an operator, newest first, without their bodies. */
+  /** Returns a page of the results that wait for an operator, newest first, without their bodies. */
   list(page: Page): Promise<UnmatchedSummary[]> {
     return this.database.query<UnmatchedSummary>(LIST, [page.after, page.take, currentReach()]);
   }
 
-  /** The body without what is kept apart, null of one that is no JSON object; null when the row has gone meanwhile. */
+  /**
+   * Returns the body without its separated members, or null inside for a body that is not a JSON object. Returns null
+   * when the row was deleted meanwhile.
+   */
   findBody(id: string): Promise<{ body: string | null } | null> {
     return this.database.queryOne<{ body: string | null }>(GET_BODY, [id]);
   }
 
-  /** The bytes of a body that is no JSON object; null as {@link find}, and of any other body. */
+  /** Returns the bytes of a body that is not a JSON object; null like {@link find}, and for any other body. */
   async findRaw(id: string): Promise<{ accountCode: string | null; bytes: Buffer } | null> {
     const row = isUuid(id) ? await this.database.queryOne<UnmatchedResult>(FIND, [id, currentReach()]) : null;
     if (row?.raw == null) return null;
     return { accountCode: row.account_code, bytes: this.secrets.decrypt(row.raw, rawOf(row.id)) };
   }
 
-  /** The bytes of a body that is no JSON object, for whoever reads all; none when the row has gone meanwhile. */
+  /**
+   * Returns the bytes of a body that is not a JSON object, without a check of accounts; empty when the row was deleted
+   * meanwhile.
+   */
   async readRaw(id: string): Promise<Buffer> {
     const row = await this.database.queryOne<{ raw: Buffer | null }>(GET_RAW, [id]);
     return row?.raw ? this.secrets.decrypt(row.raw, rawOf(id)) : Buffer.alloc(0);
   }
 
-  /** Returns the result; null when there is none, and when it is not one that the caller's accounts may see. */
+  /** Returns the result; null when it does not exist, or the caller's accounts may not see it. */
   find(id: string): Promise<ReadUnmatched | null> {
     return this.one(FIND, id);
   }
 
-  /** Finds the result and holds its row in the running unit of work. */
+  /** Returns the result and locks its row in the running unit of work. */
   lock(id: string): Promise<ReadUnmatched | null> {
     return this.one(LOCK, id);
   }
 
-  /** @param left what is kept of the body when the record is erased; null keeps all of it */
+  /** @param left the part of the body to keep for an erased record; null keeps all of it */
   async settle(
     id: string,
     { svc_eligiblity_id }: ExamKey,
@@ -212,12 +218,12 @@ export class UnmatchedStore {
     await this.database.execute(SETTLE, [id, now, svc_eligiblity_id, left && left.text, reason]);
   }
 
-  /** In the running unit of work. */
+  /** Rejects the result in the running unit of work. */
   async reject(id: string, by: string, reason: string, now: Date): Promise<void> {
     await this.database.execute(REJECT, [id, now, by, reason]);
   }
 
-  /** The same body from the same user has found its exam: nobody else can have it. In the running unit of work. */
+  /** Settles the same body from the same user after it found its exam, in the running unit of work. */
   settleMatched(
     source: ResultSource,
     { account_code, svc_eligiblity_id }: ExamKey,
@@ -229,7 +235,7 @@ export class UnmatchedStore {
     this.unitOfWork.send(SETTLE_MATCHED, [...sent, now, svc_eligiblity_id, left && left.text]);
   }
 
-  /** Takes away at most `most` that came before the moment; returns how many. */
+  /** Deletes at most `most` results that arrived before the moment; returns their number. */
   sweep(before: Date, most: number): Promise<number> {
     return this.database.execute(SWEEP, [before, most]);
   }
@@ -252,7 +258,7 @@ export class UnmatchedStore {
   }
 }
 
-/** The accounts of the user who sent it; none for an operator, who delivers for every account. */
+/** Returns the accounts of the sender; none for an operator, who delivers for every account. */
 function sendersAccounts(): string[] {
   const { caller } = requestContext();
   return caller === null || caller.isOperator ? [] : [...caller.accountCodes];
@@ -263,7 +269,7 @@ const videoLinkOf = (id: string) => `unmatched_results.video_link ${id}`;
 const rawOf = (id: string) => `unmatched_results.raw ${id}`;
 const credentialsOf = (id: string) => `unmatched_results.credentials ${id}`;
 
-/** The members of a kept body that decide. */
+/** Returns the deciding members of a stored body. */
 export function factsOf(
   source: ResultSource,
   body: KeptBody,

@@ -7,10 +7,13 @@ import { ResultQuota } from '../records/result-quota.js';
 import { UnmatchedStore } from './unmatched-store.js';
 
 const KEPT_MS = 30 * 86_400_000;
-/** Few at a time: each may be megabytes. */
+/** A small batch, because each body may have megabytes. */
 const BATCH = 20;
 
-/** Takes away the unmatched results whose 30 days are over, and what was counted on days that are over. Several processes may sweep at the same time. */
+/**
+ * Deletes unmatched results after 30 days, and the byte counts of past days. Several processes may sweep at the same
+ * time.
+ */
 @Injectable()
 export class UnmatchedSweep {
   constructor(

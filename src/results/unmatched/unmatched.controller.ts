@@ -143,7 +143,7 @@ export class UnmatchedResultsController {
   ): Promise<void> {
     const found = await this.store.findRaw(id);
     if (!found) throw unmatchedResultNotFound.error();
-    // It may contain the photo and credentials.
+    // The raw bytes may contain the photo and credentials.
     if (!scopes.has('results')) throw insufficientScope.error();
     await this.reads.recordRaw(id, found.accountCode);
     response.type('application/octet-stream').send(found.bytes);

@@ -9,20 +9,20 @@ const DAY_MS = 86_400_000;
 const dateTime = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
 
 export interface LoadOptions {
-  /** Where the next call goes. */
+  /** Returns the address of the next call. */
   readonly baseUrl: () => string;
   readonly account: string;
   readonly token: string;
-  /** Between two bookings of a worker. */
+  /** The pause between two bookings of a worker. */
   readonly restMs?: number;
 }
 
-/** Makes, moves and cancels bookings, and remembers what was acknowledged. */
+/** Creates, moves and cancels bookings, and records the acknowledged calls. */
 export class BookingLoad {
-  /** Changes of each booking. */
+  /** The number of acknowledged changes of each booking. */
   readonly acknowledged = new Map<string, number>();
   readonly eligibilities = new Set<string>();
-  /** When calls were answered with what was asked for. */
+  /** The times of successful answers. */
   readonly answeredAt: number[] = [];
   calls = 0;
   failures = 0;

@@ -5,7 +5,7 @@ import { query } from '../../../bench/prepare.js';
 
 const SETTLE_MS = 120_000;
 
-/** Until nothing is left to do: leases of the killed have lapsed, the partner is back. */
+/** Waits until all work is done: leases of killed processes have expired, and the partner is up. */
 export async function settle(url: string): Promise<void> {
   const giveUpAt = Date.now() + SETTLE_MS;
   while (Date.now() < giveUpAt) {
@@ -18,7 +18,7 @@ export async function settle(url: string): Promise<void> {
   }
 }
 
-/** Compares the acknowledged changes, and the events that the partner accepted, with the bookings of the account. */
+/** Compares the acknowledged changes, and the events that the partner accepted, with the account's bookings. */
 export async function judge(url: string, account: string, load: BookingLoad, ledger: Ledger) {
   const bookings = await query(url, 'SELECT booking_code, event_sequence FROM bookings WHERE account_code = $1', [
     account,
@@ -29,7 +29,7 @@ export async function judge(url: string, account: string, load: BookingLoad, led
   for (const { booking, sequence, at } of ledger.accepted.values()) {
     if (sequence > (committed.get(booking) ?? 0)) phantom += 1;
     const seen = sequences.get(booking) ?? new Set();
-    // Two notifications of one event: made up, too.
+    // Two notifications of one event also count as phantoms.
     if (seen.has(sequence)) phantom += 1;
     sequences.set(booking, seen.add(sequence));
     for (let i = 1; i < at.length; i++) {

@@ -5,14 +5,14 @@ import type { Partner } from '../../support/partner.js';
 
 type Seen = Observation & { readonly at: number };
 
-/** The events that came to the partner, in the order in which they came. */
+/** The events that reached the partner, in arrival order. */
 export class Ledger {
   readonly accepted = new Map<string, { booking: string; sequence: number; at: number[] }>();
   private readonly underWay = new Set<string>();
   private readonly bookings = new Map<string, Seen[]>();
   private readonly kills: number[] = [];
   inFlightTwice = 0;
-  /** An event that came while an earlier one of its booking was not accepted, or another was under way. */
+  /** The number of events that arrived while an earlier one of the booking was not accepted, or another was running. */
   overtaken = 0;
   refused = 0;
   down = false;
@@ -44,12 +44,14 @@ export class Ledger {
     this.kills.push(Date.now());
   }
 
-  /** Somebody was killed between the two moments, or shortly before. */
+  /** Returns whether a process was killed between the two times, or shortly before. */
   wasKilledBetween(from: number, to: number): boolean {
     return this.kills.some((kill) => kill > from - 1000 && kill < to);
   }
 
-  /** How many bookings have deliveries that the model of the protocol cannot explain, and the first of them. */
+  /**
+   * Returns the number of bookings whose deliveries the model of the protocol cannot explain, and the first of them.
+   */
   unexplained(): { count: number; first: string | null } {
     const checkers = new Map<number, TraceChecker>();
     let [count, first]: [number, string | null] = [0, null];
@@ -81,7 +83,7 @@ export class Ledger {
     return seen;
   }
 
-  /** With a kill wherever there was one, or several, since the observation before. */
+  /** Builds the trace, with one kill wherever there were any since the previous observation. */
   private traceOf(seen: readonly Seen[]): Observation[] {
     const trace: Observation[] = [];
     let before = 0;

@@ -49,7 +49,7 @@ async function main(): Promise<boolean> {
   }
 }
 
-/** Returns whether all was well. Each started process is entered in `stops`. */
+/** Returns whether all checks passed. Each started process is added to `stops`. */
 async function run(stops: (() => Promise<unknown>)[]): Promise<boolean> {
   const { values } = parseArgs({ options: { rounds: { type: 'string', default: '50' } }, strict: false });
   const rounds = Number(values.rounds);

@@ -35,7 +35,7 @@ import { DebianPostgres } from './postgres-servers.js';
 
 const ADMIN = join(__dirname, '../../../src/admin.js');
 const MIGRATION = join(__dirname, '../../../src/migrate-database.js');
-/** Of the processes: it owns nothing. */
+/** The role of the processes, which owns nothing. */
 const ROLE = 'eligibility_service';
 const TRAFFIC_MS = 3_000;
 const SECRETS_KEY = randomBytes(32).toString('base64');
@@ -114,7 +114,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   await subscribe(baseUrl, account, token, partner);
   const ledger = new Ledger();
   ledger.listenTo(partner);
-  // One reads changes that the dump will not have, the other keeps its cursor from before.
+  // One reads changes that the dump will not contain; the other keeps its earlier cursor.
   const feed = await FeedFollower.start(baseUrl, account, token);
   const rested = await FeedFollower.start(baseUrl, account, token);
   const load = new BookingLoad({ baseUrl: () => baseUrl, account, token, restMs: 20 });
@@ -137,7 +137,7 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
 
   const restored = await DebianPostgres.primary(folder, 'restored', password);
   onEnd(() => restored.kill('SIGQUIT'));
-  // The dump has the role's rights, and not the role.
+  // The dump contains the role's rights, but not the role.
   restored.makeRole(servicePassword);
   const restoring = Date.now();
   restored.run('pg_restore', '--exit-on-error', dump);
@@ -164,14 +164,14 @@ async function drill(onEnd: (end: () => Promise<unknown>) => void): Promise<void
   if (Object.values(faults).some((count) => count > 0)) throw new Error('The restore is not what it should be.');
 }
 
-/** As the compose file's migration does. */
+/** Migrates like the compose file's migration. */
 function migrateAsOwner(url: string): void {
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const { status, stderr } = spawnSync(process.execPath, [MIGRATION, '--grant-to', ROLE], { env, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The migration ended with ${status}: ${stderr}`);
 }
 
-/** Two that answer and two that deliver, as docker-compose.scale.yml has them. */
+/** Starts two API and two delivery processes, like docker-compose.scale.yml. */
 function processesOf(folder: string, ports: readonly number[], url: string, proxyPort: number): ServiceProcess[] {
   return ['api', 'api', 'delivery', 'delivery'].map(
     (roles, index) =>
@@ -189,7 +189,7 @@ function processesOf(folder: string, ports: readonly number[], url: string, prox
   );
 }
 
-/** Every event of every booking that is there must have come, under one id. */
+/** Checks that every event of every existing booking has arrived under one id. */
 function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Record<string, number> {
   const ids = new Map<string, number>();
   for (const { booking, sequence } of ledger.accepted.values()) {
@@ -209,8 +209,8 @@ function told(ledger: Ledger, bookings: readonly Record<string, unknown>[]): Rec
 }
 
 /**
- * Changes that were acknowledged before the dump and after the restore must be in the feed. Changes in between are gone, and a reader
- * who has seen them must begin anew.
+ * Checks that the feed contains changes acknowledged before the dump and after the restore. Changes in between are
+ * lost, and a reader that has seen them must start again.
  */
 async function feedFaults(
   feed: FeedFollower,

@@ -14,7 +14,7 @@ import { installPrograms } from '../debian.js';
 import { DebianPostgres } from './postgres-servers.js';
 
 const JEST = join(__dirname, '../../../../node_modules/jest/bin/jest.js');
-/** Rows of the tests need not outlive them. */
+/** Test data need not survive a crash. */
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=300'];
 
 async function main(): Promise<boolean> {

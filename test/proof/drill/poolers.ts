@@ -9,8 +9,8 @@ import type { DebianPostgres } from './postgres-servers.js';
 const MAIN = join(__dirname, '../../../main.js');
 
 /**
- * The start of the service behind pgbouncer in transaction mode.
- * @returns what it printed
+ * Starts the service behind pgbouncer in transaction mode.
+ * @returns its output
  * @throws unless it ended by itself with one line that names the setting and the remedy
  */
 export async function startBehindTransactionMode(

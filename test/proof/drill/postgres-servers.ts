@@ -11,7 +11,7 @@ const PATH = `${POSTGRES_BIN}:${process.env['PATH']}`;
 const READY_MS = 60_000;
 const AS_POSTGRES = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups'];
 
-/** A PostgreSQL of Debian's with the database and the role that the image `postgres` would make. */
+/** Debian's PostgreSQL with the database and the role that the image `postgres` would create. */
 export class DebianPostgres {
   private readonly daemon: Daemon;
 
@@ -56,14 +56,14 @@ export class DebianPostgres {
     return server;
   }
 
-  /** Does as deploy/compose/primary.sh when the image has made its files. */
+  /** Runs primary.sh, like the image after it has created its files. */
   async prepareForStandby(replicationPassword: string): Promise<void> {
     this.runOnce('primary.sh', { REPLICATION_PASSWORD: replicationPassword });
     await this.kill('SIGINT');
     await this.start();
   }
 
-  /** Makes the role of the processes, as deploy/compose/role.sh does. */
+  /** Creates the role of the processes, like deploy/compose/role.sh. */
   makeRole(servicePassword: string): void {
     this.runOnce('role.sh', { SERVICE_PASSWORD: servicePassword });
   }
@@ -74,7 +74,7 @@ export class DebianPostgres {
     execFileSync('/bin/sh', [join(COMPOSE, script)], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   }
 
-  /** As deploy/compose/standby.sh starts one. */
+  /** Starts a standby like deploy/compose/standby.sh. */
   static async standby(folder: string, primary: DebianPostgres, password: string): Promise<DebianPostgres> {
     const data = ownedByPostgres(folder, 'standby');
     const port = await freePort();
@@ -100,14 +100,14 @@ export class DebianPostgres {
     return `postgres://eligibility:${this.password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** A program of PostgreSQL's own (pg_dump) on the database. */
+  /** Runs a PostgreSQL program (pg_dump) on the database. */
   run(program: string, ...options: string[]): void {
     execFileSync(`${POSTGRES_BIN}/${program}`, ['--dbname', this.url, ...options], {
       stdio: ['ignore', 'ignore', 'inherit'],
     });
   }
 
-  /** The same, while this process goes on. */
+  /** Runs the program in the background. */
   background(program: string, ...options: string[]): Daemon {
     const daemon = new Daemon(program, [`${POSTGRES_BIN}/${program}`, '--dbname', this.url, ...options], {
       folder: this.folder,

@@ -82,7 +82,10 @@ async function play(scene: Scene): Promise<boolean> {
   return !synchronous || outcomes.every((one) => one.lost + one.invented + one.disorder + one.feedFaults === 0);
 }
 
-/** The rule that makes the standbys lag cuts the machine off from etcd too, without which Patroni does not replace PostgreSQL alone. */
+/**
+ * Returns whether the harm is possible with lagging standbys: the rule that makes them lag also cuts the machine off
+ * from etcd, without which Patroni does not replace PostgreSQL alone.
+ */
 function isPlayedBehind(kind: string, promotes: string | null): boolean {
   return promotes !== null && kind !== 'primary';
 }

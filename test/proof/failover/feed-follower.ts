@@ -7,21 +7,21 @@ interface Entry {
   readonly booking_code: string | null;
 }
 
-/** Entries that the change feed has shown and should not have, or the other way round. */
+/** The differences between the change feed and the expected entries. */
 export interface FeedFaults {
-  /** Acknowledged, and in no page. */
+  /** Acknowledged changes that are in no page. */
   readonly missing: number;
-  /** In the feed read from its beginning, and not in the pages of the one who followed it. */
+  /** Entries of a read from the beginning that a follower's pages lack. */
   readonly skipped: number;
-  /** The other way round. */
+  /** Entries of a follower's pages that a read from the beginning lacks. */
   readonly vanished: number;
   readonly twice: number;
   readonly expired: number;
 }
 
-/** A client that follows the change feed of an account, whatever happens to the servers. */
+/** A client that follows an account's change feed during all failures. */
 export class FeedFollower {
-  /** How often its cursor was refused, and it began anew. */
+  /** How often its cursor was refused and it started again. */
   expired = 0;
   private seen: Entry[] = [];
   private following = false;
@@ -41,7 +41,7 @@ export class FeedFollower {
     return new FeedFollower(baseUrl, account, token, next);
   }
 
-  /** Keeps its cursor, and asks no more until it goes on. */
+  /** Pauses and keeps its cursor until it continues. */
   async rest(): Promise<void> {
     this.following = false;
     await this.done;
@@ -52,7 +52,7 @@ export class FeedFollower {
     this.done = this.follow();
   }
 
-  /** Reads to the end, and once more from the beginning. */
+  /** Reads to the end, then once more from the beginning, and compares. */
   async judge(eligibilities: ReadonlySet<string>, bookings: ReadonlyMap<string, number>): Promise<FeedFaults> {
     await this.rest();
     const all: Entry[] = [];
@@ -88,7 +88,7 @@ export class FeedFollower {
           this.seen = [];
           this.next = this.beginning;
         }
-        // As a client would: the same page again.
+        // Requests the same page again, like a client.
         await pause(200);
       }
     }

@@ -3,7 +3,7 @@ import type { Daemon } from '../daemon.js';
 import type { ServiceProcess } from '../../../bench/service-process.js';
 import type { DatabaseCluster, DatabaseMachine } from './patroni.js';
 
-/** The kinds of harm. */
+/** The parts of the stage that a harm can affect. */
 export interface Stage {
   readonly cluster: DatabaseCluster;
   readonly proxy: Daemon;
@@ -13,9 +13,9 @@ export interface Stage {
 
 export interface Harm {
   readonly kind: string;
-  /** Another PostgreSQL takes over: the old one is gone, or is there and heard by nobody. */
+  /** Whether another PostgreSQL takes over: because the old one is gone, or is unreachable. */
   readonly promotes: 'gone' | 'silent' | null;
-  /** Answers with how it is undone. */
+  /** Does the harm; returns the function that repairs it. */
   readonly strike: (stage: Stage) => Promise<() => Promise<void> | void>;
 }
 
@@ -41,7 +41,7 @@ export const HARMS: readonly Harm[] = [
     promotes: 'gone',
     strike: async ({ cluster }) => {
       (await cluster.primary()).killPostgres();
-      // Patroni starts it again, as a standby.
+      // Patroni restarts it as a standby.
       return () => undefined;
     },
   },
@@ -71,7 +71,7 @@ export const HARMS: readonly Harm[] = [
   },
 ];
 
-/** Each kind as often as the others, in no order that could be known. */
+/** Draws each kind equally often, in random order. */
 export function shuffledBag<T>(of: readonly T[]): () => T {
   let bag: T[] = [];
   return () => {

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 
-/** Machines of a network of their own: namespaces behind one switch, which this program's processes are at too. */
+/** The switch of a private network: machines are namespaces connected to it, and so are this program's processes. */
 const SWITCH = 'eligibility0';
 const NETWORK = '10.77.17';
-/** The address of this program's own processes there. */
+/** The address of this program's own processes. */
 const HERE = `${NETWORK}.254`;
 
 function ip(...words: string[]): string {
@@ -22,7 +22,7 @@ export class Machine {
     this.port = `eligibility${number}`;
   }
 
-  /** The beginning of a command that is to run there. */
+  /** The prefix of a command that runs on the machine. */
   get prefix(): string[] {
     return ['ip', 'netns', 'exec', this.name];
   }
@@ -41,11 +41,11 @@ export class Machine {
       this.kill();
       ip('netns', 'del', this.name);
     }
-    // The namespace lasts as long as its last process.
+    // The namespace exists as long as its last process.
     if (ip('-brief', 'link').includes(`${this.port}@`)) ip('link', 'del', this.port);
   }
 
-  /** Its cable is pulled at the switch: nothing comes, nothing goes, and no peer learns of it. */
+  /** Disconnects the machine at the switch: nothing arrives or leaves, and no peer is notified. */
   cut(): void {
     ip('link', 'set', this.port, 'nomaster');
   }
@@ -54,7 +54,7 @@ export class Machine {
     ip('link', 'set', this.port, 'master', SWITCH);
   }
 
-  /** Its packets to this one are lost from now on; all others get theirs. */
+  /** Drops its packets to this machine from now on; all others arrive. */
   stopsReaching(other: Machine): void {
     ip('-n', this.name, 'route', 'add', 'blackhole', `${other.address}/32`);
   }
@@ -63,7 +63,7 @@ export class Machine {
     ip('-n', this.name, 'route', 'del', 'blackhole', `${other.address}/32`);
   }
 
-  /** All of its processes, at once, as when it loses its power. */
+  /** Kills all its processes at once, like a power failure. */
   kill(): void {
     for (const pid of this.pids()) {
       try {
@@ -79,7 +79,7 @@ export class Machine {
   }
 }
 
-/** Takes away what a run before has left. */
+/** Removes the leftovers of an earlier run and creates the network. */
 export function openNetwork(machines: readonly Machine[]): void {
   closeNetwork(machines);
   ip('link', 'add', SWITCH, 'type', 'bridge');

@@ -10,11 +10,11 @@ import type { Machine } from './network.js';
 export interface ClusterOptions {
   readonly folder: string;
   readonly password: string;
-  /** A commit is answered when a standby has it, and only such a standby is promoted. */
+  /** Whether a commit waits for a standby, and only such a standby is promoted. */
   readonly synchronous: boolean;
 }
 
-/** Patroni's own. A primary whose machine is gone is replaced after it. */
+/** Patroni's own defaults; after the TTL, a vanished primary is replaced. */
 const [TTL_S, RETRY_TIMEOUT_S] = [30, 10];
 const READY_MS = 240_000;
 
@@ -24,7 +24,7 @@ interface Member {
   state: string;
 }
 
-/** A machine with an etcd, a Patroni and the PostgreSQL that Patroni looks after. */
+/** A machine with etcd, Patroni and the PostgreSQL that Patroni manages. */
 export class DatabaseMachine {
   readonly etcd: Daemon;
   private readonly patroni: Daemon;
@@ -50,7 +50,7 @@ export class DatabaseMachine {
     );
     const file = join(folder, 'patroni.yml');
     writeFileSync(file, stringify(patroniConfig(machine, all, this.data, options)));
-    // Root's right to enter the namespace is given up afterwards.
+    // Root's right to enter the namespace is dropped afterwards.
     const as = ['setpriv', '--reuid', 'postgres', '--regid', 'postgres', '--init-groups'];
     this.patroni = new Daemon(`${machine.name}-patroni`, [...machine.prefix, ...as, '/usr/bin/patroni', file], {
       folder: options.folder,
@@ -71,7 +71,7 @@ export class DatabaseMachine {
     rmSync(this.etcdData, { recursive: true, force: true });
   }
 
-  /** PostgreSQL alone: Patroni sees it at once. */
+  /** Kills only PostgreSQL: Patroni notices it at once. */
   killPostgres(): void {
     const pid = Number(readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
     process.kill(pid, 'SIGKILL');
@@ -82,7 +82,7 @@ export class DatabaseMachine {
   }
 }
 
-/** Patroni with etcd on machines of their own. */
+/** A cluster of Patroni with etcd on separate machines. */
 export class DatabaseCluster {
   readonly machines: readonly DatabaseMachine[];
 
@@ -102,7 +102,7 @@ export class DatabaseCluster {
     for (const machine of this.machines) machine.remove();
   }
 
-  /** A primary, two that follow it, and with synchronous replication one whom commits wait for. */
+  /** Waits for a primary and two followers; with synchronous replication, commits must wait for one of them. */
   async healthy(): Promise<void> {
     await until(
       'the cluster is whole',
@@ -126,7 +126,7 @@ export class DatabaseCluster {
     return this.named((await this.members()).find(({ role }) => role === 'leader')?.name);
   }
 
-  /** One that a commit waits for; without synchronous replication any that follows. */
+  /** Returns a standby that commits wait for; without synchronous replication, any follower. */
   async standby(): Promise<DatabaseMachine> {
     const members = await this.members();
     const role = this.options.synchronous ? 'sync_standby' : 'replica';
@@ -168,16 +168,16 @@ function etcdOptions({ name, address }: Machine, all: readonly Machine[], data: 
   const [clients, peers] = [`http://${address}:2379`, `http://${address}:2380`];
   const options = {
     name,
-    // Each machine would have a disk of its own.
+    // Each machine would have its own disk.
     'data-dir': data,
     'listen-client-urls': clients,
     'advertise-client-urls': clients,
     'listen-peer-urls': peers,
     'initial-advertise-peer-urls': peers,
     'initial-cluster': all.map((one) => `${one.name}=http://${one.address}:2380`).join(),
-    // A member that comes back from a partition does not unseat the leader: without it Patroni loses its etcd twice.
+    // A member that returns from a partition must not unseat the leader: otherwise Patroni loses etcd twice.
     'pre-vote': 'true',
-    // Several machines on the processors of one.
+    // Several machines share the processors of one.
     'heartbeat-interval': '300',
     'election-timeout': '3000',
     'log-level': 'warn',
@@ -202,7 +202,7 @@ function patroniConfig(
         loop_wait: 1,
         retry_timeout: RETRY_TIMEOUT_S,
         synchronous_mode: synchronous,
-        // A primary that is killed is replaced, not waited for.
+        // A killed primary is replaced without waiting.
         primary_start_timeout: 0,
         postgresql: {
           use_pg_rewind: true,
@@ -227,7 +227,7 @@ function patroniConfig(
   };
 }
 
-/** When one of the standbys took over; it is watched over a connection of its own, from before. */
+/** Records when a standby took over, over a separate earlier connection. */
 export class PromotionWatch {
   at: number | null = null;
   private readonly clients: pg.Client[] = [];
@@ -252,7 +252,7 @@ export class PromotionWatch {
       asking = false;
       if (!rows[0].standby) this.at ??= Date.now();
     };
-    // One that has gone is asked no more.
+    // A standby that disconnected is no longer polled.
     this.timers.push(setInterval(() => void look().catch(() => undefined), 20));
   }
 

@@ -9,7 +9,7 @@ interface Probe {
   readonly isAnswered: boolean;
 }
 
-/** Creates an eligibility ten times a second, whatever became of the ones before: whether callers are answered now. */
+/** Creates an eligibility ten times a second, regardless of earlier calls, to record whether callers get answers. */
 export class Prober {
   readonly probes: Probe[] = [];
   private readonly underWay = new Set<Promise<void>>();
@@ -32,7 +32,10 @@ export class Prober {
     await Promise.all(this.underWay);
   }
 
-  /** The first answer after a moment, and the beginning of the last call after it that got none; in milliseconds from then. */
+  /**
+   * Returns the first answer after a moment, and the start of the last later call without an answer, in milliseconds
+   * after that moment.
+   */
   since(moment: number): { answered: number | null; refused: number | null } {
     const after = this.probes.filter(({ ended }) => ended > moment);
     const answers = after.filter(({ isAnswered }) => isAnswered).map(({ ended }) => ended - moment);
@@ -71,7 +74,7 @@ export class Prober {
   }
 }
 
-/** The longest time between two of these moments, in milliseconds. */
+/** Returns the longest time between two of these moments, in milliseconds. */
 export function longestPause(moments: readonly number[]): number {
   const sorted = [...moments].sort((a, b) => a - b);
   return Math.max(0, ...sorted.slice(1).map((moment, index) => moment - sorted[index]));

@@ -12,9 +12,9 @@ import { PromotionWatch } from './patroni.js';
 import { longestPause, Prober } from './prober.js';
 
 export interface Scene extends Stage {
-  /** Of the proxy before the service. */
+  /** The address of the proxy in front of the service. */
   readonly baseUrl: string;
-  /** Without synchronous replication the standbys are so far behind when the primary is harmed. */
+  /** The lag of the standbys when the primary is harmed, without synchronous replication. */
   readonly behindMs: number;
 }
 
@@ -22,15 +22,15 @@ export interface Outcome {
   readonly kind: string;
   readonly promotes: Harm['promotes'];
   readonly changes: number;
-  /** Acknowledged to callers, or committed and never told. */
+  /** Changes acknowledged to callers, or committed, of which the partner was never notified. */
   readonly lost: number;
-  /** Told to the partner, and in no table. */
+  /** Notifications of changes that are in no table. */
   readonly invented: number;
   readonly disorder: number;
   readonly feedFaults: number;
-  /** From the harm on. */
+  /** Milliseconds from the harm to the promotion. */
   readonly promotedMs: number | null;
-  /** From the promotion on: the first answer, and the last call that was refused. */
+  /** Milliseconds from the promotion to the first answer, and to the last refused call. */
   readonly answeredMs: number | null;
   readonly refusedMs: number | null;
   readonly toldMs: number | null;
@@ -43,7 +43,7 @@ export interface Outcome {
 const PROMOTED_WITHIN_MS = 90_000;
 const REST_MS = 150;
 
-/** An account of its own, traffic, the harm, its end, calm, and what became of everything. */
+/** Plays one round: a new account, traffic, the harm and its repair, a calm phase, and the verdict. */
 export async function playRound(scene: Scene, harm: Harm, number: number): Promise<Outcome> {
   const { cluster, baseUrl } = scene;
   await cluster.healthy();
@@ -102,7 +102,7 @@ export async function playRound(scene: Scene, harm: Harm, number: number): Promi
   };
 }
 
-/** Strikes, waits for what follows, undoes it, and waits until the cluster is whole. */
+/** Does the harm, waits for its effects, repairs it, and waits until the cluster is healthy. */
 async function harmAndMend(
   { behindMs, ...stage }: Scene,
   harm: Harm,
@@ -120,7 +120,7 @@ async function harmAndMend(
       await until('a standby is promoted', () => watch.at !== null, PROMOTED_WITHIN_MS);
       await until('callers are answered', () => isAnsweredSince(watch.at!), 60_000);
     }
-    // Not before the promotion: the system of a machine whose PostgreSQL is dead still sends what that has written.
+    // Not before the promotion: the operating system still sends data that the dead PostgreSQL has written.
     for (const { machine } of behindMs > 0 ? standbys : []) primary.machine.reaches(machine);
     await pause(1_000 + randomInt(2_000));
     await mend();

@@ -4,7 +4,7 @@ import type { Outcome } from './round.js';
 const seconds = (ms: number | null) => (ms === null ? '' : (ms / 1000).toFixed(1));
 const faultsOf = ({ lost, invented, disorder, feedFaults }: Outcome) => [lost, invented, disorder, feedFaults];
 
-/** One round as one line. */
+/** Formats one round as one line. */
 export function lineOf(outcome: Outcome): string {
   const { kind, promotedMs, answeredMs, refusedMs, toldMs, callersPauseMs, partnerPauseMs, changes } = outcome;
   const faults = faultsOf(outcome);
@@ -20,7 +20,7 @@ export function lineOf(outcome: Outcome): string {
   );
 }
 
-/** By what was harmed: how many rounds, what was wrong, and the median and longest times in seconds. */
+/** Formats the results by kind of harm: number of rounds, faults, and the median and longest times in seconds. */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const head = [
     'harmed',

@@ -1,6 +1,6 @@
 import { subjects, type Configuration } from './delivery.model.js';
 
-/** Looked at whole in every run of the unit tests. */
+/** Searched completely in every run of the unit tests. */
 export const SMALL: readonly Configuration[] = [
   { name: 'outage', subjects: subjects('AX1 AY1'), workers: 1, world: { outages: true } },
   { name: 'outage of two bookings', subjects: subjects('AX1 AX2 AY1'), workers: 1, world: { outages: true } },
@@ -35,7 +35,7 @@ export const SMALL: readonly Configuration[] = [
   { name: 'replay', subjects: subjects('AX1 AX2 AX3'), workers: 1, world: { replays: true, refusals: true } },
 ];
 
-/** Looked at whole by `npm run model`, with the small ones: together they hold every part of the protocol. */
+/** Searched completely by `npm run model`, with the small ones: together they cover every part of the protocol. */
 export const LARGE: readonly Configuration[] = [
   { name: 'outage and refusals', subjects: subjects('AX1 AX2'), workers: 2, world: { outages: true, refusals: true } },
   {
@@ -72,7 +72,7 @@ export const LARGE: readonly Configuration[] = [
   },
 ];
 
-/** @throws Error when there is none of this name. */
+/** @throws Error when there is no configuration of this name */
 export function configurationOf(name: string): Configuration {
   const found = [...SMALL, ...LARGE].find((configuration) => configuration.name === name);
   if (found === undefined) throw new Error(`There is no configuration ${name}.`);

@@ -1,4 +1,4 @@
-/** A notification of the model: which event of which booking it tells which partner. Its number is its position. */
+/** A notification of the model: the event of a booking, and the partner. Its index is its position. */
 export interface Subject {
   readonly partner: number;
   readonly booking: number;
@@ -10,30 +10,32 @@ export interface Subject {
 
 export const EVENT = { NONE: 0, COMMITTED: 1, SETTLED: 2 } as const;
 export const STATE = { NONE: 0, PENDING: 1, DELIVERED: 2, AUTO: 3, MANUAL: 4, RESOLVED: 5 } as const;
-/** Of the obligation (a row of `deliveries`); NONE: there is no row. */
+/** The trigger of the obligation (a row of `deliveries`); NONE means that there is no row. */
 export const TRIGGER = { NONE: 0, FIRST: 1, AUTO: 2, MANUAL: 3, REPLAY: 4 } as const;
-/** FRESH: an attempt may begin under it; OLD: no more; LAPSED: anybody may claim the row. */
+/**
+ * FRESH: an attempt may start; OLD: no attempt may start; LAPSED: the lease has expired and anybody may claim the row.
+ */
 export const LEASE = { NONE: 0, FRESH: 1, OLD: 2, LAPSED: 3 } as const;
-/** The step of a worker with a notification. ASKED: a claim that has looked and not yet written (a mutation). */
+/** The step of a worker with a notification. ASKED: a claim that has read but not yet written (a mutation). */
 export const HOLD = { NONE: 0, CLAIMED: 1, UNDER_WAY: 2, OK: 3, DOWN: 4, REFUSED: 5, ASKED: 6, BUSY: 7 } as const;
 export const SUBSCRIPTION = { ACTIVE: 0, SUSPENDING: 1, SUSPENDED: 2 } as const;
-/** The next probe of a partner that is DOWN; HELD + position: a worker has it. NEVER is a mutation's. */
+/** The next probe of a DOWN partner; HELD + position: a worker has claimed it. NEVER belongs to a mutation. */
 export const PROBE = { DUE: 0, WAITING: 1, HELD: 2, NEVER: 255 } as const;
-/** STOPPING and ENDING: pause and abort were asked for and are not yet obeyed. */
+/** STOPPING and ENDING: pause or abort was requested, and has not taken effect yet. */
 export const JOB = { NONE: 0, RUNNING: 1, STOPPING: 2, PAUSED: 3, ENDING: 4, ABORTED: 5, DONE: 6 } as const;
 export const ITEM = { NONE: 0, WAITING: 1, SENT: 2, BEGUN: 3, ENDED: 4 } as const;
 
-/** After so many good answers a partner is slowed no more. */
+/** After this many successful answers, a partner is no longer slowed down. */
 export const ENOUGH_GOOD = 2;
-/** After so many 500s in a row an event may be the only one at fault. */
+/** After this many consecutive 500s, an event may be the only one at fault. */
 export const SUSPECT = 3;
 const OF_PARTNER = 8;
 const OF_NOTIFICATION = 10;
 
-/** Of a hold. */
+/** The flags of a hold. */
 export const FLAG = { PROBE: 1, CLAIMED_DOWN: 2, BEGUN_LATE: 4, BY_OPERATOR: 8, OF_JOB: 16, OF_REPLAY: 32 } as const;
 
-/** Where each byte of a state stands. */
+/** The offset of each byte of a state. */
 export class Layout {
   readonly size: number;
   private readonly siblingsOf: readonly (readonly number[])[];
@@ -57,45 +59,45 @@ export class Layout {
     return this.subjects.length;
   }
 
-  // Of a partner.
+  // Bytes of a partner.
   readonly subscription = (partner: number) => partner * OF_PARTNER;
   readonly isDown = (partner: number) => partner * OF_PARTNER + 1;
   readonly probe = (partner: number) => partner * OF_PARTNER + 2;
-  /** The bulk job has had a success with this partner. */
+  /** Whether the bulk job has had a success with this partner. */
   readonly jobSuccess = (partner: number) => partner * OF_PARTNER + 3;
-  /** Nothing is sent to it, as the protocol has it. */
+  /** Whether the protocol pauses the partner. */
   readonly wall = (partner: number) => partner * OF_PARTNER + 4;
-  /** It asked to be left alone, and the time is not over. */
+  /** Whether the pause that the partner asked for is not over. */
   readonly isBusy = (partner: number) => partner * OF_PARTNER + 5;
-  /** It is sent less than it took. */
+  /** Whether it gets fewer requests than it handled. */
   readonly isSlowed = (partner: number) => partner * OF_PARTNER + 6;
-  /** Its good answers since it was slowed, `ENOUGH_GOOD` at most. */
+  /** Successful answers since it was slowed down, at most `ENOUGH_GOOD`. */
   readonly good = (partner: number) => partner * OF_PARTNER + 7;
 
-  // Of a notification.
+  // Bytes of a notification.
   private readonly own = (n: number) => this.partners * OF_PARTNER + n * OF_NOTIFICATION;
-  /** Of its event; all notifications of the event say the same. */
+  /** The state of its event, equal for all notifications of the event. */
   readonly event = (n: number) => this.own(n);
   readonly state = (n: number) => this.own(n) + 1;
   readonly trigger = (n: number) => this.own(n) + 2;
   readonly lease = (n: number) => this.own(n) + 3;
-  /** The partner has answered 200 to it. */
+  /** Whether the partner has answered 200 to it. */
   readonly accepted = (n: number) => this.own(n) + 4;
-  /** Why it may come twice: 1 after a kill, a lapse or an operator's word. */
+  /** Whether it may arrive twice: 1 after a kill, an expired lease or an operator's action. */
   readonly mayRepeat = (n: number) => this.own(n) + 5;
-  /** An attempt of a killed worker is still under way at the partner. */
+  /** Whether an attempt of a killed worker is still running at the partner. */
   readonly orphan = (n: number) => this.own(n) + 6;
   readonly item = (n: number) => this.own(n) + 7;
-  /** How long it has waited: what the protocol counted (low two bits), what counts (next two); 16: row of the job. */
+  /** The waiting time as counted by the protocol (low two bits) and the real one (next two); 16: row of the job. */
   readonly waited = (n: number) => this.own(n) + 8;
-  /** Answers of 500 in a row, `SUSPECT` at most; `SUSPECT + 1`: and another event was answered 200 since. */
+  /** Consecutive 500s, at most `SUSPECT`; `SUSPECT + 1`: another event was answered 200 since. */
   readonly failures = (n: number) => this.own(n) + 9;
 
-  // Of a worker.
+  // Bytes of a worker.
   readonly isAlive = (w: number) =>
     this.partners * OF_PARTNER + this.count * OF_NOTIFICATION + w * (1 + this.count * 3);
   readonly hold = (w: number, n: number) => this.isAlive(w) + 1 + n * 3;
-  /** The token of the hold is that of the row. */
+  /** Whether the token of the hold equals the row's token. */
   readonly token = (w: number, n: number) => this.hold(w, n) + 1;
   readonly flags = (w: number, n: number) => this.hold(w, n) + 2;
 
@@ -103,9 +105,9 @@ export class Layout {
     return this.isAlive(this.workers);
   }
 
-  /** The notifications that share partner and booking with `n`, itself left out. */
+  /** Returns the notifications that share partner and booking with `n`, without `n`. */
   readonly siblings = (n: number) => this.siblingsOf[n];
-  /** The notifications of the event of `n`, itself among them. */
+  /** Returns the notifications of the event of `n`, including `n`. */
   readonly ofEvent = (n: number) => this.eventOf[n];
 }
 

@@ -2,31 +2,31 @@ import { FLAG, HOLD, LEASE, ROW_OF_JOB, STATE, SUBSCRIPTION, TRIGGER, type Layou
 import type { Mutation } from './mutations.js';
 import type { Emit } from './state-search.js';
 
-/** The actions of the world in a configuration; one that is left out does not happen. */
+/** The actions of the environment in a configuration; an omitted action does not happen. */
 export interface World {
   readonly kills?: boolean;
-  /** The partner answers 500. */
+  /** Whether the partner can answer 500. */
   readonly outages?: boolean;
-  /** The partner answers with something that waits for an operator. */
+  /** Whether the partner can give answers that need an operator. */
   readonly refusals?: boolean;
-  /** The partner says that it is busy. */
+  /** Whether the partner can answer that it is busy. */
   readonly busies?: boolean;
-  /** The first event is always answered 500, and no other is. */
+  /** Whether the first event is always answered 500, and no other event is. */
   readonly oneBadEvent?: boolean;
-  /** An event that keeps getting 500 beside others that do not is an operator's; where it can be seen. */
+  /** Whether an event that keeps getting 500 while others succeed is passed to an operator. */
   readonly blames?: boolean;
-  /** How many of the partners may be suspended, the first ones. */
+  /** The number of partners that can be suspended: the first ones. */
   readonly suspends?: number;
   readonly resends?: boolean;
   readonly resolves?: boolean;
   readonly givesUp?: boolean;
   readonly jobs?: boolean;
   readonly replays?: boolean;
-  /** Other bookings of the partner, which are not looked at, turn it DOWN and UP. */
+  /** Whether other bookings of the partner, which are not modelled, turn it DOWN and UP. */
   readonly others?: boolean;
 }
 
-/** The steps of the model, each named by a word and the worker and notification that it concerns. */
+/** Lists the steps of the model. Each step is identified by its action, its worker and its notification. */
 const STEPS = [
   'commit',
   'translate',
@@ -91,7 +91,7 @@ export function readLabel(label: number): ReadLabel {
   return { name: STEPS[label >> 8], n: label & 15, w: (label >> 4) & 15 };
 }
 
-/** A state that is being left: what holds in it, and the steps out of it. */
+/** A state with its properties and the steps that lead out of it. */
 export class Step {
   from!: Uint8Array;
   private emit!: Emit;
@@ -114,7 +114,7 @@ export class Step {
     return this.mutation === mutation;
   }
 
-  /** A copy of the state that is left, to be changed and given to `take`. */
+  /** Returns a copy of the state, to be changed and passed to `take`. */
   copy(): Uint8Array {
     this.to.set(this.from);
     return this.to;
@@ -124,7 +124,7 @@ export class Step {
     this.emit(this.to, label, benign, fault);
   }
 
-  // The conditions of the state before.
+  // Properties of the previous state.
 
   partnerOf(n: number): number {
     return this.layout.subjects[n].partner;
@@ -138,7 +138,7 @@ export class Step {
     return this.from[this.layout.isDown(partner)] === 1;
   }
 
-  /** The partner is to be left alone, as the protocol knows. */
+  /** Returns whether the protocol knows that the partner is paused. */
   isWalled(partner: number): boolean {
     return this.from[this.layout.wall(partner)] === 1;
   }
@@ -147,12 +147,12 @@ export class Step {
     return this.from[this.layout.trigger(n)] !== TRIGGER.NONE;
   }
 
-  /** The bulk job has handed it over. */
+  /** Returns whether the bulk job has handed it over. */
   isOfJob(n: number): boolean {
     return (this.from[this.layout.waited(n)] & ROW_OF_JOB) !== 0;
   }
 
-  /** Nobody has a lease of it. */
+  /** Returns whether nobody has a lease on it. */
   isFree(n: number): boolean {
     const lease = this.from[this.layout.lease(n)];
     return lease === LEASE.NONE || lease === LEASE.LAPSED;
@@ -163,7 +163,7 @@ export class Step {
     return state === STATE.AUTO || state === STATE.MANUAL;
   }
 
-  /** Whether the order within its booking lets the row go now. */
+  /** Returns whether the order within its booking allows the row now. */
   isItsTurn(n: number): boolean {
     const { layout, from } = this;
     const trigger = from[layout.trigger(n)];
@@ -182,7 +182,7 @@ export class Step {
     return true;
   }
 
-  /** An attempt of it is under way at the partner. */
+  /** Returns whether an attempt of it is running at the partner. */
   isUnderWay(n: number): boolean {
     const { layout, from } = this;
     if (from[layout.orphan(n)]) return true;
@@ -190,21 +190,21 @@ export class Step {
     return false;
   }
 
-  /** Something claimed for the partner can still begin. */
+  /** Returns whether a claimed attempt for the partner can still start. */
   mayBegin(fits: (n: number, flags: number) => boolean): boolean {
     const { layout, from } = this;
     for (let w = 0; w < layout.workers; w++)
       for (let n = 0; n < layout.count; n++) {
-        // A claim that has not been written yet is not seen by anybody.
+        // A claim that is not written yet is invisible to others.
         if (from[layout.hold(w, n)] !== HOLD.CLAIMED || from[layout.lease(n)] !== LEASE.FRESH) continue;
         if (fits(n, from[layout.flags(w, n)])) return true;
       }
     return false;
   }
 
-  // Changes of the state that is being made.
+  // Changes of the next state.
 
-  /** The worker has the row from now on, and nobody else. */
+  /** Gives the worker the only lease on the row. */
   giveLease(to: Uint8Array, w: number, n: number, flags: number): void {
     const { layout } = this;
     for (let other = 0; other < layout.workers; other++) to[layout.token(other, n)] = 0;
@@ -220,13 +220,13 @@ export class Step {
     to[this.layout.flags(w, n)] = 0;
   }
 
-  /** No lease any more: the tokens of those who had one are stale. */
+  /** Removes the lease: earlier tokens become stale. */
   free(to: Uint8Array, n: number): void {
     to[this.layout.lease(n)] = LEASE.NONE;
     for (let w = 0; w < this.layout.workers; w++) to[this.layout.token(w, n)] = 0;
   }
 
-  /** The obligation ends. */
+  /** Ends the obligation. */
   endRow(to: Uint8Array, n: number, state: number): void {
     this.free(to, n);
     to[this.layout.trigger(n)] = TRIGGER.NONE;

@@ -6,7 +6,7 @@ import { faultOfState, isSettled } from './promises.js';
 import type { Emit, Protocol } from './state-search.js';
 import { workerSteps } from './worker-steps.js';
 
-/** A world that is small enough to be looked at whole. */
+/** A world that is small enough for a complete search. */
 export interface Configuration {
   readonly name: string;
   readonly subjects: readonly Subject[];
@@ -14,7 +14,7 @@ export interface Configuration {
   readonly world: World;
 }
 
-/** `partner booking sequence`, such as `AX1 AX2 BX1`. */
+/** Parses `partner booking sequence`, such as `AX1 AX2 BX1`. */
 export function subjects(text: string): Subject[] {
   return text.split(' ').map((word) => ({
     partner: word.charCodeAt(0) - 65,
@@ -23,7 +23,7 @@ export function subjects(text: string): Subject[] {
   }));
 }
 
-/** The delivery protocol, whole or with a mutation. */
+/** The delivery protocol, complete or with a mutation. */
 export class DeliveryModel implements Protocol {
   readonly layout: Layout;
   private readonly step: Step;

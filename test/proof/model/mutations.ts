@@ -1,4 +1,7 @@
-/** The part that each mutation takes away from the protocol, and the configuration that shows it; a test checks that each is caught. */
+/**
+ * The part that each mutation removes from the protocol, and the configuration that shows it; a test checks that each
+ * is found.
+ */
 export const MUTATIONS = {
   'translation settles before it makes': {
     because: 'a crash between the two leaves an event that nobody will ever tell',

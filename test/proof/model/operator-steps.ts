@@ -13,7 +13,7 @@ import {
 } from './delivery-state.js';
 import { labelOf, type Step } from './delivery-step.js';
 
-/** Steps that happen by themselves: time, crashes, and the upkeep of the queue. */
+/** Steps without an operator: time, crashes, and the upkeep of the queue. */
 export function timeSteps(step: Step): void {
   const { layout, from, world } = step;
   for (let n = 0; n < layout.count; n++) {
@@ -49,7 +49,7 @@ export function timeSteps(step: Step): void {
   for (let w = 0; w < layout.workers; w++) if (world.kills) crash(step, w);
 }
 
-/** An attempt that began in time ends before its lease does. */
+/** Returns whether the lease may expire: an attempt that started in time ends before its lease. */
 function mayLapse(step: Step, n: number): boolean {
   const { layout, from } = step;
   if (step.is('lease does not lapse')) return false;
@@ -84,7 +84,7 @@ function probeDue(step: Step, partner: number): void {
   step.take(labelOf(step.isDown(partner) ? 'others succeed' : 'others fail', partner), step.isDown(partner));
 }
 
-/** kill -9: what the process had in hand is gone; its leases, and its attempts at the partners, are not. */
+/** Kills a process (kill -9): its memory is lost, while its leases and its running attempts remain. */
 function crash(step: Step, w: number): void {
   const { layout, from } = step;
   const to = step.copy();
@@ -105,7 +105,7 @@ function crash(step: Step, w: number): void {
 
 const LONG = 2;
 
-/** Two units of time are the time after which an automatic retry is given up. */
+/** Gives up an automatic retry after two units of time. */
 function giveUp(step: Step, n: number): void {
   const { layout, from } = step;
   if (from[layout.state(n)] !== STATE.AUTO) return;
@@ -150,7 +150,7 @@ function resend(step: Step, n: number): void {
   to[layout.state(n)] = STATE.PENDING;
   to[layout.trigger(n)] = TRIGGER.MANUAL;
   to[layout.mayRepeat(n)] = 1;
-  // A retry that is under way goes on; unless it is delivered, the event is sent again.
+  // A running retry continues; unless it delivers, the event is sent again.
   if (step.isFree(n) || step.is('resend takes what is under way')) step.free(to, n);
   step.take(labelOf('resend', n), false);
 }
@@ -186,7 +186,7 @@ function suspend(step: Step, partner: number): void {
   step.take(labelOf('suspend answers', partner));
 }
 
-/** One bulk job. */
+/** Steps of one bulk job. */
 function jobSteps(step: Step): void {
   const { layout, from } = step;
   const state = from[layout.job];
@@ -223,7 +223,10 @@ function jobSteps(step: Step): void {
   if (state === JOB.RUNNING || state === JOB.PAUSED) goTo(JOB.ENDING, labelOf('abort'), false);
 }
 
-/** Oldest first for each partner, one at a time until its first success; who cannot be sent to holds up nobody else. */
+/**
+ * Hands items over, oldest first for each partner, one at a time until its first success; an unavailable partner delays
+ * no other.
+ */
 function handOver(step: Step, n: number): void {
   const { layout, from } = step;
   if (step.is('an item is marked after it is handed over')) {
@@ -260,14 +263,14 @@ function handOver(step: Step, n: number): void {
   step.take(labelOf('job hands over', n));
 }
 
-/** Nothing is left with which a partner that is DOWN could be probed. */
+/** Returns whether the job must provide the probe of a DOWN partner, because nothing else is left. */
 function mayProbe(step: Step, partner: number): boolean {
   if (step.is('no item of a job is a probe') || step.from[step.layout.probe(partner)] !== PROBE.DUE) return false;
   for (let n = 0; n < step.layout.count; n++) if (step.partnerOf(n) === partner && step.hasRow(n)) return false;
   return true;
 }
 
-/** Returns items that were handed over and have not begun to where they were. */
+/** Takes back handed-over items that have not started. */
 function withdraw(step: Step, n: number): void {
   const { layout, from } = step;
   if (!step.isOfJob(n) || !step.isFree(n) || !step.hasRow(n)) return;

@@ -14,11 +14,11 @@ import {
 import type { Step } from './delivery-step.js';
 
 /**
- * The promises, in terms that partners and operators can observe. They use none of the conditions by which the protocol keeps
- * it; docs/delivery.md says the same in prose.
+ * The promises in terms that partners and operators can observe, without the protocol's own conditions;
+ * docs/delivery.md has them in prose.
  */
 
-/** Returns the promise that an attempt at `n` breaks by beginning in the state before; else null. */
+/** Returns the promise that the start of an attempt at `n` breaks in the previous state; else null. */
 export function faultOfBeginning(step: Step, n: number, flags: number): string | null {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
@@ -50,7 +50,7 @@ export function faultOfBeginning(step: Step, n: number, flags: number): string |
   return null;
 }
 
-/** Neither delivered nor waiting for an operator, nor sent again by one. */
+/** Returns whether it is neither delivered nor waiting for an operator, nor resent by one. */
 function isOutstanding({ layout, from }: Step, n: number): boolean {
   if (from[layout.accepted(n)] || from[layout.event(n)] === EVENT.NONE) return false;
   const [state, trigger] = [from[layout.state(n)], from[layout.trigger(n)]];
@@ -105,8 +105,8 @@ function isBeingMade(layout: Layout, state: Uint8Array, n: number): boolean {
 }
 
 /**
- * Every committed event of a partner that is not suspended is delivered or waits for an operator, and what an operator asked
- * for has happened. That this can be reached from everywhere, without an operator, is the promise that nothing gets stuck.
+ * Returns whether every committed event of an active partner is delivered or waits for an operator, and operators'
+ * requests are fulfilled. Nothing gets stuck if such a state is reachable from everywhere without an operator.
  */
 export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false): boolean {
   const job = state[layout.job];
@@ -118,7 +118,7 @@ export function isSettled(layout: Layout, state: Uint8Array, oneBadEvent = false
     if (state[layout.event(n)] === EVENT.COMMITTED) return false;
     if (subscription === SUBSCRIPTION.SUSPENDED) continue;
     const its = state[layout.state(n)];
-    // Nothing else tells whether its partner is down: it is retried until that is given up.
+    // It is the only probe of its partner, and is retried until it is given up.
     if (oneBadEvent && n === 0 && its === STATE.AUTO) continue;
     if (state[layout.trigger(n)] !== TRIGGER.NONE || its === STATE.PENDING || its === STATE.AUTO) return false;
     const item = state[layout.item(n)];

@@ -2,13 +2,13 @@ import { ENOUGH_GOOD, FLAG, HOLD, ITEM, PROBE, ROW_OF_JOB, STATE, SUSPECT, TRIGG
 import { labelOf, type Step } from './delivery-step.js';
 import { faultOfFalling } from './promises.js';
 
-/** One whose lease has lapsed may have been followed by another, which holds the probe now. */
+/** Returns whether it is the latest probe: after its lease has expired, another worker may have claimed the probe. */
 function isLatestProbe(step: Step, partner: number, n: number): boolean {
   const { layout, from } = step;
   return from[layout.probe(partner)] === PROBE.HELD + n || step.is('a late probe moves the next');
 }
 
-/** Every write names the token; what is stale changes nothing. */
+/** Records an outcome; every write checks the token, and a stale token changes nothing. */
 export function record(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const [hold, flags, partner] = [from[layout.hold(w, n)], from[layout.flags(w, n)], step.partnerOf(n)];
@@ -25,7 +25,7 @@ export function record(step: Step, w: number, n: number): void {
     step.take(labelOf('record', n, w));
     return;
   }
-  // An operator asked for it while the attempt was under way: a failure leaves what was asked for.
+  // An operator asked for a resend during the attempt: a failure keeps the request.
   const askedFor = from[layout.trigger(n)] === TRIGGER.MANUAL && !(flags & FLAG.BY_OPERATOR);
   const replay = from[layout.trigger(n)] === TRIGGER.REPLAY;
   if (from[layout.item(n)] === ITEM.BEGUN) to[layout.item(n)] = ITEM.ENDED;
@@ -59,7 +59,7 @@ export function record(step: Step, w: number, n: number): void {
     step.free(to, n);
     to[layout.trigger(n)] = TRIGGER.AUTO;
     to[layout.state(n)] = STATE.AUTO;
-    // An operator had it sent, whatever the partner had before.
+    // An operator requested it, regardless of earlier deliveries.
     if (step.isOfJob(n)) to[layout.mayRepeat(n)] = 1;
     to[layout.waited(n)] &= ~ROW_OF_JOB;
     if (step.world.blames)
@@ -78,7 +78,7 @@ export function record(step: Step, w: number, n: number): void {
   step.take(labelOf('record', n, w), true, fault);
 }
 
-/** Good answers end a slow pace, and show which events got none. */
+/** Applies a successful answer: it ends a slow pace, and shows which events got none. */
 function answeredWell(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
@@ -94,7 +94,7 @@ function answeredWell(step: Step, to: Uint8Array, n: number): void {
       to[layout.failures(m)] = SUSPECT + 1;
 }
 
-/** It is sent again, as what it was, once the wall is over. */
+/** Applies a busy answer: the notification is sent again unchanged after the pause. */
 function isBusy(step: Step, to: Uint8Array, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);

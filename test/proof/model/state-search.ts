@@ -5,12 +5,13 @@
  * numbers. Breadth first, so that the way to a fault that is shown is a shortest one.
  */
 
-/** One step leads from a state to another. */
+/** Emits a step from one state to another. */
 export interface Emit {
   /**
-   * @param label names the step, for `Protocol.describe`
-   * @param benign the step needs no fault, no operator and no new trouble: progress may be hoped for by such steps alone
-   * @param fault what the step itself breaks, else null
+   * @param label identifies the step, for `Protocol.describe`
+   * @param benign whether the step needs no fault, no operator and no new trouble: progress must be possible by such
+   *   steps alone
+   * @param fault the promise that the step itself breaks, else null
    */
   (to: Uint8Array, label: number, benign: boolean, fault: string | null): void;
 }
@@ -20,9 +21,9 @@ export interface Protocol {
   initial(): Uint8Array;
   /** Emits every step out of the state; `to` may be the same array each time. */
   expand(from: Uint8Array, emit: Emit): void;
-  /** The promise that the state breaks; else null. */
+  /** Returns the promise that the state breaks; else null. */
   faultOf(state: Uint8Array): string | null;
-  /** Nothing that can be done is left undone. */
+  /** Returns whether no possible work is left. */
   isSettled(state: Uint8Array): boolean;
   describe(label: number): string;
 }
@@ -30,17 +31,17 @@ export interface Protocol {
 export interface Verdict {
   readonly states: number;
   readonly steps: number;
-  /** Broken promise, else null. */
+  /** The broken promise, else null. */
   readonly fault: string | null;
   /** The steps that lead to it. */
   readonly trace: readonly string[];
-  /** The search ended before everything was seen. */
+  /** Whether the search ended before all states were visited. */
   readonly truncated: boolean;
 }
 
 const NO_STATE = -1;
 
-/** The states that were seen, numbered in the order in which they were found. */
+/** The visited states, numbered in the order of their discovery. */
 export class StateStore {
   private bytes: Uint8Array;
   private table: Int32Array;
@@ -58,7 +59,7 @@ export class StateStore {
     return this.bytes.subarray(index * this.size, (index + 1) * this.size);
   }
 
-  /** The number of the state; negative, by `-1 - number`, when it was not known before. */
+  /** Returns the number of the state; `-1 - number` when the state is new. */
   add(state: Uint8Array): number {
     if (this.count * 2 > this.mask) this.grow();
     let slot = hash(state, 0, this.size) & this.mask;
@@ -103,7 +104,7 @@ function hash(bytes: Uint8Array, from: number, size: number): number {
   return (h ^ (h >>> 15)) >>> 0;
 }
 
-/** Numbers, appended. */
+/** A growing list of numbers. */
 class Numbers {
   private values = new Int32Array(8192);
   length = 0;
@@ -122,11 +123,11 @@ class Numbers {
   }
 }
 
-/** Looks at every state that can be reached, or at `most` of them. */
+/** Visits every reachable state, or at most `most` of them. */
 export function search(protocol: Protocol, most = Infinity): Verdict {
   const store = new StateStore(protocol.size);
   const [cameFrom, cameBy] = [new Numbers(), new Numbers()];
-  // Benign steps, by their ends, for the way back.
+  // Benign steps by their ends, for the way back.
   const [benignFrom, benignTo] = [new Numbers(), new Numbers()];
   const current = new Uint8Array(protocol.size);
   let steps = 0;
@@ -177,9 +178,9 @@ export function search(protocol: Protocol, most = Infinity): Verdict {
   return stuck === null ? verdict(null, []) : verdict('stuck', traceTo(stuck));
 }
 
-/** The first state from which benign steps lead to no settled state, else null. */
+/** Returns the first state from which benign steps lead to no settled state, else null. */
 function firstStuck(protocol: Protocol, store: StateStore, from: Numbers, to: Numbers): number | null {
-  // Steps gathered by the state that they lead to.
+  // Steps grouped by the state that they lead to.
   const first = new Int32Array(store.count + 1);
   for (let i = 0; i < to.length; i++) first[to.at(i) + 1] += 1;
   for (let i = 0; i < store.count; i++) first[i + 1] += first[i];

@@ -2,14 +2,14 @@ import { readLabel, type StepName } from './delivery-step.js';
 import { DeliveryModel, subjects } from './delivery.model.js';
 import { StateStore } from './state-search.js';
 
-/** The events of one booking that are visible from outside: at the partner, and to the killer of processes. */
+/** The observable events of one booking: at the partner, and to the program that kills processes. */
 export type Observation =
   | { readonly what: 'begin'; readonly sequence: number }
   | { readonly what: 'answer'; readonly sequence: number; readonly status: 200 | 500 }
-  /** A process was killed, or the database, for a moment. */
+  /** A process or the database was killed. */
   | { readonly what: 'kill' };
 
-/** Steps that nobody outside sees. A lease lapses, and an attempt goes unseen, only where something was killed. */
+/** Unobservable steps. A lease expires, or an attempt stays unobserved, only after a kill. */
 const SEEN: ReadonlySet<StepName> = new Set<StepName>([
   'begin',
   'answer 200',
@@ -27,7 +27,7 @@ const STEPS_OF: Record<string, readonly StepName[]> = {
   'kill 0': ['kill'],
 };
 
-/** The states in which the protocol can be after what was observed. */
+/** The possible states of the protocol after the observations. */
 interface Node {
   readonly states: StateStore;
   readonly disturbed: boolean;
@@ -35,18 +35,18 @@ interface Node {
 }
 
 /**
- * Whether the model can do what was observed of a booking: the steps that nobody sees are tried in every way, and what the
- * rest of the partner's bookings do to its health happens at any time. After a kill an attempt may begin and end unseen.
- * Prefixes that were seen before are not tried again.
+ * Checks whether the model can produce the observations of a booking. Unobservable steps are tried in every way, and
+ * the partner's health can change at any time. After a kill an attempt may start and end unobserved. Known prefixes are
+ * not tried again.
  */
 export class TraceChecker {
   private readonly model: DeliveryModel;
   private readonly root: Node;
 
   /**
-   * One worker stands for all: of one booking only one attempt is under way, and who is killed and started again is as good
-   * as another.
-   * @param events how many events the booking has
+   * Uses one worker for all: a booking has only one running attempt at a time, and a restarted worker behaves like any
+   * other.
+   * @param events the number of the booking's events
    */
   constructor(events: number) {
     const names = Array.from({ length: events }, (_, i) => `AX${i + 1}`);
@@ -61,7 +61,7 @@ export class TraceChecker {
     this.root = this.closed(states, false);
   }
 
-  /** The place of the first observation that the model cannot explain, else null. */
+  /** Returns the index of the first observation that the model cannot explain, else null. */
   firstUnexplained(trace: readonly Observation[]): number | null {
     let node = this.root;
     for (const [index, observation] of trace.entries()) {
@@ -79,7 +79,7 @@ export class TraceChecker {
     const names = STEPS_OF[`${observation.what} ${observation.what === 'answer' ? observation.status : 0}`];
     const reached = new StateStore(this.model.size);
     for (let index = 0; index < states.count; index++) {
-      // The killed process may have had nothing to do with this booking.
+      // The killed process may not have worked on this booking.
       if (kill) reached.add(states.at(index));
       this.steps(states.at(index), (name, n, to) => {
         if (names.includes(name) && (kill || n + 1 === observation.sequence)) reached.add(to);
@@ -88,7 +88,7 @@ export class TraceChecker {
     return this.closed(reached, disturbed || kill);
   }
 
-  /** With everything that can happen unseen. */
+  /** Adds all states that unobservable steps reach. */
   private closed(states: StateStore, disturbed: boolean): Node {
     for (let index = 0; index < states.count; index++)
       this.steps(states.at(index), (name, _n, to) => {
@@ -98,7 +98,7 @@ export class TraceChecker {
   }
 
   private steps(from: Uint8Array, each: (name: StepName, n: number, to: Uint8Array) => void): void {
-    // A copy: the store may move while it grows.
+    // Copied, because the store may move while it grows.
     this.model.expand(from.slice(), (to, label, _benign, fault) => {
       if (fault !== null || this.model.faultOf(to) !== null) return;
       const { name, n } = readLabel(label);

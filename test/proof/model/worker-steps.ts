@@ -3,7 +3,10 @@ import { labelOf, type Step } from './delivery-step.js';
 import { record } from './record-steps.js';
 import { faultOfBeginning, faultOfClaim } from './promises.js';
 
-/** From the event to the record of the last attempt: `delivery-statements.ts`, `translation.ts` and `delivery-loop.ts`. */
+/**
+ * Steps from the event to the record of the last attempt: `delivery-statements.ts`, `translation.ts` and
+ * `delivery-loop.ts`.
+ */
 export function workerSteps(step: Step): void {
   const { layout, from } = step;
   for (let n = 0; n < layout.count; n++) commit(step, n);
@@ -37,7 +40,7 @@ function isFirstOfEvent(step: Step, n: number): boolean {
   return step.layout.ofEvent(n)[0] === n;
 }
 
-/** Events of a booking commit one after the other. */
+/** Commits an event; events of a booking commit one after another. */
 function commit(step: Step, n: number): void {
   const { layout, from } = step;
   if (from[layout.event(n)] !== EVENT.NONE || !isFirstOfEvent(step, n)) return;
@@ -49,7 +52,9 @@ function commit(step: Step, n: number): void {
   step.take(labelOf('commit', n));
 }
 
-/** One statement makes the notifications of an event for all partners, and settles it; the earlier events go before. */
+/**
+ * Creates the notifications of an event for all partners and settles it, in one statement, after the earlier events.
+ */
 function translate(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   if (!isFirstOfEvent(step, n)) return;
@@ -59,7 +64,7 @@ function translate(step: Step, w: number, n: number): void {
   );
   const halves = step.is('translation settles before it makes');
   if (halves && from[layout.event(n)] === EVENT.SETTLED && from[layout.state(n)] === STATE.NONE) {
-    // The second half, by the worker that did the first: a hold says so.
+    // The second half, by the worker that did the first, as its hold shows.
     if (from[layout.hold(w, n)] !== HOLD.ASKED) return;
     const to = step.copy();
     step.letGo(to, w, n);
@@ -77,7 +82,7 @@ function translate(step: Step, w: number, n: number): void {
   }
   make(step, to, step.is('translation settles after the first partner') ? [n] : layout.ofEvent(n));
   step.take(labelOf('translate', n, w));
-  // A notification that can be sent at once is born claimed, when no event of the booking can be before it.
+  // A notification that can be sent at once is created claimed, when no event of the booking can precede it.
   const atOnce = layout.ofEvent(n).filter((m) => step.isActive(step.partnerOf(m)) && !step.isDown(step.partnerOf(m)));
   if (atOnce.length === 0 || (sequence > 1 && !step.is('later events are born claimed'))) return;
   for (const m of atOnce) step.giveLease(to, w, m, 0);
@@ -95,7 +100,7 @@ function make(step: Step, to: Uint8Array, made: readonly number[]): void {
 
 function isFreeForClaim(step: Step, n: number): boolean {
   const { layout, from } = step;
-  // A clock that is ahead takes an old lease for one that has lapsed.
+  // A clock that is ahead mistakes an old lease for an expired one.
   const early = step.is('lease is judged by a clock that is ahead') && from[layout.lease(n)] === LEASE.OLD;
   return step.isFree(n) || early;
 }
@@ -122,7 +127,7 @@ function claim(step: Step, w: number, n: number): void {
   step.take(labelOf('claim', n, w), true, faultOfClaim(step, n));
 }
 
-/** The row itself is looked at again when it is locked, and nothing else. */
+/** Claims a row and checks only that row again when it is locked. */
 function claimAsSeen(step: Step, w: number, n: number): void {
   if (!step.is('claim goes by what it saw before')) return;
   const { layout, from } = step;
@@ -133,8 +138,8 @@ function claimAsSeen(step: Step, w: number, n: number): void {
 }
 
 /**
- * The oldest row whose turn it is, where there is none the oldest of the job; the time of the next probe moves in the same
- * statement.
+ * Claims the oldest row whose turn it is, or the job's oldest item; the same statement moves the time of the next
+ * probe.
  */
 function claimProbe(step: Step, w: number, n: number): void {
   const { layout, from } = step;
@@ -158,7 +163,7 @@ function claimProbe(step: Step, w: number, n: number): void {
     ofJob = true;
   }
   if (!may(n)) return;
-  // One that is suspected lets the others go before it.
+  // A suspected event yields to the others.
   const isSuspect = (m: number) => from[layout.failures(m)] >= SUSPECT;
   for (let m = 0; m < layout.count; m++)
     if (m !== n && may(m) && (isSuspect(m) === isSuspect(n) ? m < n : isSuspect(n))) return;
@@ -173,12 +178,12 @@ function claimProbe(step: Step, w: number, n: number): void {
 function begin(step: Step, w: number, n: number): void {
   const { layout, from } = step;
   const partner = step.partnerOf(n);
-  // The age of a claim is measured by the worker from before it asked; a hold whose token is stale is older still.
+  // The worker measures the age of a claim from before its request; a hold with a stale token is even older.
   const age = from[layout.token(w, n)] ? from[layout.lease(n)] : LEASE.LAPSED;
   const behind = age === LEASE.OLD && step.is('attempt begins by a clock that is behind');
   if (age !== LEASE.FRESH && !behind && !step.is('attempt begins at any age')) return;
   if (step.isWalled(partner) && !passesWall(step, from[layout.flags(w, n)])) return;
-  // A worker that knows that the partner fell, or is busy, sends nothing more until that is recorded.
+  // A worker that knows that the partner failed or is busy sends nothing more until that is recorded.
   for (let m = 0; m < layout.count; m++)
     if (step.partnerOf(m) === partner && STOPS.includes(from[layout.hold(w, m)])) return;
   const flags = from[layout.flags(w, n)];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 type Source = 'REGISTRATION' | 'ACCOUNT';
 
-/** A body as bytes, and where it goes. */
+/** A body as bytes, and its destination. */
 export interface Sent {
   readonly source: Source;
   readonly marker: string;
@@ -10,7 +10,7 @@ export interface Sent {
   readonly type: string;
 }
 
-/** A review as edX's proctoring back end sends it: a text for a boolean, and an empty photo. */
+/** A review in the format of edX's proctoring back end: a text for a boolean, and an empty photo. */
 const EDX = {
   examDate: 'Jul 15 2015  1:13AM',
   examProcessingStatus: 'Review Completed',
@@ -78,12 +78,12 @@ const value = fc.oneof(
 const names = [...Object.keys(EDX), ...Object.keys(ACCOUNT), 'result_id', 'unknown'];
 const inner = [...Object.keys(EDX.examApiData), ...Object.keys(EDX.examMetaData), 'extRecordLocator'];
 
-/** How a body differs from what the specification and edX have. */
+/** The differences between a body and the formats of the specification and edX. */
 export const mutation = fc.record({
   source: fc.constantFrom<Source>('REGISTRATION', 'ACCOUNT'),
   outer: fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 3 }),
   inner: fc.dictionary(fc.constantFrom(...inner), value, { maxKeys: 2 }),
-  /** To an exam, to none, or it names nothing. */
+  /** Whether it names an existing exam, an unknown one, or none. */
   leads: fc.constantFrom('EXAM', 'EXAM', 'EXAM', 'NOWHERE', 'NOTHING'),
   exam: fc.nat(),
   cut: fc.oneof(
@@ -110,10 +110,10 @@ export function sentOf(
   return { source, marker, type, text: wellFormed(JSON.stringify(body).slice(0, cut === null ? undefined : -cut)) };
 }
 
-/** Whether the text, from the body's beginning on, holds each outermost member of the body as it came, and nothing else. */
+/** Returns whether the read text contains each outermost member of the sent body unchanged, and nothing else. */
 export function isSame(sent: string, read: string): boolean {
   const members = (JSON.parse(sent) ?? {}) as Record<string, unknown>;
-  // Null photos and links are as left out.
+  // Null photos and links count as omitted.
   const kept = Object.entries(members).filter(
     ([name, member]) => member !== null || !['userPhotoBase64String', 'videoReviewLink'].includes(name),
   );
@@ -122,7 +122,7 @@ export function isSame(sent: string, read: string): boolean {
   return body.endsWith('}') && texts.every((text) => body.includes(text));
 }
 
-/** A text that is cut within a surrogate pair goes out with a replacement character. */
+/** Returns the text as it is sent: an unpaired surrogate becomes a replacement character. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString('utf8');
 }

@@ -31,7 +31,7 @@ import { isSame, mutation, sentOf, type Sent } from './bodies.js';
 const AT_ONCE = 24;
 const EXAMS = 400;
 const BATCH = 500;
-/** Bodies that a batch sends before the fault, so that some of them meet it. */
+/** Time for which a batch sends bodies before the fault, so that some of them meet it. */
 const WARM_MS = 200;
 
 interface Outcome {
@@ -91,7 +91,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
       const kept = text === '' ? null : (JSON.parse(text) as { unmatched_result_id?: string }).unmatched_result_id;
       return { status: answer.status, id: kept ?? null };
     } catch {
-      // Long enough for a service that was killed to start, so that the rest of a batch meets it again.
+      // Long enough for a killed service to start, so that the rest of a batch meets it again.
       await pause(1_000);
       return { status: 'cut', id: null };
     }
@@ -136,7 +136,7 @@ async function run(bodies: number, stops: (() => unknown)[]): Promise<boolean> {
     if (!service.isRunning) await service.start();
     process.stdout.write(`${outcomes.length} bodies, ${name}\n`);
   }
-  // Bodies whose sender got no answer may still be written; they are now.
+  // Bodies whose sender got no answer may still be being written; now they are stored.
   await pause(10_000);
   const verdict = await judge(service.baseUrl, database.url, headers, outcomes);
   const shown = [...Object.entries(figures).sort(), ['bodies', outcomes.length], ...Object.entries(verdict)];
@@ -218,7 +218,7 @@ async function lockTables(url: string): Promise<void> {
   await client.end();
 }
 
-/** Ends the connections of the service, and takes every one that there is. */
+/** Closes the service's connections, and occupies all available ones. */
 async function takeConnections(url: string): Promise<void> {
   const taken: pg.Client[] = [];
   const until = Date.now() + 4_000;
@@ -240,7 +240,7 @@ async function takeConnections(url: string): Promise<void> {
   await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
 }
 
-/** A disk of its own for the database, where one may be mounted. */
+/** Mounts a small separate disk for the database, where mounting is possible. */
 function mountSmall(path: string, stops: (() => unknown)[]): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500m,mode=755', 'tmpfs', path], { stdio: 'ignore' });

@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A condition of the delivery code that is taken out when the file is loaded. */
+/** A condition of the delivery code that is removed when the file is loaded. */
 interface Planted {
   readonly name: string;
-  /** Below `src`, compiled. */
+  /** The compiled file below `src`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
@@ -91,7 +91,7 @@ export const PLANTED: readonly Planted[] = [
   },
 ];
 
-/** @throws Error when the fault cannot be planted any more: the code has moved, and the fault must move with it. */
+/** @throws Error when the code has changed and the fault no longer applies: the fault must be updated */
 export function plant(name: string): void {
   const fault = PLANTED.find((planted) => planted.name === name);
   if (fault === undefined) throw new Error(`There is no fault "${name}".`);

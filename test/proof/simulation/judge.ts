@@ -1,10 +1,10 @@
 import type { Story } from './story.js';
 
-/** Compares the stored state with the promises and with the notifications of the partners. */
+/** Compares the stored state with the promises and with the partners' notifications. */
 export class Judge {
   constructor(private readonly story: Story) {}
 
-  /** A suspected promise is broken, unless a bulk job has to do with it. */
+  /** Confirms a suspected broken promise, unless a bulk job explains it. */
   async lookInto(): Promise<void> {
     const { partners, service } = this.story;
     for (const { url, booking, sequences, promise } of partners.suspicions.splice(0)) {
@@ -18,7 +18,10 @@ export class Judge {
     }
   }
 
-  /** Every event is at both partners, or waits for an operator; what counts as delivered is; jobs end with their sums right. */
+  /**
+   * Checks that every event has reached both partners or waits for an operator, that delivered events were delivered,
+   * and that jobs end with correct sums.
+   */
   async judge(): Promise<void> {
     const { partners, service, urls } = this.story;
     const [{ wrong }] = await service.rows(
@@ -45,7 +48,7 @@ export class Judge {
       }
   }
 
-  /** Nothing is left that must be sent, and no operator's job goes on. */
+  /** Returns whether nothing is left to send and no job is running. */
   async isAllDone(): Promise<boolean> {
     const [{ left }] = await this.story.service.rows(
       `SELECT (SELECT count(*) FROM deliveries)::int + (SELECT count(*) FROM domain_events WHERE settled_at IS NULL)::int

@@ -13,11 +13,11 @@ interface Subject {
   readonly sequence: number;
 }
 
-/** Plays the operators: their actions on partners, on waiting events and on jobs, and the promises made to them. */
+/** Simulates the operators: their actions on partners, waiting events and jobs, and the promises made to them. */
 export class SimulatedOperators {
-  /** Subscriptions and jobs of which an answer is awaited. */
+  /** Subscriptions and jobs with an unanswered request. */
   private readonly asked = new Set<string>();
-  /** Jobs whose pause or abort was answered, and how much of them had begun by then. */
+  /** Jobs whose pause or abort was answered, with the number of attempts that had started by then. */
   private readonly stopped = new Map<string, number>();
 
   constructor(private readonly story: Story) {}
@@ -46,7 +46,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** One event of the queue. */
+  /** Resends one event of the queue. */
   async resend(): Promise<void> {
     const queued = await this.subjects(`n.state = 'ERROR_QUEUE'`);
     if (queued.length === 0) return;
@@ -57,7 +57,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** A bulk job of all events that wait, or of all that a partner has got. */
+  /** Starts a bulk job of all waiting events, or of all delivered events of a partner. */
   async startJob(): Promise<void> {
     const { chance, subscriptions, urls } = this.story;
     const kind = chance.pick(['RESEND', 'RESEND', 'REPLAY', 'RESOLVE'] as const);
@@ -67,7 +67,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** The operator's word on a job: once pause or abort is answered, nothing of it begins. */
+  /** Steers a job: once a pause or abort is answered, none of its attempts may start. */
   async steerJob(): Promise<void> {
     const jobs = await this.jobs(`state IN ('PREPARING', 'RUNNING', 'PAUSED')`);
     if (jobs.length === 0) return;
@@ -87,7 +87,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Also those whose suspension no caller has been answered yet. */
+  /** Resumes all partners, including those whose suspension was not answered yet. */
   async resumeAll(): Promise<void> {
     const rows = await this.story.service.rows(`SELECT id, partner_url FROM subscriptions WHERE state = 'SUSPENDED'`);
     for (const { id, partner_url } of rows as { id: string; partner_url: string }[]) {
@@ -110,7 +110,7 @@ export class SimulatedOperators {
     await this.story.turns.quiet();
   }
 
-  /** Of the jobs that were stopped nothing has begun since. */
+  /** Checks that no attempt of a stopped job has started since. */
   async assertAllStopped(): Promise<void> {
     for (const id of this.stopped.keys()) await this.assertStopped(id);
   }

@@ -5,24 +5,24 @@ import { SUSPECT_AFTER } from '../../../src/notifications/delivery/delivery-stat
 import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { Chance, Turns } from './turns.js';
 
-/** How long a busy partner wants to be left alone. */
+/** The pause that a busy partner asks for. */
 const BUSY_S = 1;
 
-/** The attempt at an event, as the partner saw it. */
+/** The attempts of an event, as the partner saw them. */
 interface Told {
   readonly sequence: number;
   id: string | null;
   underWay: number;
   accepted: boolean;
-  /** It was refused: it waits for an operator, and later ones need not wait for it. */
+  /** Whether it was refused: it waits for an operator, and later events need not wait for it. */
   refused: boolean;
-  /** Answers of 500. */
+  /** The number of 500s. */
   failures: number;
-  /** An operator has it sent again, whenever its turn comes. */
+  /** Whether an operator has requested a resend. */
   asked: boolean;
 }
 
-/** Facts that break a promise unless a bulk job has had one of these events of the booking sent, or settled. */
+/** Facts that break a promise unless a bulk job has resent or settled one of these events of the booking. */
 export interface Suspicion {
   readonly url: string;
   readonly booking: string;
@@ -30,21 +30,21 @@ export interface Suspicion {
   readonly promise: string;
 }
 
-/** A promise that was broken. */
+/** A broken promise. */
 export class Broken extends Error {}
 
-/** The partners and the network to them: what they answer, and what they notice. */
+/** Simulates the partners and the network: their answers, and their observations. */
 export class SimulatedPartners {
   readonly down = new Set<string>();
-  /** Subscriptions, by their addresses, whose suspension has been answered. */
+  /** Addresses of subscriptions whose suspension has been answered. */
   readonly suspended = new Set<string>();
-  /** Something was stopped or lost: an event may come twice. */
+  /** Whether something was stopped or lost: an event may arrive twice. */
   disturbed = false;
   healthy = false;
   attempts = 0;
   broken: Broken | null = null;
   suspicions: Suspicion[] = [];
-  /** Until when a process is to leave a partner alone that it has heard say so. */
+  /** The time until which a process must leave a partner alone that it knows to be busy. */
   private readonly walls = new Map<string, number>();
   private readonly told = new Map<string, Map<number, Told>>();
 
@@ -63,7 +63,7 @@ export class SimulatedPartners {
     return known;
   }
 
-  /** An operator has the event sent again: it comes late, and perhaps twice. */
+  /** Notes that an operator requested a resend: the event arrives late, and perhaps twice. */
   ask(url: string, booking: string, sequence: number): void {
     this.event(url, booking, sequence).asked = true;
   }
@@ -76,9 +76,9 @@ export class SimulatedPartners {
   ): Promise<AttemptOutcome> {
     const { booking_code: booking } = JSON.parse(body) as { booking_code: string };
     const asked = this.time.ms;
-    // The attempt does not outlast the wait time, even if the process dies.
+    // The attempt ends with the wait time, even if the process dies.
     const late = processOf.exit(() => new Promise<void>((resolve) => setTimeout(resolve, waitMs)));
-    // The connection.
+    // The time to connect.
     await this.turns.wait();
     if (this.time.ms - asked >= waitMs) {
       this.event(url, booking, Number(headers['event-sequence'])).refused = true;
@@ -103,9 +103,9 @@ export class SimulatedPartners {
     if (status === 200) event.accepted = true;
     else if (status === 500) event.failures += 1;
     else if (status !== 429) event.refused = true;
-    // Others that were taken may have shown it.
+    // Successful answers to other events may have shown it.
     if (event.failures > SUSPECT_AFTER) event.refused = true;
-    // The answer is on its way.
+    // The time for the answer to arrive.
     await this.turns.wait();
     if (status === 429) this.walls.set(`${processOf.getStore()} ${url}`, this.time.ms + BUSY_S * 1000);
     return outcome(status, durationMs);

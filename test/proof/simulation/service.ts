@@ -16,16 +16,16 @@ import { processOf, type SimulatedTime } from './simulated-time.js';
 import type { SimulatedPartners } from './partners.js';
 import type { Chance, Turns } from './turns.js';
 
-/** The settings that change from seed to seed, as the processes see them. */
+/** The settings that vary with the seed, as the processes see them. */
 export interface Surroundings {
   chance: Chance;
   partners: SimulatedPartners;
-  /** How probably a statement is refused, and as probably its answer is lost. */
+  /** The probability that a statement is refused, and that its answer is lost. */
   databaseFaults: number;
   running: boolean;
 }
 
-/** A command without a caller reaches no account: it would find neither subscription nor notification. */
+/** A schema in front of pg_catalog, so that every statement of the service reads the simulated clock. */
 const OPERATOR: Caller = {
   username: 'simulated',
   consumerKey: 'simulated',
@@ -34,7 +34,7 @@ const OPERATOR: Caller = {
   isOperator: true,
 };
 
-/** A name of its own in front of pg_catalog's: every statement of the service reads the simulated clock. */
+/** These limits use real time; turns.ts simulates them. */
 const CLOCK = [
   'CREATE SCHEMA simulated',
   'CREATE TABLE simulated.clock (now timestamptz NOT NULL)',
@@ -43,12 +43,12 @@ const CLOCK = [
     (name) =>
       `CREATE FUNCTION simulated.${name}() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT now FROM simulated.clock'`,
   ),
-  // Limits of real time: turns.ts has those of simulated time.
+  // Two processes of the service on one real PostgreSQL with simulated time.
   `CREATE FUNCTION simulated.set_config(name text, value text, local boolean) RETURNS text LANGUAGE sql
      AS 'SELECT value'`,
 ];
 
-/** Two processes of the service on one real PostgreSQL, whose time is simulated. */
+/** The server must do nothing spontaneously, or depending on earlier executions. */
 export class SimulatedService {
   private constructor(
     readonly apps: readonly INestApplicationContext[],
@@ -65,7 +65,7 @@ export class SimulatedService {
     try {
       chmodSync(folder, 0o755);
       const fast = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' };
-      // Nothing in the server happens by itself, or by how often it happened before.
+      // Ends first, because stopping needs real time.
       const steady = { autovacuum: 'off', plan_cache_mode: 'force_generic_plan', deadlock_timeout: '10ms' };
       const settings = { ...fast, ...steady };
       const server = await startEmbeddedPostgres({ dataDir: folder, database: 'simulation', settings });
@@ -80,7 +80,7 @@ export class SimulatedService {
       await control.query(`CREATE OR REPLACE FUNCTION analyse_grown_tables() RETURNS int LANGUAGE sql AS 'SELECT 0'`);
       await control.query(`CREATE OR REPLACE FUNCTION doubt_empty_deliveries() RETURNS void LANGUAGE sql AS ''`);
       time.install();
-      // First of all: what stops waits for real time.
+      // Executes an operator's command in the first process.
       ends.push(() => time.end());
       const apps = [
         await start(0, folder, server.url, turns, around),
@@ -94,7 +94,7 @@ export class SimulatedService {
     }
   }
 
-  /** The command of an operator, who asks the first process. */
+  /** Makes every statement and its answer wait for a turn; some statements are refused, and some answers are lost. */
   execute<Result>(command: Command<Result>): Promise<Result> {
     return processOf.run(0, () =>
       inTheNameOf(OPERATOR, null, () => this.apps[0].get(CommandBus, { strict: false }).execute(command)),

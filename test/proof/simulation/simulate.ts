@@ -19,9 +19,9 @@ const { values } = parseArgs({
   },
 });
 
-/** Whether every promise was kept. */
+/** Returns whether every promise was kept. */
 async function simulate(from: number, to: number): Promise<boolean> {
-  // Loaded here: a planted fault changes what is loaded.
+  // Loaded here, because a planted fault changes the loaded code.
   const { SimulatedTime } = await import('./simulated-time.js');
   const { Turns } = await import('./turns.js');
   const { SimulatedService } = await import('./service.js');
@@ -48,7 +48,7 @@ async function simulate(from: number, to: number): Promise<boolean> {
   return true;
 }
 
-/** Whether each planted fault is found, and by which seed; a line for each. */
+/** Returns whether each planted fault is found; prints a line with the seed for each. */
 function findAll(): boolean {
   let all = true;
   for (const { name } of PLANTED) {

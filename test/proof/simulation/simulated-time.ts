@@ -7,12 +7,12 @@ interface Timer {
   readonly call: () => void;
 }
 
-/** The process on whose behalf something runs. */
+/** The process on whose behalf code runs. */
 export const processOf = new AsyncLocalStorage<number>();
 
 /**
- * Time that stands still until it is moved. It takes the place of the timers, clocks and dice of Node for everything that is
- * called after `install`; intervals never fire: who simulates starts the rounds himself.
+ * Simulated time, which only advances explicitly. After `install`, it replaces Node's timers, clocks and random
+ * numbers. Intervals never fire: the simulation starts the rounds itself.
  */
 export class SimulatedTime {
   private readonly timers = new Set<Timer>();
@@ -64,17 +64,17 @@ export class SimulatedTime {
     performance.now = () => this.elapsed;
   }
 
-  /** Chance too stands still; not before the applications are made, whose framework draws names for its parts. */
+  /** Fixes random numbers, after the applications were created, because their framework draws random names. */
   fixChance(): void {
     Math.random = () => 0.5;
   }
 
-  /** Time is the machine's again. */
+  /** Restores the machine's time. */
   end(): void {
     this.uninstall();
   }
 
-  /** Moves on; what was due in between is called in its order, that of stopped processes when they go on. */
+  /** Advances the time and calls due timers in order; timers of stopped processes run when they continue. */
   advance(ms: number, isStopped: (process: number | undefined) => boolean): void {
     const until = this.elapsed + ms;
     for (;;) {

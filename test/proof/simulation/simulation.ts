@@ -19,7 +19,7 @@ const SWEEP_MS = 1_000;
 const LEAP_MS = 26_000;
 const HEAL_MS = 15 * 60_000;
 
-/** One story of two processes, two partners and a few bookings, told by a seed. */
+/** A run of two processes, two partners and a few bookings, determined by a seed. */
 export class Simulation {
   private readonly story: Story;
   private readonly bookings: SimulatedBookings;
@@ -49,7 +49,7 @@ export class Simulation {
     return this.story.log;
   }
 
-  /** The promise that was broken, else null. */
+  /** Runs it; returns the broken promise, else null. */
   async run(): Promise<string | null> {
     const { chance, partners } = this.story;
     await this.prepare();
@@ -69,7 +69,7 @@ export class Simulation {
     return partners.broken?.message ?? null;
   }
 
-  /** Nothing is left of the story before, and what is made by chance is made by the seed's. */
+  /** Removes the previous run's data, and seeds the random numbers. */
   private async prepare(): Promise<void> {
     const { account, chance, subscriptions, urls } = this.story;
     for (const process of [0, 1]) this.turns.continue(process);
@@ -77,7 +77,7 @@ export class Simulation {
     while (this.turns.hasAny) await this.turns.release(new Chance(0));
     nodeCrypto.randomUUID = () => this.uuid();
     Math.random = () => chance.next();
-    // Not by DELETE: where its rows lie tells nothing of the stories before either.
+    // TRUNCATE instead of DELETE, so that the physical row order does not depend on earlier runs.
     await this.service.rows(
       `TRUNCATE job_items, job_parts, jobs, deliveries, domain_events, notification_attempts, notifications,
          error_queue_causes, subscriptions RESTART IDENTITY`,
@@ -108,7 +108,7 @@ export class Simulation {
     around.databaseFaults = chance.hits(0.5) ? 0.08 : 0;
   }
 
-  /** Time passes, and the rounds of both processes begin. */
+  /** Advances the time and starts the rounds of both processes. */
   private async pass(ms: number): Promise<void> {
     await this.turns.expire(this.time.ms + ms);
     this.time.advance(ms, (process) => this.turns.isStopped(process));
@@ -136,14 +136,14 @@ export class Simulation {
     this.story.tell(`process ${process} stopped: ${this.turns.isStopped(process)}`);
   }
 
-  /** Longer than any lease, for whoever is in the middle of something. */
+  /** Advances the time beyond any lease, in the middle of running work. */
   private async leap(): Promise<void> {
     this.story.partners.disturbed = true;
     this.story.tell('leap');
     await this.pass(LEAP_MS);
   }
 
-  /** All is well again: what was committed must arrive without anybody's doing. */
+  /** Ends all faults: all committed events must now arrive without intervention. */
   private async heal(): Promise<void> {
     const { chance, partners } = this.story;
     this.story.tell('heal');

@@ -3,12 +3,12 @@ import type { SimulatedService } from './service.js';
 import type { SimulatedTime } from './simulated-time.js';
 import { Chance, type Turns } from './turns.js';
 
-/** The players in the story of a seed, and the events so far. */
+/** The participants of a seed's run, and the events so far. */
 export class Story {
   readonly chance: Chance;
   readonly account: string;
   readonly urls = ['https://127.0.0.1:1/a', 'https://127.0.0.1:1/b'];
-  /** Their ids, in the order of the addresses. */
+  /** The subscriptions' ids, in the order of the addresses. */
   readonly subscriptions: string[] = [];
   readonly partners: SimulatedPartners;
   readonly log: string[] = [];

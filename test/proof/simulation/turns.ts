@@ -2,7 +2,7 @@ import { clearTimeout as clearRealTimeout, setTimeout as setRealTimeout } from '
 import { Client } from 'pg';
 import { processOf, type SimulatedTime } from './simulated-time.js';
 
-/** Numbers from a seed (mulberry32): the same seed, the same numbers. */
+/** Random numbers from a seed (mulberry32). */
 export class Chance {
   constructor(private state: number) {}
 
@@ -31,14 +31,17 @@ interface Turn {
   readonly go: () => void;
 }
 
-/** How long, really, an answer is awaited before PostgreSQL is asked what the statement waits for. */
+/** Real time to wait for an answer before asking PostgreSQL why the statement waits. */
 const LOOK_MS = 10;
-/** Longer than any machine takes, really. */
+/** Longer than any machine needs, in real time. */
 const STUCK_MS = 120_000;
-/** How long a statement may wait for a lock, within a transaction and by itself: statement_timeout and lock_timeout of the service. */
+/**
+ * The maximum lock wait of a statement, within a transaction and alone: statement_timeout and lock_timeout of the
+ * service.
+ */
 const LONGEST_WAIT_MS = { inTransaction: 7_000, alone: 2_000 };
 
-/** The connections that have an answer outstanding, or hold one up. */
+/** Lists the connections with an outstanding answer, or that block one. */
 const ACTIVITY = `SELECT pid, pg_blocking_pids(pid) AS by, state LIKE 'idle in transaction%' AS idle,
     xact_start < query_start AS "inTransaction"
   FROM pg_stat_activity WHERE backend_type = 'client backend'`;
@@ -50,34 +53,34 @@ interface Activity {
   readonly inTransaction: boolean;
 }
 
-/** Of a connection of `pg`; @types/pg does not know the members. */
+/** A connection of `pg`; @types/pg lacks the members. */
 type Connected = Client & { processID: number | null; connection: { stream: { destroyed: boolean } } };
 type Query = (text: string, values?: unknown[]) => Promise<{ rows: Activity[] }>;
 
 /**
- * A process that waits for its turn goes on when it is chosen, one at a time: the order is the seed's, not the machine's. A statement has
- * its answer before anything else goes on, however long that takes really, unless it waits for a lock of a transaction
- * whose owner waits for its turn: PostgreSQL itself says so. Then the time that it may wait is the simulated one.
+ * Schedules the simulated processes: a waiting process continues when it is chosen, one at a time, so that the seed
+ * determines the order. A statement gets its answer before anything else continues, unless it waits for a lock of a
+ * transaction whose owner waits for its turn, as PostgreSQL reports. Its lock timeout then uses simulated time.
  */
 export class Turns {
   private waiting: Turn[] = [];
   private readonly stopped = new Set<number>();
-  /** How much of each connection has gone to PostgreSQL and has not come back. */
+  /** The number of unanswered statements of each connection. */
   private readonly onTheWay = new Map<Connected, number>();
-  /** The statements that wait for a lock, since when, and whether within a transaction. */
+  /** The statements that wait for a lock, with the start, and whether they are in a transaction. */
   private blocked = new Map<number, { since: number; most: number }>();
   private onAnswer: () => void = () => undefined;
   private monitor: Query = () => Promise.reject(new Error('There is no connection to ask over.'));
 
   constructor(private readonly time: SimulatedTime) {
-    // Both are called as methods of the client that they are put into.
+    // Both are called as methods of the client that gets them.
     const client = Client.prototype as unknown as Record<'query' | 'connect', (...args: unknown[]) => unknown>;
     const { query } = client;
     this.ask = (over) => (this.monitor = query.bind(over) as Query);
     for (const name of ['query', 'connect'] as const) client[name] = this.counted(client[name]);
   }
 
-  /** PostgreSQL is asked over this connection what its statements wait for. */
+  /** Asks PostgreSQL over this connection why its statements wait. */
   readonly ask: (over: Client) => void;
 
   get hasAny(): boolean {
@@ -92,7 +95,7 @@ export class Turns {
     return process !== undefined && this.stopped.has(process);
   }
 
-  /** As by SIGSTOP: nothing of the process goes on. */
+  /** Stops a process like SIGSTOP. */
   stop(process: number): void {
     this.stopped.add(process);
   }
@@ -110,7 +113,7 @@ export class Turns {
     await this.quiet();
   }
 
-  /** Nothing runs but what waits for its turn, for time, or for a lock. */
+  /** Resolves when everything waits for a turn, for time, or for a lock. */
   async quiet(): Promise<void> {
     const giveUpAt = process.hrtime.bigint() + BigInt(STUCK_MS * 1e6);
     for (let still = 0; still < 4;) {
@@ -124,7 +127,7 @@ export class Turns {
     this.blocked.clear();
   }
 
-  /** A statement that would have waited too long for a lock before that time is refused by PostgreSQL. */
+  /** Refuses statements whose lock wait exceeds its limit before that time. */
   async expire(at: number): Promise<void> {
     const late = [...this.blocked].filter(([, { since, most }]) => since + most <= at);
     if (late.length === 0) return;
@@ -133,7 +136,7 @@ export class Turns {
     await this.quiet();
   }
 
-  /** Whether something was answered in a moment of real time. */
+  /** Returns whether an answer arrives within a moment of real time. */
   private isAnswered(): Promise<boolean> {
     return new Promise((resolve) => {
       const limit = setRealTimeout(() => resolve(false), LOOK_MS);
@@ -144,7 +147,7 @@ export class Turns {
     });
   }
 
-  /** Whether all that has no answer waits, in the end, for transactions whose owners do nothing at this moment. */
+  /** Returns whether all unanswered statements wait, directly or not, for transactions whose owners are idle. */
   private async isBlocked(): Promise<boolean> {
     const asked = [...this.onTheWay.keys()];
     const { rows } = await this.monitor(ACTIVITY);
@@ -156,7 +159,7 @@ export class Turns {
     };
     const pids = asked.map(({ processID }) => processID ?? 0);
     if (!pids.every((pid) => (activity.get(pid)?.by.length ?? 0) > 0 && waits(pid, []))) return false;
-    // Statements that were answered meanwhile, or sent, are looked at again.
+    // Statements that were answered or sent meanwhile need another check.
     if (asked.length !== this.onTheWay.size || !asked.every((client) => this.onTheWay.has(client))) return false;
     const since = this.time.ms;
     this.blocked = new Map(
@@ -168,7 +171,7 @@ export class Turns {
     return true;
   }
 
-  /** The statements that PostgreSQL has not answered. */
+  /** Counts the statements that PostgreSQL has not answered. */
   private counted(method: (...args: unknown[]) => unknown) {
     const { onTheWay } = this;
     const count = (client: Connected, change: number) => {

@@ -38,7 +38,7 @@ function copy(): string {
   return folder;
 }
 
-/** Whether the tests whose titles begin with one of the numbers pass. */
+/** Returns whether the tests whose titles begin with one of the numbers pass. */
 function passes(folder: string, numbers: readonly string[]): Promise<{ passed: boolean; output: string }> {
   const titles = `(^| )(${numbers.map((number) => number.replace('.', '\\.')).join('|')}) `;
   const options = ['--selectProjects', 'e2e', '--testPathPatterns', 'test/specification', '-t', titles, '-i'];
@@ -57,7 +57,7 @@ async function isCaught(folder: string, { sentence, file, from, to }: Violation)
   writeFileSync(path, source.replace(from, to));
   try {
     const { passed, output } = await passes(folder, [sentence]);
-    // A suite that does not run at all has caught nothing.
+    // A suite that does not run at all has found nothing.
     return !passed && output.includes(`› ${sentence} `) && !output.includes('Test suite failed to run');
   } finally {
     writeFileSync(path, source);

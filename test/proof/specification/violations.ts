@@ -1,6 +1,6 @@
 /** A change of a source that breaks a sentence of the specification. */
 export interface Violation {
-  /** The sentence that its test must find broken. */
+  /** The sentence whose test must fail. */
   readonly sentence: string;
   readonly file: string;
   readonly from: string;

@@ -3,13 +3,13 @@ import { SITUATIONS } from './situations.js';
 
 export interface Verdict {
   title: string;
-  /** Of docs/notifications.md. */
+  /** The sentence of docs/notifications.md that applies. */
   sentence: string;
-  /** The fault of the partner; null when it did the right thing. */
+  /** The fault of the partner; null when the partner behaved correctly. */
   fault: string | null;
 }
 
-/** Plays one situation after the other. */
+/** Plays the situations one after another. */
 export async function* judge(scene: Scene): AsyncGenerator<Verdict> {
   for (const situation of SITUATIONS) {
     const { title, sentence } = situation;

@@ -4,7 +4,7 @@ import type { Situation } from './situations.js';
 const MEANING = 'takes the notification as delivered';
 const REPEAT = 'keep the ids you have worked on, and answer 200 to a repeat.';
 
-/** A life of a booking that ends with, or passes through, the reason. */
+/** Builds the situation of a booking with these events in order. */
 const life = (title: string, ...reasons: ChangeReason[]): Situation => ({
   title,
   sentence: MEANING,
@@ -14,7 +14,7 @@ const life = (title: string, ...reasons: ChangeReason[]): Situation => ({
   },
 });
 
-/** Once, and in order. */
+/** Situations about duplicates and order. */
 export const ordering: readonly Situation[] = [
   life('BOOKING_CREATED', 'BOOKING_CREATED'),
   life('BOOKING_RESCHEDULED', 'BOOKING_CREATED', 'BOOKING_RESCHEDULED'),

@@ -10,9 +10,9 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 export interface EndpointOptions {
   /** The partner_url; `/notifications` is added. */
   url: string;
-  /** Certificates that replace the system's roots. */
+  /** Certificates that replace the system's root certificates. */
   caPem?: string | undefined;
-  /** Headers that the partner asks for besides the signature, such as `authorization`. */
+  /** Headers that the partner requires in addition to the signature, such as `authorization`. */
   headers: Record<string, string>;
   waitMs: number;
 }
@@ -24,15 +24,15 @@ export interface EndpointAnswer {
   durationMs: number;
 }
 
-/** No answer came, or none within the wait time; the message says which. */
+/** There was no answer, or none within the wait time; the message says which. */
 export class NoAnswer extends Error {}
 
-/** The endpoint under test, called as the service calls it: PUT, verified TLS, no redirect followed. */
+/** The endpoint under test. Calls are like the service's: PUT, verified TLS, no redirect followed. */
 export class PartnerEndpoint {
   private readonly address: URL;
   private readonly agent: HttpAgent;
 
-  /** @throws TypeError when the address is no plain https URL (http: only on this machine, for a first try) */
+  /** @throws TypeError when the address is not a plain https URL (http only on this machine, for a first try) */
   constructor(private readonly options: EndpointOptions) {
     const url = new URL(options.url);
     const isPlain = url.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
@@ -44,7 +44,7 @@ export class PartnerEndpoint {
       : new Agent({ keepAlive: true, ca: options.caPem, minVersion: 'TLSv1.2' });
   }
 
-  /** @param slowly the body arrives in pieces, or the answer is taken in pieces */
+  /** @param slowly whether the body is sent, or the answer is read, in pieces */
   put(headers: Record<string, string>, body: Buffer, slowly: 'sent' | 'read' | null = null): Promise<EndpointAnswer> {
     const start = performance.now();
     return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** `npm run conformance -- --url https://… --secret whsec_…`: what a partner's endpoint does right and wrong. */
+/** Tests a partner's endpoint and prints its faults: `npm run conformance -- --url https://… --secret whsec_…`. */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { keyOf } from '../signature.js';
@@ -15,7 +15,7 @@ The secret may also stand in the environment, as WEBHOOK_SECRET.`;
 
 class WrongUsage extends Error {}
 
-/** @returns the exit code: 0 when all is right, 1 when something is wrong */
+/** @returns the exit code: 0 when everything is right, 1 otherwise */
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {

@@ -3,7 +3,7 @@ import type { ChangeReason, NotificationRequest } from '../notification-request.
 import { sign } from '../signature.js';
 import { NoAnswer, type EndpointAnswer, type PartnerEndpoint } from './partner-endpoint.js';
 
-/** A deed of the partner that the document does not allow. */
+/** A behaviour of the partner that the document forbids. */
 export class Fault extends Error {}
 
 export interface Known {
@@ -13,7 +13,7 @@ export interface Known {
   clientEligibilityId?: string | undefined;
 }
 
-/** One notification, before it is sent. */
+/** A notification before it is sent. */
 export interface Prepared {
   id: string;
   sequence: number;
@@ -23,15 +23,15 @@ export interface Prepared {
 export interface Sending {
   secrets?: readonly string[];
   timestampS?: number;
-  /** Added to, or (undefined) taken from, what the service would send. */
+  /** Headers to add, or (undefined) to remove. */
   headers?: Record<string, string | undefined>;
-  /** Sent instead of the body that was signed. */
+  /** A body to send instead of the signed one. */
   body?: Buffer;
-  /** The body arrives, or the answer is taken, in pieces. */
+  /** Whether the body is sent, or the answer is read, in pieces. */
   slowly?: 'sent' | 'read';
 }
 
-/** The means of a situation: bookings that nobody has seen, and the endpoint. */
+/** The tools of a situation: new bookings, and the endpoint. */
 export class Scene {
   constructor(
     private readonly endpoint: PartnerEndpoint,
@@ -39,7 +39,7 @@ export class Scene {
     readonly known: Known,
   ) {}
 
-  /** A secret that is none of the partner's. */
+  /** A secret that does not belong to the partner. */
   readonly foreignSecret = `whsec_${randomBytes(32).toString('base64')}`;
 
   booking(): Booking {
@@ -70,7 +70,7 @@ export class Scene {
     }
   }
 
-  /** It is taken: exactly 200. */
+  /** Expects that the notification is accepted: exactly 200. */
   async taken(prepared: Prepared, sending: Sending = {}): Promise<EndpointAnswer> {
     const answer = await this.send(prepared, sending);
     if (answer.status === 200) return answer;
@@ -78,7 +78,7 @@ export class Scene {
     throw new Fault(`${change_reason} with event-sequence ${prepared.sequence} was ${told(answer)} in place of 200`);
   }
 
-  /** It is refused with one of the statuses. */
+  /** Expects that the notification is refused with one of the statuses. */
   async refused(prepared: Prepared, statuses: readonly number[], sending: Sending): Promise<void> {
     const answer = await this.send(prepared, sending);
     if (!statuses.includes(answer.status))
@@ -91,7 +91,7 @@ function told({ status, body }: EndpointAnswer): string {
   return `answered ${status}${said === '' ? '' : ` (${said})`}`;
 }
 
-/** A booking of its own, whose events follow one another. */
+/** A new booking with a sequence of events. */
 export class Booking {
   private readonly code = `CONF${randomBytes(6).toString('hex').toUpperCase()}`.slice(0, 10);
   private readonly start = Date.now();
@@ -99,7 +99,7 @@ export class Booking {
 
   constructor(private readonly known: Known) {}
 
-  /** The next event of the booking; `changes` of undefined take a member away. */
+  /** Returns the next event of the booking; `changes` with undefined remove a member. */
   next(change_reason: ChangeReason, changes: Record<string, unknown> = {}, spaces?: number): Prepared {
     const { candidateId, examCode, clientEligibilityId } = this.known;
     this.sequence += 1;
@@ -128,7 +128,7 @@ export class Booking {
     };
   }
 
-  /** Events that this partner did not ask for. */
+  /** Skips events that this partner did not subscribe to. */
   skip(count: number): void {
     this.sequence += count;
   }

@@ -4,11 +4,17 @@ import { ordering } from './ordering.js';
 import type { Scene } from './scene.js';
 import { signatures } from './signatures.js';
 
-/** Something that a partner meets sooner or later, and the sentence of docs/notifications.md that says what to do then. */
+/**
+ * A situation that every partner meets eventually, and the sentence of docs/notifications.md that prescribes the
+ * reaction.
+ */
 export interface Situation {
   title: string;
   sentence: string;
-  /** @throws Fault */
+  /**
+   * Plays the situation.
+   * @throws Fault
+   */
   play(scene: Scene): Promise<void>;
 }
 
@@ -28,10 +34,10 @@ const sample: Situation = {
       location_code: 'SAMPLE-SITE',
     });
     await scene.taken(sampled);
-    // An operator may verify more than once; each sample has an id of its own.
+    // An operator may verify repeatedly; each sample has its own id.
     await scene.taken({ ...sampled, id: randomUUID() });
   },
 };
 
-/** Every situation, in the order in which they are played. */
+/** All situations in playing order. */
 export const SITUATIONS: readonly Situation[] = [sample, ...ordering, ...signatures, ...answering];
