@@ -14,10 +14,10 @@ import { AccountPath, accountCodeRule, testCodeRule } from '../platform/validati
 import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
-  portion_code_repeated: ['The test has two portions with one code.', 'Give each portion a code of its own.'],
+  portion_code_repeated: ['The test has two portions with the same code.', 'Use a different code for each portion.'],
   code_not_portable: [
-    'A warning, which refuses nothing: the code has characters that other systems refuse.',
-    'Use ASCII letters, digits, hyphens, dots and underscores.',
+    'The code contains characters that other systems may refuse. This is a warning: the request was carried out.',
+    'Use only ASCII letters, digits, hyphens, dots and underscores.',
   ],
 });
 
@@ -39,7 +39,7 @@ const portionsRule: Rule = {
     const codes = value.map((portion: { portion_code?: unknown } | null) => portion?.portion_code);
     return codes.flatMap((portionCode, index) =>
       portionCode != null && codes.indexOf(portionCode) < index
-        ? [fault('portion_code_repeated', 'The test has this portion already.', `/${index}/portion_code`)]
+        ? [fault('portion_code_repeated', 'Another portion of the test has the same code.', `/${index}/portion_code`)]
         : [],
     );
   },

@@ -7,12 +7,12 @@ import { declareFaults } from '../platform/errors.js';
 
 declareFaults({
   client_eligibility_id_invalid: [
-    'The value cannot be a client_eligibility_id.',
+    'The value cannot be used as a client_eligibility_id.',
     'Use at most 20 letters, digits, hyphens, dots and underscores.',
   ],
   registration_mode_invalid: [
-    'There is no such registration mode.',
-    'Use one of those that the document names, in any case.',
+    'The value is not a known registration mode.',
+    'Use one of the values that the API description lists, in upper or lower case.',
   ],
 });
 

@@ -53,7 +53,7 @@ describe('the error queue in the console', () => {
     ]);
     expect(cells[3]).toMatch(/UTC · in \d+d|UTC · in \d+/);
     expect(cells[4]).toMatch(/^\d\d \w+ \d{4} \d\d:\d\d:\d\d .*\d\d:\d\d:\d\d UTC · /);
-    expect(cells[5]).toContain('The partner refuses these events: read what it says');
+    expect(cells[5]).toContain('The partner refuses these events. Read the answer');
     await driver.expectGoodPage('queue');
   });
 

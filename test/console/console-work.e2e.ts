@@ -69,7 +69,7 @@ describe('the work lists', () => {
     await driver.page.keyboard.press('Enter');
     await driver.told('Released.');
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
-    await driver.page.getByText('Nothing is held.').waitFor();
+    await driver.page.getByText('No record is on hold.').waitFor();
   });
 
   it('show an unmatched result beside its likely candidates, and accept it for one', async () => {
@@ -153,7 +153,7 @@ describe('the work lists', () => {
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
     await driver.told('Rejected.');
-    await driver.page.getByText('Every result found its exam.').waitFor();
+    await driver.page.getByText('All results are matched to an exam.').waitFor();
   });
 
   it('try a file, import it, and have its report', async () => {

@@ -23,14 +23,14 @@ import { TokenRequestLimit } from '../tokens/token-request-limit.js';
 const signInRefused = defineProblem(
   'sign_in_refused',
   'forbidden',
-  'Nobody was signed in',
-  'The user name or the password is not valid, or the user may not sign in here with a password.',
+  'The sign-in was refused',
+  'The user name or the password is wrong, or this user is not allowed to sign in with a password.',
 );
 const notTheConsole = defineProblem(
   'not_the_console',
   'forbidden',
-  'Only the console may do this',
-  `The request did not come from a page of the console: it lacks the header ${CONSOLE_REQUEST}, or another site made it.`,
+  'Only the console may send this request',
+  `The request was not sent by a page of the console: the header ${CONSOLE_REQUEST} is missing, or another site sent the request.`,
 );
 
 function tooManyGuesses(seconds: number): Error {

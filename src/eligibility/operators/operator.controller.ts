@@ -15,8 +15,11 @@ import { OperatorEligibilityModel } from '../operator-record.fields.js';
 import { OperatorRecords, WAITS, type Wait } from './operator-records.handlers.js';
 
 declareFaults({
-  action_unknown: ['There is no such action.', 'Use one of those that the document names.'],
-  wait_unknown: ['Records wait for nothing of this name.', 'Ask for APPROVAL or HOLD.'],
+  action_unknown: [
+    'The value is not the name of an action.',
+    'Use one of the values that the API description lists for the member.',
+  ],
+  wait_unknown: ['The value is not a state in which an eligibility waits for an operator.', 'Use APPROVAL or HOLD.'],
 });
 
 class WaitingQuery extends PageQuery {

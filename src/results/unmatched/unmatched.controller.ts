@@ -27,7 +27,7 @@ import { unmatchedResultNotFound } from '../results.errors.js';
 import { UnmatchedStore, type ReadUnmatched } from './unmatched-store.js';
 
 declareFaults({
-  one_required: ['Exactly one of several members must be given.', 'Give one of them and leave out the others.'],
+  one_required: ['Exactly one of several members must be sent.', 'Send one of the members, and leave the others out.'],
 });
 
 class UnmatchedPath {
