@@ -68,15 +68,19 @@ export class AccountChangeBody {
   @Field(nameRule, { notNull: true })
   name?: string;
 
-  @Field(retentionRule, { description: 'Photos of results go away after so many days; null: never.' })
+  @Field(retentionRule, {
+    description: 'Days after which photos of results are removed. With null they are never removed.',
+  })
   photo_retention_days?: number | null;
 
-  @Field(retentionRule, { description: 'Video links of results go away after so many days; null: never.' })
+  @Field(retentionRule, {
+    description: 'Days after which video links of results are removed. With null they are never removed.',
+  })
   video_retention_days?: number | null;
 
   @Field(retentionRule, {
     description:
-      'Candidates are erased when none of their records has been open or changed for so many days; null: never.',
+      'Days after which candidates are erased if none of their records was open or changed. With null they are never erased.',
   })
   candidate_retention_days?: number | null;
 }

@@ -225,7 +225,7 @@ describe('partners in the console', () => {
     await eventually(async () => (await subscribed.queue()).length === 2);
     await open();
     await driver.button('Delete …').click();
-    await driver.dialog().getByText('2 bookings that it has not received are resolved').waitFor();
+    await driver.dialog().getByText('2 bookings that the partner has not received are resolved').waitFor();
     await driver.inDialog('Delete').click();
     await driver.dialog().getByText('Does not match.').waitFor();
     await driver.dialog().getByLabel('Type delete to go on').fill('delete');

@@ -59,7 +59,7 @@ export class CreateUserBody {
 
   @Field(password, {
     required: true,
-    description: 'Not the user name, and not guessable in 10^8 tries. Stored as argon2id hash only.',
+    description: 'A password that is hard to guess and differs from the user name. It is stored only as a hash.',
   })
   password: string;
 

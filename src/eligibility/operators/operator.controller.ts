@@ -52,7 +52,7 @@ export class OperatorEligibilitiesController {
 
   @Get()
   @Bounded('reach')
-  @ApiOperation({ summary: 'Records that wait for an operator, of all accounts' })
+  @ApiOperation({ summary: 'List the records that wait for an operator' })
   @AnswerList(OperatorEligibilityModel)
   @Problems(400)
   async waiting(
@@ -67,7 +67,7 @@ export class OperatorEligibilitiesController {
   }
 
   @Get(':svc_id')
-  @ApiOperation({ summary: 'One record, with what its state allows' })
+  @ApiOperation({ summary: 'Read one record and the actions that its state allows' })
   @Answer(200, OperatorEligibilityModel)
   @Problems(400, 404)
   get(@Param() { svc_id }: RecordPath): Promise<OperatorEligibilityModel> {
@@ -82,7 +82,7 @@ export class CandidateRecordsController {
   constructor(private readonly records: OperatorRecords) {}
 
   @Get()
-  @ApiOperation({ summary: 'The records of a candidate, with what their states allow' })
+  @ApiOperation({ summary: 'List the records of a candidate and the actions that their states allow' })
   @AnswerList(OperatorEligibilityModel, 'All of them, newest first.')
   @Problems(400, 404)
   list(@Param() { account_code, candidate_id }: CandidatePath): Promise<OperatorEligibilityModel[]> {

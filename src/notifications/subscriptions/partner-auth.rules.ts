@@ -227,7 +227,7 @@ export const shownAuthRule: Rule = {
       resource: { type: ['string', 'null'] },
       headers: {
         type: 'array',
-        description: 'Where there are any.',
+        description: 'The additional headers. The member is missing if there are none.',
         items: {
           type: 'object',
           required: ['name'],

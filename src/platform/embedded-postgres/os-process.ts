@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Whether the process runs; one that has ended and waits to be reaped does not. */
+/** Check that the process is running; one that has ended and waits to be reaped does not. */
 export function isAlive(pid: number): boolean {
   if (process.platform !== 'linux') return processExists(pid);
   const { state } = linuxProcess(pid);

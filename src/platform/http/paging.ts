@@ -39,7 +39,7 @@ export const limitRule: Rule = {
 const cursorText = text({
   min: 1,
   max: 200,
-  description: 'Where the page starts: taken from the Link header of the page before.',
+  description: 'The start of the page, as given in the Link header of the previous page.',
 });
 
 const cursorRule: Rule = {
