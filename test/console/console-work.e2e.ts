@@ -128,7 +128,7 @@ describe('the work lists', () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
     await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
     await driver.goTo('/work/unmatched');
-    await driver.link(/names nobody/).click();
+    await driver.link(/without a candidate/).click();
     const [saved] = await Promise.all([
       driver.page.waitForEvent('download'),
       driver.button('Download the raw body').click(),
