@@ -104,7 +104,7 @@ describe('an address written by somebody else', () => {
       await page
         .locator('main')
         .getByRole('alert')
-        .or(page.getByText(/waits for nobody|no such page/))
+        .or(page.getByText(/no longer in the list|no such page/))
         .first()
         .waitFor();
       await expectHarmless(path + name);

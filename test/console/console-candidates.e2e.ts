@@ -159,7 +159,7 @@ describe('candidates in the console', () => {
     await driver.page.locator('.page-head', { hasText: 'DONE' }).waitFor();
     await open();
     await driver.page
-      .getByText(/not found|no such/i)
+      .getByText(/not found|does not exist/i)
       .first()
       .waitFor();
     expect(driver.refusals().length).toBeGreaterThan(0);

@@ -69,7 +69,7 @@ describe('the work lists', () => {
     await driver.page.keyboard.press('Enter');
     await driver.told('Released.');
     expect(await statusOf(id as string)).toBe('ELIGIBLE');
-    await driver.page.getByText('Nothing is held.').waitFor();
+    await driver.page.getByText('No record is on hold.').waitFor();
   });
 
   it('shows an unmatched result beside its likely candidates, and accepts it for one of them', async () => {
@@ -128,7 +128,7 @@ describe('the work lists', () => {
     const bytes = Buffer.from([0x7b, 0xff, 0x00, 0x22]);
     await app.call('PUT', `/accounts/${scene.account}`, { token: scene.token, body: bytes });
     await driver.goTo('/work/unmatched');
-    await driver.link(/names nobody/).click();
+    await driver.link(/without a candidate/).click();
     const [saved] = await Promise.all([
       driver.page.waitForEvent('download'),
       driver.button('Download the raw body').click(),
@@ -153,7 +153,7 @@ describe('the work lists', () => {
     await driver.dialog().getByLabel('Reason').fill('A rehearsal.');
     await driver.inDialog('Reject').click();
     await driver.told('Rejected.');
-    await driver.page.getByText('Every result found its exam.').waitFor();
+    await driver.page.getByText('All results are matched to an exam.').waitFor();
   });
 
   it('checks a file, imports it, and shows its report', async () => {

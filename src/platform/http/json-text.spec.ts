@@ -68,7 +68,7 @@ describe('parseJsonBody', () => {
 
   it('refuses a member that occurs twice, and names it', () => {
     const bytes = Buffer.from('{"candidate":{"a/b":1,"a\\u002fb":1}}');
-    expect(() => parseJsonBody(bytes)).toThrow('The member /candidate/a~1b stands more than once.');
+    expect(() => parseJsonBody(bytes)).toThrow('The member /candidate/a~1b appears more than once.');
   });
 
   it.each([[''], ['{'], ['"\\x"'], ['['.repeat(100) + ']'.repeat(100)]])('rejects %s as malformed', (text) => {
