@@ -44,7 +44,7 @@ describe('eligible to schedule', () => {
   it.each<[string, Partial<EligibilityState>, boolean]>([
     ['ELIGIBLE without a window', {}, true],
     ['ELIGIBLE at its first moment', { schedule_start_date: NOW }, true],
-    ['ELIGIBLE before it', { schedule_start_date: after }, false],
+    ['ELIGIBLE before its window', { schedule_start_date: after }, false],
     ['ELIGIBLE at its last moment', { eligibility_end_date: NOW }, false],
     ['PENDING', { status: 'PENDING', approval_pending: true }, false],
     ['SCHEDULED', { status: 'SCHEDULED' }, false],

@@ -231,7 +231,7 @@ describe('the manifests that the Helm chart renders', () => {
     ]);
   });
 
-  it('scale by metrics that the adapter serves', () => {
+  it('scale deployments by metrics that the adapter serves', () => {
     const { rules } = parse(read(`${folder}/prometheus-adapter.yaml`)) as {
       rules: { custom: { name: { as: string } }[]; external: { name: { as: string } }[] };
     };

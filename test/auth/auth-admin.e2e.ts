@@ -79,7 +79,7 @@ describe('/admin/users', () => {
     expect(faults(await call('POST', '/admin/users', body({ username })))).toEqual(['/username username_invalid']);
   });
 
-  it('names every fault at once', async () => {
+  it('names every fault of a user at once', async () => {
     const answer = await call('POST', '/admin/users', {
       username: ' x',
       password: 'eleven char',

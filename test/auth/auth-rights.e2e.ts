@@ -59,7 +59,7 @@ describe('the last operator', () => {
     },
   );
 
-  it('keeps one of two operators when they disable each other at the same moment, in two processes', async () => {
+  it('keeps one of the last two operators enabled when they disable each other at the same moment, in two processes', async () => {
     const other = await startApp({ databaseUrl: app.databaseUrl });
     try {
       for (let round = 0; round < 5; round++) {

@@ -230,7 +230,7 @@ describe('the scope support, on every route that accepts it', () => {
     },
   );
 
-  it('changes nothing of another account', async () => {
+  it('refuses support every change of another account', async () => {
     const state = () =>
       app.given.sql(
         `SELECT (SELECT json_agg(n ORDER BY position) FROM notifications n WHERE account_code = $1) AS notifications,

@@ -25,7 +25,7 @@ describe('the home of the console', () => {
   const tile = (label: string) => driver.link(new RegExp(`^${label}`));
   const live = (state: string) => driver.page.locator('.live', { hasText: state }).waitFor();
 
-  it('says that all is well when nothing is wrong', async () => {
+  it('shows that all is well when there is nothing to do', async () => {
     await driver.page.getByText('All is well.').waitFor();
     await live('Live');
     await driver.expectGoodPage('home-well');

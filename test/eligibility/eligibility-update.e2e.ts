@@ -53,7 +53,7 @@ describe('§5 Update', () => {
     expect(await read(record)).toEqual({ ...record, candidate: { ...record['candidate'], city: 'Troy' } });
   });
 
-  it('clears a value that is null', async () => {
+  it('clears a member that is sent as null', async () => {
     const key = await app.given.attributeKey(scene.account);
     const filled = {
       ...{ middle_name: 'K', suffix: 'S', address1: 'a', address2: 'b', city: 'c', postal_code: '1' },

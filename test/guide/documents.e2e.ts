@@ -193,7 +193,7 @@ describe('the command lines of the documents', () => {
     expect(row).toEqual({ may: true });
   }, 240_000);
 
-  it('compiles nothing when only the client packages were built since', () => {
+  it('does not compile the service again when only the client packages were built since', () => {
     const built = join(ROOT, 'clients/typescript/dist');
     mkdirSync(built, { recursive: true });
     writeFileSync(join(built, '.built-just-now'), '');

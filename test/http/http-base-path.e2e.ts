@@ -46,7 +46,7 @@ describe('§1 BASE_PATH=/v1', () => {
     expect((await rawCall(origin(), 'GET', path)).status).toBe(404);
   });
 
-  it('appears in the addresses of answers: problems, Link, launch_url, metadata', async () => {
+  it('includes BASE_PATH in the addresses of answers: problems, Link, launch_url, metadata', async () => {
     const { body } = await app.call('GET', `/accounts/${scene.account}/eligibilities?limit=0`, { token: scene.token });
     expect(body).toMatchObject({
       type: `${origin()}/v1/problems/validation_error`,

@@ -139,7 +139,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has the statuses of the specification on create, update and the reads', () => {
+  it('documents the statuses of the specification for create, update and reads', () => {
     const statuses = (path: string, method: string) => Object.keys(document.paths[path][method].responses as object);
     const candidate = '/accounts/{account_code}/candidates/{candidate_id}';
     expect(statuses('/accounts/{account_code}/candidates', 'post')).toEqual(

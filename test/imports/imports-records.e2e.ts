@@ -90,7 +90,7 @@ describe('a line of a file with the id of its record', () => {
     expect((await imports().records('M-7'))[0]['candidate'].city).toBeNull();
   });
 
-  it('replaces the set of vouchers; without the id the codes are added', async () => {
+  it('replaces the vouchers of the record when the line has its id, and adds them otherwise', async () => {
     const [first, second] = [await app.given.voucher(scene.account), await app.given.voucher(scene.account)];
     const made = await app.given.eligibility(scene, {
       voucher_codes: [first],

@@ -116,7 +116,7 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
   ['a claim', CLAIM, (_, partners) => [partners, partners.map(() => BATCH / partners.length), WAIT_MS, leaseToken()]],
   ['the search for work', FIND_WORK, () => []],
   ['a claim of probes', CLAIM_PROBES, () => [WAIT_MS, BATCH, leaseToken()]],
-  ['the mark of what has begun', BEGUN, held],
+  ['the statement that marks attempts as begun', BEGUN, held],
   ['the record of deliveries', RECORD_DELIVERED, (rows) => [...delivered(rows), of(rows, () => true)]],
   ['the pace of a partner', RESERVE, (_, [partner]) => [partner, BATCH]],
   [
@@ -140,7 +140,7 @@ const STATEMENTS: [string, Statement, (rows: readonly Owed[], partners: readonly
       [5, 30],
     ],
   ],
-  ['the return of what was not sent', RELEASE, held],
+  ['the statement that releases unsent notifications', RELEASE, held],
   [
     'the beginning of items of jobs',
     BEGIN_ITEMS,

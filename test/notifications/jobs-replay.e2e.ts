@@ -141,7 +141,7 @@ test('stops and turns the partner DOWN at a 500; delivered notifications stay DE
   expect(await subscribed.notifications('&state=DELIVERED')).toHaveLength(3);
 });
 
-test('can be paused and aborted', async () => {
+test('pauses and aborts a replay when an operator asks for it', async () => {
   await delivered(5);
   subscribed.partner.requests.length = 0;
   subscribed.partner.answer({ status: 200, delayMs: 300 });

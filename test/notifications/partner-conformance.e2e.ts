@@ -102,7 +102,7 @@ const faulty: [string, (partner: Answering) => Answering, string[]][] = [
     titled(/both signatures/),
   ],
   [
-    'verifies what it has parsed and written again',
+    'verifies the body after it parsed and serialised it',
     (partner) => (headers, body) => {
       try {
         return partner(headers, Buffer.from(JSON.stringify(JSON.parse(body.toString()))));
@@ -127,7 +127,7 @@ const faulty: [string, (partner: Answering) => Answering, string[]][] = [
     titled(/^a repeat/, /^a replay/),
   ],
   [
-    'answers 400 to what comes late',
+    'answers 400 to a late notification',
     (partner) => {
       const last = new Map<string, number>();
       return async (headers, body) => {
@@ -162,17 +162,17 @@ const faulty: [string, (partner: Answering) => Answering, string[]][] = [
     titled(/left out/, /remote exam/),
   ],
   [
-    'does not know what EXCUSED_ABSENT is',
+    'does not know EXCUSED_ABSENT',
     (partner) => (headers, body) => (body.includes('EXCUSED_ABSENT') ? { status: 400 } : partner(headers, body)),
     titled(/^EXCUSED_ABSENT$/),
   ],
   [
-    'takes no large bodies',
+    'refuses large bodies',
     (partner) => (headers, body) => (body.length > 10_000 ? { status: 413 } : partner(headers, body)),
     titled(/large body/),
   ],
   [
-    'answers 500 to what is malformed or unknown',
+    'answers 500 to a malformed or unknown notification',
     (partner) => async (headers, body) => {
       const answer = await partner(headers, body);
       return answer.status === 400 || answer.status === 415 ? { status: 500 } : answer;
@@ -180,7 +180,7 @@ const faulty: [string, (partner: Answering) => Answering, string[]][] = [
     titled(/nobody knows/, /no notification/, /content type/),
   ],
   [
-    'takes any content type',
+    'accepts any content type',
     (partner) => (headers, body) => partner({ ...headers, 'content-type': 'application/json' }, body),
     titled(/content type/),
   ],

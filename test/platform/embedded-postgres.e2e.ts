@@ -596,7 +596,7 @@ describe('several processes', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  it('may start while another one stops', async () => {
+  it('lets one process start while another process stops', async () => {
     const data = join(room, 'data');
     let previous = run(data);
     await previous.started();

@@ -290,7 +290,7 @@ describe('accepting an unmatched result as an operator', () => {
     expect(await deliveries.status(id)).toBe('COMPLETED');
   });
 
-  it('refuses a CANCELLED record with 403 forbidden_operation', async () => {
+  it('refuses to accept a result for a CANCELLED record with 403 forbidden_operation', async () => {
     await app.given.sql(`UPDATE eligibilities SET status = 'CANCELLED' WHERE svc_eligiblity_id = $1`, [id]);
     const unmatched = await refused();
     const answer = await accept(unmatched, { svc_eligiblity_id: id });
