@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
-import { ConfigError } from './config.js';
+import { ConfigError, migrationWaitS } from './config.js';
 import { grantTo } from './platform/database/grants.js';
 import { migrate } from './platform/database/migrate.js';
 import { withSecretFiles } from './secret-files.js';
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   });
   const url = env['DATABASE_URL'];
   if (!url) throw new ConfigError(['DATABASE_URL is required: the role that owns the tables']);
-  await migrate(url);
+  await migrate(url, { waitS: migrationWaitS(env) });
   if (role !== undefined) await grantTo(role, url);
   process.stdout.write(role === undefined ? 'Migrated.\n' : `Migrated; ${role} has its rights.\n`);
 }

@@ -168,6 +168,7 @@ describe('an answer that is not HTTP', () => {
     ['a name with a blank', lines(OK, 'X Y: 1', ''), 'invalid_header_token', `${OK} X Y: 1`],
     ['a header without a colon', lines(OK, 'nonsense', ''), 'invalid_header_token', `${OK} nonsense`],
     ['lines that end with LF', `${OK}\nContent-Length: 0\n\n`, 'line_end_invalid', `${OK} Content-Length: 0`],
+    ['a header line that ends with LF', `${OK}\r\nX: 1\n\nhello`, 'line_end_invalid', `${OK} X: 1 hello`],
     ['half a head', `${OK}\r\nX: 1`, 'head_broken', `${OK} X: 1`],
     ['half a status line', 'HTTP/1', 'head_broken', 'HTTP/1'],
     ['a chunk of no size', chunked('xyz', ''), 'invalid_character_in_chunk_size', 'xyz'],
@@ -187,6 +188,7 @@ describe('an answer that is not HTTP', () => {
     ['headers without end', `${OK}\r\nX: ${'x'.repeat(200_000)}`, 'headers_too_long'],
     ['a status line without end', `HTTP/1.1 200 ${'x'.repeat(200_000)}`, 'headers_too_long'],
     ['interim answers without end', interim(103).repeat(20_000), 'answer_too_long'],
+    ['a header line that ends with LF', `${OK}\r\nX: 1\n\nhello`, 'line_end_invalid'],
   ])('is recorded with a reason: %s', async (_title, bytes, reason) => {
     const { excerpt, ...rest } = summary(await outcomeOf({ bytes, keep: true }));
     expect(rest).toEqual({ delivered: false, failure: 'protocol', reason });

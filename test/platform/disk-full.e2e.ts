@@ -64,10 +64,9 @@ const onSmallDisk = () => {
       return answer;
     }, 30_000);
     expect([refused.status, refused.body.code]).toEqual([503, 'service_unavailable']);
-    for (let n = 0; n < 3; n++) {
-      const { status, body } = await ready();
-      expect([status, body.parts.database]).toEqual([503, 'disk-full']);
-    }
+    for (let n = 0; n < 3; n++)
+      for (const { status, body } of await Promise.all([ready(), ready(), ready()]))
+        expect([status, body.parts.database]).toEqual([503, 'disk-full']);
     rmSync(filler);
     expect((await ready()).status).toBe(200);
     expect((await create()).status).toBe(200);

@@ -52,7 +52,7 @@ export function judged(
   item: Held,
   at: Date,
   result: AttemptOutcome,
-  { autoRetryOn }: PartnerProfile,
+  { autoRetryOn, endpoint }: PartnerProfile,
   { pace, waiting }: Lane<Held>,
 ): Outcome {
   const now = performance.now();
@@ -61,6 +61,7 @@ export function judged(
     item,
     probe: item.probe,
     at,
+    partnerUrl: endpoint.url,
     result,
     retry: result.delivered ? null : retryAfter(result, autoRetryOn),
     busy: isBusy(result, autoRetryOn) ? { waitS: result.retryAfterS ?? BUSY_S, good: pace.goodAnswers(now) } : null,

@@ -52,6 +52,8 @@ export class Lane<Item> {
   readonly pace = new LanePace();
   /** Items claimed before this time, on the worker's clock, were claimed under old settings. */
   staleBefore = -Infinity;
+  /** Answers to items claimed before this time come from an address that the partner has left. */
+  movedAt = -Infinity;
   /** The maximum number of queued items. */
   batch: number;
   /**

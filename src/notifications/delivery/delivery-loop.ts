@@ -36,8 +36,7 @@ import { PartnerDirectory, type PartnerProfile } from '../subscriptions/partner-
  * 6. Items of bulk jobs ask for permission just before they start (job-gate.ts).
  * 7. After a change of a subscription, attempts that have not started are released, including those of a running claim.
  *    Started attempts are marked as begun. Suspending answers when nothing can start any more (attempts-under-way.ts).
- * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts); until then nothing more is
- *    claimed.
+ * 8. Claimed items are sent once the standbys have their rows (replication-gate.ts). Until then nothing is claimed.
  * 9. `drain()` stops claiming, releases attempts that have not started, and waits for started ones.
  *
  * The database is the truth (delivery-statements.ts): whatever is lost here is claimed again when its lease expires.
@@ -117,6 +116,7 @@ export class DeliveryLoop {
     lane.staleBefore = performance.now();
     this.writer.release(lane.empty());
     this.writer.release(this.underWay.revoke((item) => item.subscription_id === subscriptionId));
+    if (isNewAddress) lane.movedAt = lane.staleBefore;
     if (isNewAddress) this.paces.lookAgain(lane);
     this.wake([subscriptionId]);
   }
@@ -267,12 +267,12 @@ export class DeliveryLoop {
     this.lanes.ended(lane, attempt, answered, performance.now());
     if (outcome !== null) {
       const { result, retry, busy } = outcome;
-      const stops = retry === 'AUTO' || busy !== null;
+      const stops = (retry === 'AUTO' || busy !== null) && item.claimedAt >= lane.movedAt;
       this.metrics.attempted(item.subscription_id, result);
       if (result.delivered) lane.succeeded();
       else this.logger.info(failureLine(outcome), 'notification not delivered');
       if (isOverload(result)) lane.overloaded();
-      if (busy !== null) lane.pace.close(performance.now() + busy.waitS * 1000);
+      if (busy !== null && stops) lane.pace.close(performance.now() + busy.waitS * 1000);
       if (stops) lane.halt();
       this.writer.add(outcome);
       if (stops) this.writer.release(lane.empty());

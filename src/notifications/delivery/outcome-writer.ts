@@ -14,6 +14,8 @@ export interface Outcome {
   readonly item: Claimed;
   readonly probe: boolean;
   readonly at: Date;
+  /** The address that was called. */
+  readonly partnerUrl: string;
   readonly result: AttemptOutcome;
   readonly retry: Retry | null;
   /**
@@ -197,7 +199,7 @@ export class OutcomeWriter {
     const rows = await this.database.query<{ subscription_id: string }>(RECORD_FAILED, [
       ...common(outcomes),
       outcomes.map(({ retry }) => retry),
-      outcomes.map(({ probe, result, busy }) =>
+      outcomes.map(({ probe, partnerUrl, result, busy }) =>
         JSON.stringify({
           failure: result.failure,
           http_status: result.httpStatus,
@@ -209,6 +211,7 @@ export class OutcomeWriter {
           busy: busy !== null,
           retry_after_s: busy?.waitS ?? result.retryAfterS,
           good: busy?.good ?? 0,
+          partner_url: partnerUrl,
         }),
       ),
       this.config.retryScheduleS,

@@ -56,7 +56,11 @@ export class PaceKeeper<Item> {
       () => {
         this.arranged.delete(lane);
         if (lane.pace.isOpen(performance.now())) this.opened(lane);
-        else this.arrange(lane);
+        else {
+          // Another process may know by now that the pause is over, as after a new address: the database is asked.
+          lane.pace.dropWall();
+          this.arrange(lane);
+        }
       },
       Math.min(LONGEST_MS, Math.max(0, ms) + EARLY_MS),
     );

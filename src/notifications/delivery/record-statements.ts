@@ -107,9 +107,10 @@ const STOPS = `(ended.failure IS NOT NULL OR ${ALIKE_NOW} >= ${ALIKE})`;
 
 /**
  * Records failures: $1 to $10 as above; $11: who retries; $12: the rest as JSON: failure, http_status, probe,
- * partner_level, reason, stretch, busy, retry_after_s, good; $13: RETRY_SCHEDULE_S. AUTO keeps the obligation and turns
+ * partner_level, reason, stretch, busy, retry_after_s, good, partner_url; $13: RETRY_SCHEDULE_S. AUTO keeps the obligation and turns
  * the partner DOWN, or lowers the pace of a busy partner. MANUAL ends the obligation. A replayed notification that
- * fails stays delivered. An item of a bulk job for a busy partner is sent again as part of the job.
+ * fails stays delivered. An item of a bulk job for a busy partner is sent again as part of the job. An answer of an
+ * address that the partner has left changes nothing of the partner.
  *
  * When an UP partner answers 500 to an event with three consecutive failures, another event was answered 200 in
  * between. The fault is then the event's own, and an operator decides.
@@ -118,13 +119,13 @@ export const RECORD_FAILED = prepared(
   'delivery-record-failed',
   `WITH o AS MATERIALIZED (
      SELECT o.*, told.failure, told.http_status, told.probe, told.partner_level, told.reason, told.stretch, told.busy,
-       told.retry_after_s, told.good
+       told.retry_after_s, told.good, told.partner_url
      FROM unnest(${opaque('$1::uuid[]')}, $2::bigint[], $3::bigint[], $4::text[], $5::uuid[], $6::boolean[], $7::timestamptz[],
        $8::int[], $9::text[], $10::text[], $11::text[], $12::text[])
        AS o (subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, asked_retry, told)
        CROSS JOIN LATERAL jsonb_to_record(o.told::jsonb) AS told
          (failure text, http_status int, probe boolean, partner_level boolean, reason text, stretch float8, busy boolean,
-          retry_after_s float8, good int)),
+          retry_after_s float8, good int, partner_url text)),
    judged AS MATERIALIZED (
      SELECT o.*, o.asked_retry = 'AUTO' AND NOT o.busy AND o.failure = 'server_error' AND EXISTS (
          SELECT FROM deliveries d JOIN subscriptions s ON s.id = d.subscription_id
@@ -134,7 +135,7 @@ export const RECORD_FAILED = prepared(
    verdict AS MATERIALIZED (
      SELECT subscription_id, position, token, trigger, job_id, while_down, at, duration_ms, excerpt, earlier, failure,
        http_status, probe, partner_level AND NOT is_alone AS partner_level, stretch, busy, retry_after_s, good,
-       CASE WHEN is_alone THEN 'MANUAL' ELSE asked_retry END AS retry,
+       partner_url, CASE WHEN is_alone THEN 'MANUAL' ELSE asked_retry END AS retry,
        CASE WHEN is_alone THEN 'ONLY_THIS_EVENT' ELSE reason END AS reason,
        busy AND asked_retry = 'AUTO' AND job_id IS NOT NULL AS put_back
      FROM judged),
@@ -160,15 +161,15 @@ export const RECORD_FAILED = prepared(
    logged AS (
      ${LOGGED} http_status, failure, reason, excerpt FROM done),
    turn AS MATERIALIZED (
-     SELECT subscription_id, coalesce(bool_or(retry = 'AUTO' AND NOT busy), false) AS fails, bool_or(busy) AS is_busy,
+     SELECT subscription_id, partner_url, coalesce(bool_or(retry = 'AUTO' AND NOT busy), false) AS fails, bool_or(busy) AS is_busy,
        max(stretch) AS stretch, max(retry_after_s) AS retry_after_s, max(token) FILTER (WHERE probe) AS probe_token,
        statement_timestamp() + make_interval(secs => max(retry_after_s) FILTER (WHERE busy)) AS wall_until,
        max(statement_timestamp() - make_interval(secs => duration_ms / 1000.0)) FILTER (WHERE busy) AS began, max(good) AS good
-     FROM done GROUP BY subscription_id),
+     FROM done GROUP BY subscription_id, partner_url),
    partner AS MATERIALIZED (
      SELECT turn.*, ${FALLS} AS falls, coalesce(${WAS_PROBED}, false) AS was_probed, ${CLOSES_WALL} AS closes_wall,
        ${IS_NEWS} AS is_news, CASE WHEN ${IS_NEWS} THEN ${CEILING('turn.good')} END AS ceiling
-     FROM turn JOIN subscriptions s ON s.id = turn.subscription_id
+     FROM turn JOIN subscriptions s ON s.id = turn.subscription_id AND s.partner_url = turn.partner_url
      WHERE turn.fails OR turn.is_busy OR turn.probe_token IS NOT NULL
      ORDER BY s.id FOR NO KEY UPDATE OF s),
    turned AS (

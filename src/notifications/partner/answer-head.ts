@@ -20,12 +20,19 @@ export function statusOf(head: Buffer): number | null {
   if (!line.startsWith('HTTP/')) throw refused('not_http', head);
   if (!/^HTTP\/1\.\d[ \r\n]/.test(line)) throw refused('http_version_unknown', head);
   if (!/^.{8} [1-9]\d\d[ \r\n]/s.test(line)) throw refused('status_invalid', head);
-  const lineEnd = head.indexOf(LF);
-  if (lineEnd !== -1 && head[lineEnd - 1] !== CR) throw refused('line_end_invalid', head);
   if (come.length < line.length) return null;
   const status = Number(line.slice(9, 12));
   if (status === 101) throw refused('upgrade_not_asked_for', head);
   return status;
+}
+
+/**
+ * Checks that each line of a head, whole or not, ends with CR LF (RFC 9112 §2.2).
+ * @throws PartnerFault
+ */
+export function assertLineEnds(head: Buffer): void {
+  for (let at = head.indexOf(LF); at !== -1; at = head.indexOf(LF, at + 1))
+    if (head[at - 1] !== CR) throw refused('line_end_invalid', head);
 }
 
 /**

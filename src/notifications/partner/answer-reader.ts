@@ -1,6 +1,29 @@
 import type { TLSSocket } from 'node:tls';
-import { CR, finalHead, LF, MAX_HEAD_BYTES, statusOf } from './answer-head.js';
+import { assertLineEnds, CR, finalHead, LF, MAX_HEAD_BYTES, statusOf } from './answer-head.js';
 import { PartnerFault } from './partner-connection.js';
+
+/** The answer to a request. */
+export interface Answer {
+  status: number;
+  /** At most the first 64 KiB. */
+  body: Buffer;
+  /**
+   * `cut`: longer than 64 KiB, and the connection was closed; `late`: incomplete at the deadline; `broken`: the
+   * connection was lost.
+   */
+  ending: 'complete' | 'cut' | 'late' | 'broken';
+  /** The HTTP syntax error of a broken body; null when there is none. */
+  syntax: string | null;
+  /**
+   * The content coding; null when there is none. A partner's body is never decompressed, because a few bytes can
+   * contain gigabytes.
+   */
+  coding: string | null;
+  /** The target of a redirect, unchanged. */
+  location: string | null;
+  /** `Retry-After`, unchanged. */
+  retryAfter: string | null;
+}
 
 /**
  * Maximum size of a whole answer. A time limit does not bound bytes, and interim answers and chunk extensions have no
@@ -75,6 +98,7 @@ export class AnswerReader {
       this.said = rest;
       const status = statusOf(rest);
       const end = status === null ? -1 : rest.indexOf(END_OF_HEAD);
+      if (status !== null) assertLineEnds(end === -1 ? rest : rest.subarray(0, end));
       if (end === -1 && rest.length <= MAX_HEAD_BYTES) {
         this.head = rest;
         return null;

@@ -1,5 +1,5 @@
 import { type FailureClass, type PartnerFault } from './partner-connection.js';
-import { type Answer } from './partner-exchange.js';
+import type { Answer } from './answer-reader.js';
 import { excerptOf, firstBytes } from './partner-excerpt.js';
 import { retryAfterSeconds } from './retry-after.js';
 

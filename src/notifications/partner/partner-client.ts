@@ -14,7 +14,7 @@ import {
   secureContextOf,
   spellings,
 } from './partner-credentials.js';
-import { type Answer } from './partner-exchange.js';
+import type { Answer } from './answer-reader.js';
 import { type AddressLookup, systemLookup } from './partner-names.js';
 import { type AssertionSigner, PartnerToken } from './partner-oauth.js';
 import { IdleConnections, partnerAdapter, PartnerPool, type PartnerRequestConfig } from './partner-transport.js';

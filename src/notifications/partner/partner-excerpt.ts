@@ -1,4 +1,4 @@
-import { type Answer } from './partner-exchange.js';
+import type { Answer } from './answer-reader.js';
 
 const EXCERPT_BYTES = 2048;
 const LINE_BREAKS = /[\t\r\n]+/g;

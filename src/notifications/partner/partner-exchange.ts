@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { Client, type Dispatcher } from 'undici';
 import { timeLimit } from '../../platform/time-limit.js';
 import { MAX_HEAD_BYTES } from './answer-head.js';
-import { AnswerReader } from './answer-reader.js';
+import { AnswerReader, type Answer } from './answer-reader.js';
 import {
   AttemptNotBegun,
   isNetworkFault,
@@ -21,28 +21,6 @@ const MAX_BODY_BYTES = 64 * 1024;
  * connection for at least a minute.
  */
 const KEPT_MS = 60_000;
-
-export interface Answer {
-  status: number;
-  /** At most the first 64 KiB. */
-  body: Buffer;
-  /**
-   * `cut`: longer than 64 KiB, and the connection was closed; `late`: incomplete at the deadline; `broken`: the
-   * connection was lost.
-   */
-  ending: 'complete' | 'cut' | 'late' | 'broken';
-  /** The HTTP syntax error of a broken body; null when there is none. */
-  syntax: string | null;
-  /**
-   * The content coding; null when there is none. A partner's body is never decompressed, because a few bytes can
-   * contain gigabytes.
-   */
-  coding: string | null;
-  /** The target of a redirect, unchanged. */
-  location: string | null;
-  /** `Retry-After`, unchanged. */
-  retryAfter: string | null;
-}
 
 export type PartnerRequest = Dispatcher.DispatchOptions & {
   body: string | Buffer;
@@ -260,7 +238,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else {
       // The cause that silently dropped one kept connection has probably dropped the others, too.
       if (this.connection && this.connection.answers > 0 && !this.connection.begun) this.keeper.doubt();
-      this.fail(new PartnerFault('timeout', this.connection ? 'no_answer' : 'no_free_connection'));
+      const reason = this.connection ? 'no_answer' : 'no_free_connection';
+      this.fail(new PartnerFault('timeout', reason, this.connection?.said ?? null));
     }
   }
 

@@ -4,7 +4,7 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { timeLimit } from '../../platform/time-limit.js';
 import { PartnerFault } from './partner-connection.js';
 import { clientAuthorization, isHeaderSafeToken, type PartnerAuth } from './partner-credentials.js';
-import { type Answer } from './partner-exchange.js';
+import type { Answer } from './answer-reader.js';
 
 export type OAuthClient = Extract<PartnerAuth, { type: 'oauth2_client_credentials' }>;
 

@@ -2,13 +2,8 @@
 import type { AxiosAdapter } from 'axios' with { 'resolution-mode': 'import' };
 
 import { type PartnerConnector } from './partner-connection.js';
-import {
-  type Answer,
-  type ConnectionKeeper,
-  Exchange,
-  PartnerConnection,
-  type PartnerRequest,
-} from './partner-exchange.js';
+import type { Answer } from './answer-reader.js';
+import { type ConnectionKeeper, Exchange, PartnerConnection, type PartnerRequest } from './partner-exchange.js';
 
 /** A request by axios with its connection pool and its deadline on the clock of `performance.now()`. */
 export interface PartnerRequestConfig {

@@ -71,6 +71,7 @@ function verified(subscription: Subscription, sent: Subscription, probe: Partner
     throw verificationFailed.error({ detail: 'The subscription was changed while the sample was sent.' });
   if (subscription.state === 'UNVERIFIED') endMove(subscription, now);
   subscription.certificate_not_after = probe.certificateNotAfter(sent);
+  subscription.busy_since = null;
   if (subscription.health === 'DOWN') {
     subscription.health = 'UP';
     subscription.health_changed_at = now;

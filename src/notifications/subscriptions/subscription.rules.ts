@@ -135,6 +135,7 @@ function forgetPartner(subscription: Subscription): void {
     pace_good: 0,
     pace_confirmed: 0,
     paced_to: null,
+    busy_since: null,
     certificate_not_after: null,
   } satisfies Partial<Subscription>);
 }

@@ -17,6 +17,9 @@ const IS_READ_ONLY = prepared(
       ORDER BY setrole DESC, setdatabase DESC LIMIT 1), false) AS read_only`,
 );
 
+/** SQLSTATE of a `temp_file_limit` that is exceeded: the file was written up to there. */
+const TEMP_FILE_LIMIT = '53400';
+
 /**
  * Sorts more rows than fit into memory. PostgreSQL writes them to a temporary file in the database's tablespace and
  * deletes it. Three statements in one message are one transaction.
@@ -35,6 +38,9 @@ const FILL_A_FILE = {
  */
 @Injectable()
 export class DatabaseReadiness {
+  /** The trial write under way, which concurrent checks share. */
+  private trial: Promise<boolean> | null = null;
+
   constructor(
     readiness: Readiness,
     private readonly database: Database,
@@ -53,11 +59,18 @@ export class DatabaseReadiness {
   }
 
   private async canWrite(): Promise<boolean> {
-    const servers = serversOf(this.database.url);
-    if (!servers.writesFail) return true;
-    servers.writesFail = false;
-    // A refusal of this write sets `writesFail`, like the refusal of any other write.
-    await this.database.pool.query(FILL_A_FILE).catch(() => undefined);
-    return !servers.writesFail;
+    if (!serversOf(this.database.url).writesFail) return true;
+    this.trial ??= this.tryToWrite().finally(() => (this.trial = null));
+    return this.trial;
+  }
+
+  private async tryToWrite(): Promise<boolean> {
+    try {
+      await this.database.pool.query(FILL_A_FILE);
+    } catch (error) {
+      if ((error as { code?: string }).code !== TEMP_FILE_LIMIT) return false;
+    }
+    serversOf(this.database.url).writesFail = false;
+    return true;
   }
 }

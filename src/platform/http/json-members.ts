@@ -3,6 +3,10 @@ import { malformedJson } from '../errors.js';
 import { assertJsonBytes, endOfString, parseJson, withoutMark } from './json-text.js';
 
 const MOST_NAMED = 100;
+/** Members this near to the top are found however many others are repeated before them: some of them decide. */
+const NEAR_THE_TOP = 2;
+/** A longer name is cut in a pointer: a pointer has the names of all objects around its member. */
+const MOST_OF_A_NAME = 100;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -10,12 +14,6 @@ const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
-
-export interface RepeatedMember {
-  readonly pointer: string;
-  /** Whether the text differs from the earlier value's. */
-  readonly differs: boolean;
-}
 
 /**
  * Parses a JSON body without repeated members. A large body is scanned before it is parsed, so that one with too many
@@ -30,27 +28,33 @@ export function parseJsonBody(bytes: Buffer): unknown {
 /** @throws DomainError malformed_json */
 export function parseStrictJson(json: Buffer): unknown {
   const value = parseJson(json.toString('utf8'));
-  const [repeated] = repeatedMembers(json);
-  if (repeated === undefined) return value;
-  throw malformedJson.error({ detail: `The member ${repeated.pointer} appears more than once. Keep one of them.` });
+  const walk = new Walk(json, 1, () => true);
+  walk.value(walk.afterBlanks(0));
+  const [pointer] = walk.found;
+  if (pointer === undefined) return value;
+  throw malformedJson.error({ detail: `The member ${pointer} appears more than once. Keep one of them.` });
 }
 
 /**
- * Finds members that occur more than once in one object. RFC 8259 §4 leaves open which of them counts; `JSON.parse`
- * uses the last.
+ * Returns the pointers of members that occur more than once in one object, with different values. RFC 8259 §4 leaves
+ * open which of them counts; `JSON.parse` uses the last.
  * @param json a well-formed JSON text
  */
-export function repeatedMembers(json: Buffer): RepeatedMember[] {
-  const walk = new Walk(json);
+export function repeatedMembers(json: Buffer): string[] {
+  const walk = new Walk(json, MOST_NAMED, (one, other) => !one.equals(other));
   walk.value(walk.afterBlanks(0));
   return walk.found;
 }
 
 class Walk {
-  readonly found: RepeatedMember[] = [];
+  readonly found: string[] = [];
   private readonly path: (string | number)[] = [];
 
-  constructor(private readonly json: Buffer) {}
+  constructor(
+    private readonly json: Buffer,
+    private readonly most: number,
+    private readonly isFound: (earlier: Buffer, value: Buffer) => boolean,
+  ) {}
 
   /** Walks the value that begins at this byte; returns the index of the following byte. */
   value(at: number): number {
@@ -81,7 +85,7 @@ class Walk {
       const value = json.subarray(from, to);
       const earlier = seen.get(name);
       if (earlier === undefined) seen.set(name, value);
-      else this.add(!earlier.equals(value));
+      else if (this.hasRoom && this.isFound(earlier, value)) this.add();
       path.pop();
       at = this.afterComma(to);
     }
@@ -99,9 +103,14 @@ class Walk {
     return at + 1;
   }
 
-  private add(differs: boolean): void {
-    const pointer = this.path.map((part) => `/${escapePointer(String(part))}`).join('');
-    if (this.found.length < MOST_NAMED) this.found.push({ pointer, differs });
+  private get hasRoom(): boolean {
+    const { length } = this.found;
+    return length < this.most || (this.most > 1 && this.path.length <= NEAR_THE_TOP && length < 2 * this.most);
+  }
+
+  private add(): void {
+    const names = this.path.map((part) => String(part));
+    this.found.push(names.map((name) => `/${escapePointer(name.slice(0, MOST_OF_A_NAME).toWellFormed())}`).join(''));
   }
 
   private nameAt(start: number, end: number): string {

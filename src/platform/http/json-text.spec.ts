@@ -82,13 +82,32 @@ describe('repeated members', () => {
     ['[]', []],
     ['"a"', []],
     ['{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}', []],
-    ['{"a":1, "a" : 1 }', [{ pointer: '/a', differs: false }]],
-    ['{"a":"x","a":"y"}', [{ pointer: '/a', differs: true }]],
-    ['{"a":{"b":[1,2]},"a":null}', [{ pointer: '/a', differs: true }]],
-    ['[ {"x":{"a\\"}":[],"a\\"}":[[]]}} ]', [{ pointer: '/0/x/a"}', differs: true }]],
-    ['{"":1,"":2,"\\u0000":3}', [{ pointer: '/', differs: true }]],
+    ['{"a":1, "a" : 1 }', []],
+    ['{"a":"x","a":"y"}', ['/a']],
+    ['{"a":{"b":[1,2]},"a":null}', ['/a']],
+    ['[ {"x":{"a\\"}":[],"a\\"}":[[]]}} ]', ['/0/x/a"}']],
+    ['{"":1,"":2,"\\u0000":3}', ['/']],
   ])('finds the repeated members of %s', (text, expected) => {
     expect(JSON.parse(text)).toBeDefined();
     expect(repeatedMembers(Buffer.from(text))).toEqual(expected);
+  });
+
+  const repeats = Array.from({ length: 150 }, (_, at) => `"k${at}":1,"k${at}":2`).join();
+
+  it('finds a repeated member near the top behind any number of repeated members deeper down', () => {
+    const deep = `"x":{"y":{"z":{${repeats}}}}`;
+    expect(repeatedMembers(Buffer.from(`{${deep},"code":1,"code":2,"meta":{"a":1,"a":2}}`)).slice(100)).toEqual([
+      '/code',
+      '/meta/a',
+    ]);
+  });
+
+  it('cuts long names in the pointers, and reports the first repeated member only where one is enough', () => {
+    const body = Buffer.from(`{"${'n'.repeat(200_000)}":{${repeats}}}`);
+    const found = repeatedMembers(body);
+    expect([found.length, found.every((pointer) => pointer.length < 120)]).toEqual([150, true]);
+    const refusal = () => parseJsonBody(body);
+    expect(refusal).toThrow(DomainError);
+    expect(refusal).not.toThrow(/n{101}/);
   });
 });

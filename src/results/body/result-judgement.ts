@@ -1,5 +1,4 @@
 import { declareFaults, payloadTooLarge, validationError, type Fault } from '../../platform/errors.js';
-import type { RepeatedMember } from '../../platform/http/json-members.js';
 import { namedFaults } from '../../platform/validation/faults.js';
 import { formOf, isObject, type Dto, type Form } from '../../platform/validation/fields.js';
 import { inspectBody } from '../../platform/validation/members.js';
@@ -33,31 +32,29 @@ export interface Judged {
  * Checks a body: lists faulty members, and decides whether the result is refused. Faults of members that only describe
  * the exam do not refuse the result.
  * @param deciding the deciding members, by their path of names; null when every known member decides
- * @param repeated members that occur more than once: the intended value is unknown
+ * @param repeated pointers of members that occur more than once: the intended value is unknown
  * @throws DomainError validation_error when the body is not an object, payload_too_large
  */
 export function judge(
   dto: Dto,
   deciding: readonly (readonly string[])[] | null,
   value: unknown,
-  repeated: readonly RepeatedMember[] = [],
+  repeated: readonly string[] = [],
 ): Judged {
   const { faults } = inspectBody(dto, value);
   // More entries than any exam has are reported as a matter of size.
   if (faults.list.some(({ code }) => code === 'too_many')) throw payloadTooLarge.error();
   if (!isObject(value)) throw validationError.error({ errors: [...faults.list] });
   const form = formOf(dto);
-  const differing = repeated.filter(({ differs }) => differs).map(({ pointer }) => pointer);
-  faults.add(...differing.map(repeatedFault));
+  const known = repeated.filter((pointer) => !isUnknown(form, pointer));
+  faults.add(...[...new Set([...known, ...repeated])].map(repeatedFault));
   if (faults.isEmpty) return { faults: faults.list, isRefused: false };
   if (deciding === null) {
-    const isRefused = faults.list.some(
-      ({ pointer = '', code }) => code !== 'member_repeated' || !isUnknown(form, pointer),
-    );
+    const isRefused = known.length > 0 || faults.list.some(({ code }) => code !== 'member_repeated');
     return { faults: faults.list, isRefused };
   }
   const pointers = new Set(deciding.map((names) => `/${names.join('/')}`));
-  if (differing.some((pointer) => [...pointers].some((each) => each === pointer || each.startsWith(`${pointer}/`))))
+  if (repeated.some((pointer) => [...pointers].some((each) => each === pointer || each.startsWith(`${pointer}/`))))
     return { faults: faults.list, isRefused: true };
   const refusing = faults.list.filter(
     ({ pointer = '', code }) => pointers.has(pointer) || (code !== 'member_repeated' && isUnknown(form, pointer)),
